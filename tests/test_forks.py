@@ -1,12 +1,14 @@
 """Processes that are forked from one that enqueues, or from one that serves: real forks, on both databases."""
 
 import asyncio
+import gc
 import os
 import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from weakref import finalize
 
 import pytest
 
@@ -68,7 +70,8 @@ def statuses(processes: list[int]) -> list[int]:
         wait_until(all_ended, 30, "the forked processes to end")
     finally:
         for one in set(processes) - ended.keys():
-            os.kill(one, signal.SIGKILL)
+            # Not SIGKILL: pytest's faulthandler writes where it hangs.
+            os.kill(one, signal.SIGABRT)
             os.waitpid(one, 0)
     return [ended[one] for one in processes]
 
@@ -156,6 +159,29 @@ async def test_what_job_code_forks_is_told_that_it_belongs_to_no_job(start_engin
     engine = await start_engine(jobs)
     done = await engine.finish("forks")
     assert (done.run.state, done.run.result) == (RunState.SUCCESS, [0])
+
+
+def test_the_collector_of_a_fork_closes_nothing_of_its_parent() -> None:
+    class Circle:
+        def __init__(self) -> None:
+            self.itself = self
+
+    closed: list[int] = []
+    gc.collect()
+    gc.disable()
+    try:
+        finalize(Circle(), closed.append, 1)
+
+        def collect() -> None:
+            finalize(Circle(), closed.append, 2)
+            gc.collect()
+            assert closed == [2]
+
+        assert statuses([forked(collect)]) == [0]
+    finally:
+        gc.enable()
+    gc.collect()
+    assert closed == [1]
 
 
 def test_a_fork_waits_until_no_thread_is_in_the_midst_of_a_statement() -> None:

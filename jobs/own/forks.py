@@ -5,6 +5,7 @@ the midst of something that takes a lock of a library. In the child every part s
 there and never closed: sockets and files are still those of the parent.
 """
 
+import gc
 import os
 import threading
 from typing import Any, Final, Protocol
@@ -79,6 +80,8 @@ class _State:
             gate.open()
 
     def in_child(self) -> None:
+        # The collector closes nothing of the parent: a library's lock may be held by a thread that is not here.
+        gc.freeze()
         self.forks += 1
         self.shut = []
         for part in (*self.gates, *self.parts):

@@ -33,6 +33,7 @@ TINY: dict[str, tuple[str, ...]] = {
     ),
     "kills": ("--rate", "20", "--seconds", "2", "--parts", "1", "--every", "0.2"),
     "debounce": (*SQLITE, "--callers", "2", "--each", "3", "--rounds", "1"),
+    "drain": (*SQLITE, "--line", "nothing", "--line", "a lone run", "--part", "0.001", "--rounds", "1"),
     "dispatch": ("--tasks", "2", "--hours", "0.01"),
     "engine": (*SQLITE, "--runs", "300", "--latencies", "2", "--tasks", "3", "--each", "2", "--idle-seconds", "1"),
     "enqueue": (*SQLITE, "--times", "1", "--many", "3", "--rounds", "1"),

@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
@@ -57,7 +59,10 @@ def test_every_look_is_worth_it_where_nobody_can_report_commits_or_the_time_is_r
         database.close_sync()
 
 
-async def test_what_another_process_makes_due_starts_though_the_node_had_left_looks_out(sqlite_url: str) -> None:
+@pytest.mark.parametrize("poll", [0.02, 3600.0], ids=["by slow looks", "without slow looks"])
+async def test_what_another_process_makes_due_starts_though_the_node_had_left_looks_out(
+    sqlite_url: str, poll: float
+) -> None:
     done: list[str] = []
 
     async def job(name: str) -> None:
@@ -66,7 +71,7 @@ async def test_what_another_process_makes_due_starts_though_the_node_had_left_lo
     registry = Registry()
     registry.add(define("job", job))
     tomorrow = datetime.now(UTC) + timedelta(days=1)
-    async with running_engine(sqlite_url, registry, replace(QUICK, poll=0.02), None) as engine:
+    async with running_engine(sqlite_url, registry, replace(QUICK, poll=poll), None) as engine:
         later = await engine.enqueue("job", {"name": "run"}, available_at=tomorrow)
         at = ScheduleSpec(Syntax.TIMESTAMP, tomorrow.isoformat())
         await engine.database.write(create_task, TaskSpec("task", "job", at, args={"name": "task"}))

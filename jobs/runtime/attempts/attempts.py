@@ -240,7 +240,10 @@ class Attempts:
             return
         kind = attempt.definition.isolation
         found_no_place = end.outcome is NO_PLACE[kind] and attempt.signal.reason is None
-        (self._capacity.stalled if found_no_place else self._capacity.ended)(kind)
+        if found_no_place:
+            self._capacity.stalled(kind)
+        else:
+            self._capacity.ended(kind, self.waiting.get(kind, 0))
         self.finisher.submit(end, self._capacity.gathering(kind, self._children.waiting))
 
     def _in_task(self, attempt: Attempt, work: Coroutine[Any, Any, None]) -> None:

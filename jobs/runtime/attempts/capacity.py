@@ -3,7 +3,7 @@
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,6 +18,9 @@ and leave the processor to the jobs."""
 GATHER: Final = 0.02
 """Seconds for which the end of a run in a child process waits at most: few of them end in the time of a transaction,
 and each transaction costs the node a millisecond."""
+FULL_CLAIM: Final = 0.01
+"""Seconds for which a claim waits at most until half of the slots are free, while claims of coroutines are full: what
+one costs the database hardly grows with its runs."""
 _TURNS: Final = 2.0
 """Turns whose time is bridged: while one brings runs, the ends of the runs before are still on their way."""
 _PAYS_OFF_FROM: Final = 0.05
@@ -45,15 +48,21 @@ class Overcommit:
         self._rate = 0.0
         self._claim = 0.005
         self._ends = 0
+        self._is_dry = False
         self._since: float | None = None
 
     def begin(self, now: float) -> None:
         """Runs begin where none was under way: what was idle time says nothing about how fast they end."""
-        self._ends, self._since = 0, now
+        self._ends, self._is_dry, self._since = 0, False, now
 
-    def end(self) -> None:
-        """A run has ended."""
+    def end(self, waiting: int) -> None:
+        """A run has ended.
+
+        Args:
+            waiting: How many runs that were begun wait for its place; if none does, more could have ended.
+        """
         self._ends += 1
+        self._is_dry = self._is_dry or not waiting
 
     def claimed(self, seconds: float) -> None:
         """A claim took that long."""
@@ -61,7 +70,7 @@ class Overcommit:
 
     def stall(self) -> None:
         """A run that was begun ahead got no place in time: runs are not as short as they were."""
-        self._rate, self._ends, self._since = 0.0, 0, None
+        self._rate, self._ends, self._is_dry, self._since = 0.0, 0, False, None
 
     def count(self, now: float, waiting: int) -> int:
         """Return the number of runs to begin ahead now.
@@ -75,13 +84,13 @@ class Overcommit:
         elapsed = now - self._since
         # A few ends that happen to fall together say nothing: each place was left twice, or there was time for it.
         if elapsed >= _WINDOW and (self._ends >= 2 * self._places or elapsed >= _LONG_WINDOW):
-            self._follow(self._ends / elapsed, is_short=not waiting)
-            self._ends, self._since = 0, now
+            self._follow(self._ends / elapsed, is_short=self._is_dry or not waiting)
+            self._ends, self._is_dry, self._since = 0, False, now
         wanted = self._rate * min(HORIZON, _TURNS * (self._claim + LULL + self._gather))
         pays_off = wanted >= _PAYS_OFF_FROM * self._places and self._rate >= _LEAST
         most = min(_MOST, math.ceil(wanted)) if pays_off else 0
         # Where ends are gathered, so are claims: none until half of what was begun ahead has found a place.
-        return min(most, waiting) if waiting * 2 > most and self.gathering(waiting) > 0 else most
+        return min(most, waiting) if waiting * 2 > most and self._gather > 0 else most
 
     def gathering(self, waiting: int) -> float:
         """Seconds for which an end may wait, so that its transaction and a claim end before a place is without a run.
@@ -110,10 +119,12 @@ class Allowance:
     Attributes:
         jobs: Runs of these.
         count: How many; each may be of any of these jobs.
+        kinds: Where these jobs run.
     """
 
     jobs: tuple[str, ...]
     count: int
+    kinds: frozenset[Isolation] = frozenset()
 
 
 NO_ALLOWANCE: Final = Allowance((), 0)
@@ -146,9 +157,12 @@ class Capacity:
         gather = {Isolation.PROCESS: GATHER}
         self._overcommit = {kind: Overcommit(limit, gather.get(kind, 0.0)) for kind, limit in self._limits.items()}
         self._closed: set[Isolation] = set()
-        self._empty: dict[tuple[str, ...], float] = {}
-        self._notices = 0
+        self._empty: dict[frozenset[Isolation], float] = {}
+        self._notices: Counter[Isolation] = Counter()
+        self._ended: set[Isolation] = set()
         self._is_full = False
+        # Of the runs that begin while claims are full.
+        self._lately: set[Isolation] = set()
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -173,13 +187,15 @@ class Capacity:
 
         Where there were none, the kind was idle, unless claims are full: then its places waited for the last one.
         """
+        self._lately.add(kind)
         if not held and not self._is_full and kind in self._overcommit:
             self._overcommit[kind].begin(self._clock())
 
-    def ended(self, kind: Isolation) -> None:
-        """A run of this kind has ended."""
+    def ended(self, kind: Isolation, waiting: int) -> None:
+        """A run of this kind has ended, and ``waiting`` others that were begun wait for its place."""
+        self._ended.add(kind)
         if kind in self._overcommit:
-            self._overcommit[kind].end()
+            self._overcommit[kind].end(waiting)
 
     def stalled(self, kind: Isolation) -> None:
         """A run of this kind was begun and found no place."""
@@ -195,19 +211,34 @@ class Capacity:
         """
         return self._overcommit[kind].gathering(waiting) if waiting and kind in self._overcommit else 0.0
 
-    def claimed(self, seconds: float, *, is_full: bool) -> None:
-        """A claim took that long; ``is_full``: there may be more to take at once.
-
-        To be said after what it brought has begun: whether that began from idleness is said by the claim before.
-        """
-        self._is_full = is_full
+    def claimed(self, seconds: float) -> None:
+        """A claim took that long."""
         for one in self._overcommit.values():
             one.claimed(seconds)
+
+    def filled(self, *, is_full: bool) -> None:
+        """The free slots were filled, as far as runs were found; ``is_full``: more of them may wait.
+
+        To be said after what was found has begun: whether that began from idleness is said by the claims before.
+        """
+        self._is_full = is_full
+        if not is_full:
+            self._lately = set()
+
+    def pays_off(self, held: int) -> bool:
+        """Return whether enough slots are free for a claim: while claims of coroutines are full, half of them.
+
+        Args:
+            held: How many runs hold one.
+        """
+        return not self._is_full or Isolation.ASYNC not in self._lately or held * 2 <= self._slots
 
     def allowances(self, held: Counter[Isolation], waiting: Mapping[Isolation, int]) -> list[Allowance]:
         """Allowances for claims to try in turn: for all kinds with free slots, then without the scarcest, and so on.
 
-        Each has as many places as the scarcest of its kinds, since every run that it brings may be of that one.
+        Each has as many places as the scarcest of its kinds, since every run that it brings may be of that one. So few
+        child processes would make small claims of coroutines: while claims are full, each kind has a claim of its own,
+        and coroutines leave their places to the others, unless these are more than half of all.
 
         Args:
             held: The attempts there are by kind.
@@ -218,33 +249,47 @@ class Capacity:
         places = {Isolation.ASYNC: min(free, self._slots - held.total())}
         places |= {kind: min(free, limit + ahead[kind] - held[kind]) for kind, limit in self._limits.items()}
         kinds = [kind for kind in places if places[kind] > 0 and self._jobs[kind] and kind not in self._closed]
+        apart = sum(limit for kind, limit in self._limits.items() if self._jobs[kind] and kind not in self._closed)
+        if self._is_full and apart * 2 <= self._slots:
+            places[Isolation.ASYNC] = min(places[Isolation.ASYNC], self._slots - apart - held[Isolation.ASYNC])
+            return [self._allowance([kind], places[kind]) for kind in kinds if places[kind] > 0]
         kinds.sort(key=places.__getitem__)
         return [
-            Allowance(tuple(sorted(name for kind in kinds[first:] for name in self._jobs[kind])), places[kinds[first]])
+            self._allowance(kinds[first:], places[kinds[first]])
             for first in range(len(kinds))
             if not first or places[kinds[first]] > places[kinds[first - 1]]
         ]
 
-    @property
-    def notices(self) -> int:
-        """The number of notices of runs so far."""
-        return self._notices
+    def _allowance(self, kinds: Sequence[Isolation], count: int) -> Allowance:
+        return Allowance(tuple(sorted(name for kind in kinds for name in self._jobs[kind])), count, frozenset(kinds))
 
-    def note_empty(self, jobs: tuple[str, ...], notices: int) -> None:
-        """A claim for these jobs brought nothing. It need not have seen what was noticed since it began.
+    def notices(self, allowance: Allowance) -> int:
+        """Return how many notices have come so far of runs that it may be for."""
+        return sum(self._notices[kind] for kind in allowance.kinds)
+
+    def note_empty(self, allowance: Allowance, notices: int) -> None:
+        """A claim brought nothing. It need not have seen what was noticed since it began.
 
         Args:
-            jobs: What it was for.
-            notices: How many notices of runs had come when it began.
+            allowance: What it was for.
+            notices: How many ``notices`` had come when it began.
         """
-        if notices == self._notices:
-            self._empty[jobs] = self._clock() + PAUSE
+        if notices == self.notices(allowance):
+            self._empty[allowance.kinds] = self._clock() + PAUSE
 
-    def was_empty(self, jobs: tuple[str, ...]) -> bool:
-        """Return whether a claim for these jobs brought nothing a moment ago, with no notice of runs since."""
-        return self._empty.get(jobs, 0.0) > self._clock()
+    def was_empty(self, allowance: Allowance) -> bool:
+        """Return whether such a claim brought nothing a moment ago, with no notice of runs since."""
+        return self._empty.get(allowance.kinds, 0.0) > self._clock()
 
     def forget_empty(self) -> None:
         """A notice of runs has come."""
-        self._notices += 1
-        self._empty.clear()
+        self._forget_empty(Isolation)
+
+    def ends_stored(self) -> None:
+        """The ends of runs of this node are stored: others of their kinds may have waited for them."""
+        self._forget_empty(self._ended)
+        self._ended = set()
+
+    def _forget_empty(self, kinds: Iterable[Isolation]) -> None:
+        self._notices.update(kinds)
+        self._empty = {one: until for one, until in self._empty.items() if one.isdisjoint(kinds)}

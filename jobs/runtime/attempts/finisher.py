@@ -79,6 +79,15 @@ class Finisher:
         self._gathering: asyncio.TimerHandle | None = None
         self._helper: Callable[[], None] | None = None
 
+    @property
+    def waiting(self) -> int:
+        """The number of ends that are not being stored yet."""
+        return len(self._waiting)
+
+    def is_writer(self, task: "asyncio.Task[object] | None") -> bool:
+        """Return whether a task is the one in which ends are written."""
+        return task is not None and task is self._writer
+
     def lend(self, helper: Callable[[], None]) -> None:
         """From now on ``helper`` gets ends and takes them along."""
         self._helper = helper

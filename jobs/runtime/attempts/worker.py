@@ -26,7 +26,7 @@ from ..live.writers import LogWriter, ProgressWriter
 from ..process.finding import check_findable, findable, preloaded
 from ..process.spawner import Spawner
 from .attempts import Attempts
-from .capacity import LULL, NO_ALLOWANCE, PAUSE, Allowance, Capacity
+from .capacity import FULL_CLAIM, LULL, NO_ALLOWANCE, PAUSE, Allowance, Capacity
 from .child_bodies import LauncherSupervisor
 from .threads import ThreadPool
 
@@ -130,8 +130,12 @@ class Worker(Service):
     def on_wake(self, wakes: Wake) -> None:
         """Look for work or cancels."""
         # A turn has seen what its own commit makes possible: it need not look again.
-        if wakes & (Wake.RUNS | Wake.GROUPS) and asyncio.current_task() is not self._taker:
-            self._look_again()
+        if wakes & (Wake.RUNS | Wake.GROUPS) and (task := asyncio.current_task()) is not self._taker:
+            if self.attempts.finisher.is_writer(task):
+                self._capacity.ends_stored()
+                self._work.set()
+            else:
+                self._look_again()
         if wakes & Wake.CANCEL:
             self._cancels.set()
 
@@ -177,26 +181,45 @@ class Worker(Service):
     async def _fill_up(self) -> None:
         more = True
         while more:
+            await self._gather()
             more = await self._fill()
             self.passed(more=more)
             # What was started runs a little, so that its ends join the next turn.
             await asyncio.sleep(LULL if any(self.attempts.waiting.values()) else 0)
 
+    async def _gather(self) -> None:
+        """Wait until a claim pays off, but never for long."""
+        if self._pays_off():
+            return
+        try:
+            async with asyncio.timeout(FULL_CLAIM):
+                while self._taking and not self._pays_off():
+                    self._work.clear()
+                    await self._work.wait()
+        except TimeoutError:
+            pass
+
+    def _pays_off(self) -> bool:
+        ended = self.attempts.finisher.waiting if self._queue.shares_turns else 0
+        return self._capacity.pays_off(len(self.attempts) - ended)
+
     async def _fill(self) -> bool:
         """Store ends and fill free slots; whether there may be more to take at once."""
-        more, tried = False, set[tuple[str, ...]]()
+        more, tried = False, set[Allowance]()
         async with self._claiming:
             while self._taking and await self._take_turn(tried):
                 more = True
+        if tried:
+            self._capacity.filled(is_full=more)
         return more
 
-    async def _take_turn(self, tried: set[tuple[str, ...]]) -> bool:
+    async def _take_turn(self, tried: set[Allowance]) -> bool:
         """One claim for jobs that were not ``tried``; whether there may be more of them."""
-        order, jobs = self._order(tried)
-        claimant = replace(self._claimant, jobs=jobs)
+        order, allowance = self._order(tried)
+        claimant = replace(self._claimant, jobs=allowance.jobs)
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
             return False
-        began, notices = time.monotonic(), self._capacity.notices
+        began, notices = time.monotonic(), self._capacity.notices(allowance)
         try:
             result = await self._queue.take(claimant, self._fairness, order)
         except BaseException:
@@ -215,13 +238,13 @@ class Worker(Service):
         took = time.monotonic() - began
         more = self._follow(order, result)
         if order.slots > 0:
-            self._capacity.claimed(took, is_full=more)
+            self._capacity.claimed(took)
             if not result.started:
-                self._capacity.note_empty(jobs, notices)
+                self._capacity.note_empty(allowance, notices)
         return more
 
-    def _order(self, tried: set[tuple[str, ...]]) -> tuple[Order, tuple[str, ...]]:
-        """Return the order for the next turn, and the jobs that it is for."""
+    def _order(self, tried: set[Allowance]) -> tuple[Order, Allowance]:
+        """Return the order for the next turn, and the allowance that it is for."""
         # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
         ended = self.attempts.finisher.take() if self._queue.shares_turns else []
         held = self.attempts.held - self.attempts.kinds_of(ended)
@@ -231,19 +254,19 @@ class Worker(Service):
         # With prefetch, wait until half of it is used up: one claim for many instead of one each.
         if len(reserved) == allowance.count and ahead * 2 < self._prefetch:
             ahead = 0
-        return Order(ended, reserved, allowance.count, ahead), allowance.jobs
+        return Order(ended, reserved, allowance.count, ahead), allowance
 
-    def _allowance(self, held: Counter[Isolation], tried: set[tuple[str, ...]]) -> Allowance:
+    def _allowance(self, held: Counter[Isolation], tried: set[Allowance]) -> Allowance:
         """The largest allowance that was not tried yet, unless nothing was found for it a moment ago."""
         allowances = self._capacity.allowances(held, self.attempts.waiting)
         if not allowances and self._prefetch:
             return Allowance(self._capacity.jobs, 0)
         for allowance in allowances:
-            if self._capacity.was_empty(allowance.jobs):
+            if self._capacity.was_empty(allowance):
                 # What can be taken now need not have been announced: an end of ours may have made it possible.
                 self._set_timer(PAUSE)
-            elif allowance.jobs not in tried:
-                tried.add(allowance.jobs)
+            elif all(allowance.jobs != one.jobs for one in tried):
+                tried.add(allowance)
                 return allowance
         return NO_ALLOWANCE
 

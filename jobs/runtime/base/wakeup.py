@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 _SHORTEST_GAP = 0.1
 """Seconds between two notifications of one node: the first goes out at once, then at most ten a second."""
 
+_LOOK_AT_FILE = 0.025
+"""Seconds between two looks whether another process has written to a file of SQLite: each takes some microseconds."""
+
 
 class _SubscribedParts:
     """The parts that live in one event loop.
@@ -71,8 +74,9 @@ class _SubscribedParts:
 class Wakeup(Service):
     """Listens on PostgreSQL and notifies this process' parts; sends this node's hints, always after the commit.
 
-    SQLite has one process, so there only this process' own commits are announced. Parts may live in several event
-    loops, commits happen in any of them: each part is called in the loop in which it subscribed.
+    On SQLite nobody tells a process of the commits of others: it asks the file for them, and cannot know what they
+    concern. Parts may live in several event loops, commits happen in any of them: each part is called in the loop in
+    which it subscribed.
     """
 
     def __init__(self, database: Database) -> None:
@@ -82,6 +86,7 @@ class Wakeup(Service):
         self._channel = database.schema
         self._subscriptions: tuple[_SubscribedParts, ...] = ()
         self._pending = Wake.NONE
+        self._has_committed = False
         self._wanted = asyncio.Event()
         # What this process committed is sent from this loop, whichever loop it was committed in.
         self._sender = _SubscribedParts(asyncio.get_running_loop())
@@ -106,6 +111,7 @@ class Wakeup(Service):
         self._subscriptions = tuple(one for one in self._subscriptions if one.parts)
 
     def _on_commit(self, wakes: Wake) -> None:
+        self._has_committed = True
         self._announce(wakes)
         if not self._database.is_sqlite:
             self._sender.announce(wakes)
@@ -120,7 +126,9 @@ class Wakeup(Service):
 
     async def run(self) -> None:
         """Send and receive until stopped; behind a pooler nobody can listen, and the slow poll has to do."""
-        if self._database.is_sqlite or self._database.is_pooled:
+        if self._database.is_sqlite:
+            await self._follow_file()
+        if self._database.is_pooled:
             return
         async with await self._connect() as sender, await self._connect() as receiver:
             await receiver.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._channel)))
@@ -130,6 +138,18 @@ class Wakeup(Service):
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._receive(receiver, sender.info.backend_pid))
                 group.create_task(whenever(self._wanted, partial(self._send, sender), pause=lambda: _SHORTEST_GAP))
+
+    async def _follow_file(self) -> None:
+        seen = self._database.version()
+        while True:
+            await asyncio.sleep(_LOOK_AT_FILE)
+            version = self._database.version()
+            if version is None or version == seen:
+                continue
+            # What this process has committed itself was announced; beside it, others may have enqueued or cancelled.
+            own, self._has_committed, seen = self._has_committed, False, version
+            self._announce(Wake.RUNS | Wake.CANCEL if own else ~Wake.NONE)
+            self.passed()
 
     async def _connect(self) -> "psycopg.AsyncConnection[tuple[object, ...]]":
         # Connections of their own: one is read past psycopg, and a hint must not wait for a transaction.

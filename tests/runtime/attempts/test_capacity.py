@@ -57,25 +57,68 @@ def test_a_kind_that_is_closed_is_left_out() -> None:
     assert len(node.allowances()) == 3
 
 
+AWAITS = Allowance(("awaits",), 3, frozenset({ASYNC}))
+BLOCKS = Allowance(("blocks",), 3, frozenset({THREAD}))
+
+
 def test_where_nothing_was_found_nobody_looks_for_a_moment_unless_there_is_news() -> None:
     node = Node()
-    allowance = Allowance(("awaits",), 3)
-    node.capacity.note_empty(allowance.jobs, node.capacity.notices)
-    assert node.capacity.was_empty(allowance.jobs)
-    assert not node.capacity.was_empty(("blocks",))
+    node.capacity.note_empty(AWAITS, node.capacity.notices(AWAITS))
+    assert node.capacity.was_empty(AWAITS)
+    assert not node.capacity.was_empty(BLOCKS)
     node.capacity.forget_empty()
-    assert not node.capacity.was_empty(allowance.jobs)
-    node.capacity.note_empty(allowance.jobs, node.capacity.notices)
+    assert not node.capacity.was_empty(AWAITS)
+    node.capacity.note_empty(AWAITS, node.capacity.notices(AWAITS))
     node.now += PAUSE
-    assert not node.capacity.was_empty(allowance.jobs)
+    assert not node.capacity.was_empty(AWAITS)
 
 
 def test_what_is_announced_while_a_claim_is_under_way_is_looked_for_at_once_though_the_claim_found_nothing() -> None:
     node = Node()
-    began = node.capacity.notices
+    began = node.capacity.notices(AWAITS)
     node.capacity.forget_empty()
-    node.capacity.note_empty(("awaits",), began)
-    assert not node.capacity.was_empty(("awaits",))
+    node.capacity.note_empty(AWAITS, began)
+    assert not node.capacity.was_empty(AWAITS)
+
+
+def test_stored_ends_are_news_of_their_own_kind_alone() -> None:
+    node = Node()
+    for allowance in (AWAITS, BLOCKS):
+        node.capacity.note_empty(allowance, node.capacity.notices(allowance))
+    node.capacity.ended(ASYNC, 0)
+    node.capacity.ends_stored()
+    assert not node.capacity.was_empty(AWAITS)
+    assert node.capacity.was_empty(BLOCKS)
+
+
+class TestFullClaims:
+    """While as many runs wait as claims can take, each kind has its own, and coroutines are claimed by halves."""
+
+    def test_each_kind_is_claimed_by_itself_and_coroutines_leave_the_others_their_places(self) -> None:
+        node = Node(slots=20)
+        node.capacity.filled(is_full=True)
+        assert node.allowances() == [("awaits", 14), ("blocks", 4), ("computes", 2)]
+        assert node.allowances(**{"async": 14}) == [("blocks", 4), ("computes", 2)]
+        node.capacity.filled(is_full=False)
+        assert node.allowances()[0] == ("awaits blocks computes", 2)
+
+    def test_where_the_others_have_more_than_half_of_the_slots_all_kinds_share_them(self) -> None:
+        node = Node(slots=10, threads=4)
+        node.capacity.filled(is_full=True)
+        assert node.allowances()[0] == ("awaits blocks computes", 2)
+
+    def test_a_claim_of_coroutines_pays_off_when_half_of_the_slots_are_free(self) -> None:
+        node = Node(slots=20)
+        assert node.capacity.pays_off(19)
+        node.capacity.begun(ASYNC, 0)
+        node.capacity.filled(is_full=True)
+        assert [node.capacity.pays_off(held) for held in (11, 10)] == [False, True]
+
+    def test_where_only_others_were_begun_no_claim_waits(self) -> None:
+        node = Node(slots=20)
+        node.capacity.begun(THREAD, 0)
+        node.capacity.filled(is_full=True)
+        assert node.capacity.pays_off(19)
 
 
 class TestTurns:
@@ -86,13 +129,14 @@ class TestTurns:
         """Return how many runs the last claim is for."""
         node, count = Node(slots=200, threads=20), 0
         for _ in range(turns):
-            count = dict(node.allowances())["awaits blocks"]
+            count = next(places for jobs, places in node.allowances() if jobs in {"awaits blocks", "blocks"})
             for held in range(count):
                 node.capacity.begun(THREAD, held)
-            node.capacity.claimed(0.01, is_full=is_full)
+            node.capacity.claimed(0.01)
+            node.capacity.filled(is_full=is_full)
             node.now += 0.002
             for _ in range(count):
-                node.capacity.ended(THREAD)
+                node.capacity.ended(THREAD, 0)
             node.now += pause
         return count
 
@@ -113,7 +157,7 @@ class TestAhead:
         for _ in range(round(seconds / step)):
             now += step
             for _ in range(round(rate * step)):
-                ahead.end()
+                ahead.end(1)
             ahead.claimed(claim)
             count = ahead.count(now, waiting)
         return count
@@ -140,8 +184,8 @@ class TestAhead:
         ahead = Overcommit(2)
         ahead.begin(0.0)
         assert ahead.count(0.2, 0) == 0
-        ahead.end()
-        ahead.end()
+        ahead.end(1)
+        ahead.end(1)
         assert ahead.count(0.21, 0) == 0
         assert ahead.count(0.26, 0) == 0
 
@@ -149,7 +193,7 @@ class TestAhead:
         ahead = Overcommit(20)
         ahead.begin(0.0)
         for _ in range(400):
-            ahead.end()
+            ahead.end(1)
         assert ahead.count(0.1, 0) > 0
         ahead.stall()
         assert ahead.count(0.2, 0) == 0
@@ -158,11 +202,11 @@ class TestAhead:
         ahead = Overcommit(20)
         ahead.begin(0.0)
         for _ in range(400):
-            ahead.end()
+            ahead.end(1)
         before = ahead.count(0.1, 1)
         ahead.begin(1000.0)
         for _ in range(40):
-            ahead.end()
+            ahead.end(1)
         assert ahead.count(1000.01, 1) == before
 
 
@@ -175,10 +219,10 @@ class TestGathering:
         found = Overcommit(2, GATHER)
         found.begin(0.0)
         for _ in range(round(rate / 2)):
-            found.end()
+            found.end(1)
         found.count(0.5, 1)
         for _ in range(round(rate / 2)):
-            found.end()
+            found.end(1)
         found.count(1.0, 1)
         return found
 
@@ -206,9 +250,20 @@ class TestGathering:
         half = most // 2
         assert found.count(1.0, half) == most
         assert found.count(1.0, half + 1) == half + 1
+
+    def test_a_slow_claim_is_no_reason_for_small_ones(self) -> None:
+        found = self.at(1000)
         for _ in range(20):
             found.claimed(0.05)
-        assert found.count(1.0, half + 1) >= most
+        assert found.gathering(half := found.count(1.0, 0) // 2 + 1) == 0
+        assert found.count(1.0, half) == half
+
+    def test_where_places_went_empty_more_is_begun_ahead_though_some_wait_again(self) -> None:
+        fed, dry = self.at(1000), self.at(1000)
+        for found, waiting in ((fed, 1), (dry, 0)):
+            for _ in range(500):
+                found.end(waiting)
+        assert dry.count(1.5, 1) > fed.count(1.5, 1)
 
     def test_only_ends_in_child_processes_wait(self) -> None:
         node = Node()
@@ -217,7 +272,7 @@ class TestGathering:
         node.capacity.allowances(Counter(), NOBODY)
         for kind in (ASYNC, THREAD, PROCESS):
             for _ in range(100):
-                node.capacity.ended(kind)
+                node.capacity.ended(kind, 1)
         node.now += 0.1
         node.capacity.allowances(Counter(), {THREAD: 10, PROCESS: 10})
         assert [node.capacity.gathering(kind, 10) > 0 for kind in (ASYNC, THREAD, PROCESS)] == [False, False, True]

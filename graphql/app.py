@@ -23,7 +23,7 @@ from .transport.websocket.endpoint import WebSocketEndpoint
 
 ONLY_LISTED: Final = "This server runs trusted documents only, and so does not show its schema."
 PATH: Final = "/graphql"
-"""Where the API is."""
+"""Path of the API."""
 
 
 def graphql_routes(

@@ -1,4 +1,4 @@
-"""Where Django looks for the app."""
+"""Let Django find the app."""
 
 from cronograph.server.django.apps import CronographConfig
 

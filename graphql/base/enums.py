@@ -92,7 +92,7 @@ def described(description: str) -> Callable[[type[D]], type[D]]:
 
 @described("Which end of an order comes first.")
 class Direction(Described):
-    """Which end of an order comes first."""
+    """The end of an order that comes first."""
 
     ASC = "asc", "Smallest, oldest or first in the alphabet first; rows without a value last."
     DESC = "desc", "Largest, newest or last in the alphabet first; rows without a value first."
@@ -100,7 +100,7 @@ class Direction(Described):
 
 @described("Where rows without a value stand in an order.")
 class NullsPosition(Described):
-    """Where rows without a value stand in an order."""
+    """The place of rows without a value in an order."""
 
     FIRST = "first", "In front of all others."
     LAST = "last", "Behind all others."

@@ -1,4 +1,4 @@
-"""What clients get when something goes wrong, and what the log keeps of it.
+"""Errors as clients get them, and as the log keeps them.
 
 A deliberate error (:class:``UserFacingError``, any ``GraphQLError``) reaches the client as it is. Everything else is a
 fault of this server: the client gets ``Internal error, id XXXXXXXX``, and the log gets the whole traceback, once, under
@@ -22,11 +22,11 @@ from ...jobs.store.db.faults import kind_of, new_error_id
 logger = logging.getLogger("cronograph.graphql")
 
 LOGGED_CHARACTERS: Final = 300
-"""How much of a client's mistake is logged, at debug level."""
+"""Number of characters of a client's mistake that are logged, at debug level."""
 
 
 class Classification(StrEnum):
-    """Whose matter an error is, in ``extensions.classification``.
+    """The party that an error concerns, in ``extensions.classification``.
 
     ``BAD_REQUEST``: the request's; repeated unchanged it is refused again. ``UNAUTHENTICATED``: it is not known who
     asks. ``FORBIDDEN``: who asks, or from where, may not.
@@ -87,12 +87,12 @@ RETRY_AFTER: Final[dict[str, float]] = {
 
 
 def classify(code: str) -> Classification:
-    """Whose matter an error of this code is; the request's unless ``CLASSIFIED`` says otherwise."""
+    """Return the party that an error of this code concerns; the request unless ``CLASSIFIED`` says otherwise."""
     return CLASSIFIED.get(code, Classification.BAD_REQUEST)
 
 
 def standing(code: str) -> dict[str, Any]:
-    """What ``extensions`` say of every error of a code: itself, whose matter it is, and when to try again, if ever."""
+    """Return the ``extensions`` of every error of a code: code, classification, and when to try again, if ever."""
     known: dict[str, Any] = {"code": code, "classification": classify(code).value}
     return {**known, "retryAfter": RETRY_AFTER[code]} if code in RETRY_AFTER else known
 
@@ -200,7 +200,7 @@ def _mask_unexpected(
 
 
 def _unavailable(error: Exception, cause: Exception) -> GraphQLError:
-    """What the client gets while the database is unavailable; no request is at fault, so no traceback is kept."""
+    """Return the error of an unavailable database; no request is at fault, so no traceback is kept."""
     logger.warning("a request was not answered: the database is unavailable: %s", str(cause).partition("\n")[0])
     return _located(
         error, "The database does not answer at the moment; try again in a moment.", standing("UNAVAILABLE")

@@ -71,7 +71,7 @@ FEW: Final = Size(default=5, most=5)
 """A list that seldom has a row at all: the errors of a payload."""
 
 SHOWN: Final = Size(default=200, most=200)
-"""What a mutation of many shows of them."""
+"""Number of rows that a mutation of many shows."""
 
 
 def size_of(field: GraphQLField | GraphQLInputField) -> Size | None:

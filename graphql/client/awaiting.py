@@ -171,7 +171,7 @@ class AsyncClient(Operations):
                 await asyncio.sleep(follower.lost(error))
 
     async def _connection(self, follower: Follower[T]) -> AsyncGenerator[T]:
-        """What one connection brings, until it is lost."""
+        """Yield the events of one connection, until it is lost."""
         question = follower.question()
         if question is not None:
             follower.begin_at(await self.run_operation(question))

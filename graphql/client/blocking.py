@@ -173,7 +173,7 @@ class Client(Operations):
                 time.sleep(follower.lost(error))
 
     def _connection(self, follower: Follower[T]) -> Generator[T]:
-        """What one connection brings, until it is lost."""
+        """Yield the events of one connection, until it is lost."""
         question = follower.question()
         if question is not None:
             follower.begin_at(self.run_operation(question))

@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Blocking(Protocol):
-    """What runs operations and waits for them."""
+    """Run operations, and wait for their answers."""
 
     def run_operation(self, operation: Operation[T]) -> T:
         """Run one."""
@@ -24,7 +24,7 @@ class Blocking(Protocol):
 
 
 class Awaiting(Protocol):
-    """What runs operations on an event loop."""
+    """Run operations on an event loop."""
 
     def run_operation(self, operation: Operation[T]) -> Awaitable[T]:
         """Run one."""

@@ -1,4 +1,4 @@
-"""What several of the ready-made mutations have in common."""
+"""Share parts between several of the ready-made mutations."""
 
 from collections.abc import Mapping
 from typing import Any

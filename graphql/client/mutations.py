@@ -43,7 +43,7 @@ def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) 
 
 
 def preview_runs(runs: Sequence[NewRun]) -> Operation[Preview]:
-    """What ``enqueue_runs`` would do, and what each run would wait for; nothing is changed."""
+    """Predict ``enqueue_runs``, and why each run would wait; nothing is changed."""
     given = present(runs=list(runs), dryRun=True)
     fields = f"preview {{ {selection(Preview)} }}"
     return mutation(

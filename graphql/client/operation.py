@@ -21,7 +21,7 @@ UNKNOWN_HASH: Final = "PERSISTED_QUERY_NOT_FOUND"
 """The code for a hash that the server does not know."""
 
 EXCERPT: Final = 200
-"""How many characters of a strange answer an error quotes."""
+"""Number of characters of a strange answer that an error quotes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,7 +177,7 @@ def _strange(error: object) -> Fault:
 
 
 def pauses(key: str, timeout: float | None) -> Iterator[float]:
-    """How long to wait between two looks at a run, longer each time.
+    """Yield the seconds between two looks at a run, longer each time.
 
     Args:
         key: The run's id, for the message.

@@ -44,7 +44,7 @@ def server_time() -> Operation[datetime]:
 
 
 def viewer() -> Operation[Viewer]:
-    """Who asks, and what they may do."""
+    """Read the account that asks, and its rights."""
     return query("viewer", {}, selection(Viewer), lambda value: read(Viewer, value, "viewer"))
 
 
@@ -214,19 +214,19 @@ def nodes(
 
 
 def explain_task(name: str) -> Operation[Explanation | None]:
-    """Why a task is or is not running now; None if there is none of that name."""
+    """Explain why a task is or is not running now; None if there is none of that name."""
     return _explained("task", {"name": Argument("String", name)})
 
 
 def explain_run(id: int) -> Operation[Explanation | None]:
-    """Why a run is in its state and what happens next; None if there is none."""
+    """Explain the state of a run, and what happens next; None if there is none."""
     return _explained("run", {"id": Argument("ID!", id)})
 
 
 def validate_schedule(
     schedule: ScheduleInput, *, count: int = 5, from_: datetime | None = None
 ) -> Operation[ScheduleValidation]:
-    """Whether a schedule is valid, what is wrong with it, and when it fires next.
+    """Check a schedule; return its faults or its next times.
 
     Args:
         schedule: What to judge.

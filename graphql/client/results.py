@@ -1,4 +1,4 @@
-"""What operations answer that is no single thing of the API: pages, and what became of many runs or tasks."""
+"""Answers of operations that are no single thing of the API: pages, and the changes of many runs or tasks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Page(Generic[Item]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedRuns(Record):
-    """What an action on many runs did, or with ``dry_run`` would do.
+    """Hold the results of an action on many runs, or of its ``dry_run``.
 
     Attributes:
         runs: The first of them, at most 200.
@@ -50,7 +50,7 @@ class ChangedRuns(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedTasks:
-    """What an action on many tasks did, or with ``dry_run`` would do.
+    """Hold the results of an action on many tasks, or of its ``dry_run``.
 
     Attributes:
         names: The first of them, at most 200.
@@ -67,7 +67,7 @@ class ChangedTasks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning(Record):
-    """What ``prune_history`` did, or with ``dry_run`` would do.
+    """Hold the results of ``prune_history``, or of its ``dry_run``.
 
     Attributes:
         run: The run that prunes; None on a dry run.
@@ -84,7 +84,7 @@ class Pruning(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeletedTasks:
-    """What ``delete_tasks`` or ``delete_tasks_of_owner`` did, or with ``dry_run`` would do.
+    """Hold the results of ``delete_tasks`` or ``delete_tasks_of_owner``, or of their ``dry_run``.
 
     Attributes:
         names: The tasks that are gone, at most 200 of them.

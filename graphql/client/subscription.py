@@ -24,7 +24,7 @@ SERVER_FAULTS: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconnect:
-    """How lost connections are made again: with doubling pauses, jittered, as long as need be.
+    """Reconnect lost connections: with doubling pauses, jittered, as long as need be.
 
     The first connection is not retried: a wrong address is reported at once.
 
@@ -107,7 +107,7 @@ class Follower(Generic[T]):
         self.finished = False
 
     def question(self) -> Operation[str] | None:
-        """What must be asked before the subscription can begin; answer it with ``begin_at``."""
+        """Return the query to send before the subscription can begin; answer it with ``begin_at``."""
         return self._subscription.start if self._place is None else None
 
     def begin_at(self, place: str) -> None:
@@ -124,7 +124,7 @@ class Follower(Generic[T]):
         return body
 
     def opened(self, status: int, content_type: str) -> bool:
-        """Whether the answer is the stream; otherwise read it whole and pass it to ``refused``."""
+        """Return whether the answer is the stream; otherwise read it whole and pass it to ``refused``."""
         return status == 200 and content_type.partition(";")[0].strip().lower() == "text/event-stream"
 
     def refused(self, status: int, decode: Callable[[], object], text: str) -> None:

@@ -1,1 +1,1 @@
-"""What takes the place of Strawberry's and graphql-core's own ways: why, and until when, in docs/decisions/0022."""
+"""Replace ways of Strawberry and graphql-core: why, and until when, is in docs/decisions/0022."""

@@ -1,4 +1,4 @@
-"""How operations are executed: as Strawberry does, but within a size, and plain fields without its ceremony."""
+"""Execute operations as Strawberry does, but within a size, and plain fields without its ceremony."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, cast

@@ -1,4 +1,4 @@
-"""Which fields are plain: an attribute of the object, of a leaf type, without arguments and without code of ours.
+"""Find the plain fields: an attribute of the object, of a leaf type, without arguments and without code of ours.
 
 And which may be ready: objects that were put into the object together with its other values.
 
@@ -140,7 +140,7 @@ class PlainColumn:
 
 
 Known: TypeAlias = PlainField | PlainColumn | ReadyField | None
-"""What is known of a field."""
+"""Knowledge about a field."""
 
 
 class PlainFields:

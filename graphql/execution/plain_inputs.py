@@ -1,4 +1,4 @@
-"""How input objects are made of what a client sent: what is to be done for each field is found out once for a type.
+"""Make input objects of a client's values; the work for each field is found out once for a type.
 
 Strawberry asks each object what its fields are called and what their types are: of an input with 1,000 objects
 that is half of the work.

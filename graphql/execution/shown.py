@@ -1,4 +1,4 @@
-"""How types show what is stored, field by field: of a whole model, or of those columns of its row that were read.
+"""Show stored values field by field: of a whole model, or of those columns of its row that were read.
 
 A page has hundreds of tasks, runs or executions with up to forty fields each, of which a few are asked for.
 """
@@ -35,12 +35,12 @@ Whole: TypeAlias = Callable[[Any], Any]
 """Makes a field of the whole model."""
 
 Makers: TypeAlias = Mapping[str, Whole]
-"""What makes some fields, by their names."""
+"""Makers of some fields, by their names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is read for some fields.
+    """Hold the columns that are read for some fields.
 
     Attributes:
         columns: Of the row.

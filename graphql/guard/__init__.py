@@ -1,1 +1,1 @@
-"""What a document may cost: limits, and the checks before anything runs."""
+"""Bound the cost of documents: limits, and the checks before anything runs."""

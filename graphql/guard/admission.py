@@ -431,7 +431,7 @@ class CostlyLane(Lane):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reads:
-    """How an execution reads.
+    """Choose the connection by which an execution reads.
 
     Attributes:
         client: The caller; empty for reads that no client asked for.

@@ -1,10 +1,10 @@
-"""How much an answer holds: counted while it is made, so that one that is too large is not made to its end."""
+"""Count the size of an answer while it is made, so that one that is too large is not made to its end."""
 
 from types import NoneType
 from typing import Any, Final, cast
 
 _NUMBER = 8
-"""What a value that is neither text nor a container counts, in bytes; few JSON numbers are longer."""
+"""Bytes that a value counts that is neither text nor a container; few JSON numbers are longer."""
 _SHORT: Final = frozenset({int, float, bool, NoneType})
 
 

@@ -157,7 +157,7 @@ class Guard:
         variables: Mapping[str, Any],
         weights: Mapping[str, int] | None,
     ) -> str:
-        """Which ``first`` would make an operation fit that costs too much; empty if its pages are not what costs."""
+        """Return the ``first`` that would make a costly operation fit; empty if its pages are not its cost."""
         for size in ADVISED_SIZES if refused.open_pages else ():
             again = self.walk(document, operation, variables, weights=weights, assumed=size)
             if self._cost(again.operation(operation)) <= self.limits.cost:

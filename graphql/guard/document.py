@@ -41,7 +41,7 @@ RULES: Final[tuple[type[ASTValidationRule], ...]] = (
 """The validation rules, put together once: Strawberry's default builds the tuple for every request."""
 
 MERGING: Final = 50_000
-"""How much work graphql-core may do to see whether fields of one response name can be merged; two units are a pair.
+"""Work that graphql-core may do to see whether fields of one response name can be merged; two units are a pair.
 
 Its own default lets a few kilobytes of repeated fields take a second of processor time. There is one for all schemas of
 a process, read whenever a validation begins.

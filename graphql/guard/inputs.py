@@ -1,4 +1,4 @@
-"""What the variables of a request weigh: counted before graphql-core and Strawberry turn them into objects.
+"""Weigh the variables of a request before graphql-core and Strawberry turn them into objects.
 
 An empty input object is three bytes of JSON and takes some 0.1 ms to become an object of ours.
 """
@@ -25,10 +25,10 @@ from graphql import (
 from ..base.fields import size_of
 
 OBJECT: Final = 20
-"""What an input object weighs, in values of an answer: as many take as long to make."""
+"""Weight of an input object, in values of an answer: as many take as long to make."""
 
 ELEMENT: Final = 5
-"""What a value in a list weighs, such as an id of `notIn`: it is converted several times, and becomes a parameter."""
+"""Weight of a value in a list, such as an id of `notIn`: it is converted several times, and becomes a parameter."""
 
 FREE: Final = 500
 """Variables that weigh no more than this count nothing, so that what a document costs need not be counted again."""

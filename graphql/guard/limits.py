@@ -17,7 +17,7 @@ MIB: Final = 1024 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one request, one socket and one process may ask for.
+    """Limit one request, one socket and one process.
 
     Attributes:
         body_bytes: Largest request body and largest WebSocket message, in bytes.

@@ -1,4 +1,4 @@
-"""How long an operation keeps the event loop busy: its steps are timed one by one, since others run between them."""
+"""Measure how long an operation keeps the event loop busy: its steps are timed one by one, since others run between."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Generator
 from contextlib import contextmanager

@@ -25,7 +25,7 @@ class Refusals:
         return text in self._known
 
     def find(self, text: str) -> list[GraphQLError]:
-        """Why a document is refused; empty if that is not known."""
+        """Return the reasons for which a document is refused; empty if they are not known."""
         known = self._known.get(text)
         if known is None:
             return []

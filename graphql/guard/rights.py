@@ -1,4 +1,4 @@
-"""Which roles an operation needs, found from the document alone, so that it is known before anything runs."""
+"""Find the roles that an operation needs from the document alone, so that they are known before anything runs."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

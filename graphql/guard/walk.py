@@ -31,7 +31,7 @@ from .limits import SATURATED, LimitExceeded, Limits
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What a selection set amounts to, its fragments written out.
+    """Add up a selection set, its fragments written out.
 
     Attributes:
         fields: Number of fields, introspection included.
@@ -83,7 +83,7 @@ INTROSPECTION_ROOTS: Final = frozenset({"__schema", "__type"})
 
 @dataclass(frozen=True, slots=True)
 class SchemaSizes:
-    """What a pass has to know of the schema.
+    """Hold the facts about the schema that a pass needs.
 
     Attributes:
         schema: To look up types and fields.

@@ -155,7 +155,7 @@ class Edge(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class PageArguments:
-    """What a client said about paging, as it came."""
+    """Hold a client's arguments about paging, as they came."""
 
     first: int | None = None
     after: str | None = None
@@ -247,7 +247,7 @@ class Connection(Generic[T]):
 
     @resolved(size=COUNT)
     async def is_total_count_exact(self) -> bool:
-        """Whether `totalCount` is the number itself; false: there may be more.
+        """True if `totalCount` is the exact number; false: there may be more.
 
         Counted only when asked for, together with `totalCount`.
         """

@@ -1,4 +1,4 @@
-"""How a field that is a list is declared: one line says which rows, and paging, filter and order come with it."""
+"""Declare a field that is a list: one line says which rows, and paging, filter and order come with it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -51,7 +51,7 @@ def below(asked: Iterable[str], *prefixes: str) -> frozenset[str]:
 
 RUN: Final = "run"
 KEY: Final = frozenset({"id", "__typename"})
-"""What is known of the run of an execution without reading it, if only it is there."""
+"""Fields of an execution's run that are known without reading the run, if it is still there."""
 
 M_contra = TypeVar("M_contra", contravariant=True)
 
@@ -81,7 +81,7 @@ class Newest:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How the rows of a list are read and shown.
+    """Say how the rows of a list are read and shown.
 
     Attributes:
         rows: The list, or some of its columns.
@@ -283,7 +283,7 @@ def _key(order: Order) -> OrderKey:
 
 
 Owner: TypeAlias = tuple[str, Callable[[Any], int | str]]
-"""Whose rows: the field of the list that names it, and its key, from the object whose field the list is."""
+"""Owner of the rows: the list's field for it, and its key, from the object whose field the list is."""
 
 
 @dataclass(frozen=True, slots=True)

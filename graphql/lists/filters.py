@@ -95,7 +95,7 @@ class StringFilter:
 
 @strawberry.input
 class Ordered(Generic[T]):
-    """What can be greater or less."""
+    """Order values: they can be greater or less."""
 
     eq: T | None = condition(EQ)
     ne: T | None = condition(NE)
@@ -176,13 +176,13 @@ Path: TypeAlias = tuple[str, ...]
 MEANS_NO_VALUE: Final = frozenset({"eq", "ne"})
 """Operators whose null means "has no value"; in mutations this is said by ``isNull`` alone."""
 PLACES: Final = frozenset({"key", "path"})
-"""What says where a value is that operators compare."""
+"""Fields that name the place of the value that operators compare."""
 COMBINED: Final = frozenset({"and_", "or_", "not_"})
 
 
 @dataclass(frozen=True, slots=True)
 class Emptiness:
-    """What counts as empty.
+    """Name the values that count as empty.
 
     Attributes:
         changes: Whether rows are changed: then a null is never a value, and a list of values has at least one.
@@ -287,7 +287,7 @@ MAX_TEXT: Final = 1_000
 MAX_DEPTH: Final = 10
 """Names of the path of an argument."""
 UNSPEAKABLE: Final = frozenset('"\\')
-"""What SQLite cannot have in a name of a path."""
+"""Characters that SQLite cannot have in a name of a path."""
 OPERATORS: Final = {"in_": Operator.IN, **{one.value: one for one in Operator if one is not Operator.IN}}
 
 

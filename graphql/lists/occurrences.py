@@ -1,4 +1,4 @@
-"""What became of the occurrences of a task: runs and skipped stretches in one list, the newest nominal time first."""
+"""List the occurrences of a task: runs and skipped stretches in one list, the newest nominal time first."""
 
 import asyncio
 from dataclasses import dataclass, replace

@@ -86,7 +86,7 @@ _WHY: Final = "Log lines are looked through one by one; name a shorter span of t
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """How far a search looks: through these executions, and whether there are more behind them."""
+    """Tell how far a search looks: through these executions, and whether there are more behind them."""
 
     executions: Sequence[Logged]
     more: bool
@@ -264,7 +264,7 @@ class History:
 
 @strawberry.type
 class HistoryQueries:
-    """What happened."""
+    """Queries of history."""
 
     @resolved(size=Size(("first", "last"), default=DEFAULT_PAGE, most=MAX_PAGE, own=50), requires=Role.VIEWER)
     def events(

@@ -55,7 +55,7 @@ class KeptHistory:
     "else the task `prune_history`."
 )
 class Retention:
-    """What holds now."""
+    """The present limits of history."""
 
     seconds: float = strawberry.field(description="What holds where neither group nor job says anything.")
     max_per_task: int | None = strawberry.field(
@@ -67,11 +67,11 @@ class Retention:
 
 @strawberry.type
 class RetentionQueries:
-    """What is kept."""
+    """Queries of the limits of history."""
 
     @resolved(size=Size(own=2 * MAX_NAMES), requires=Role.VIEWER)
     async def retention(self, info: Info) -> Retention | None:
-        """How long history is kept, by the present arguments of the task `prune_history`."""
+        """The time for which history is kept, by the present arguments of the task `prune_history`."""
         found = await info.context.database.read(retained, await info.context.now())
         return Retention(
             seconds=found.kept.age.total_seconds(),

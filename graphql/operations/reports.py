@@ -119,7 +119,7 @@ class LabelInput:
 
 @strawberry.type
 class LabelQueries:
-    """What runs can be found by."""
+    """Queries of labels."""
 
     @resolved(size=Size(own=MAX_KEYS), requires=Role.VIEWER)
     async def label_keys(self, info: Info) -> list[str] | None:
@@ -255,7 +255,7 @@ def _apart(seconds: float | None) -> timedelta | None:
 
 @strawberry.type
 class ReportQueries:
-    """What is computed rather than listed."""
+    """Queries of computed figures."""
 
     @resolved(size=TIMES, requires=Role.VIEWER)
     async def validate_schedule(
@@ -278,7 +278,7 @@ class ReportQueries:
 
     @resolved(requires=Role.VIEWER)
     def viewer(self, info: Info) -> Viewer | None:
-        """Who asks."""
+        """The account that asks, and its rights."""
         return Viewer.from_person(info.context.person)
 
     @resolved(
@@ -331,7 +331,7 @@ class ReportQueries:
 
     @resolved(size=Size(own=500), requires=Role.VIEWER)
     async def overview(self, info: Info) -> Overview | None:
-        """How things are now."""
+        """The present state of the whole: counts, rates and health."""
         return Overview.from_report(await info.context.overview(parts_of(asked_of(info))))
 
     @resolved(

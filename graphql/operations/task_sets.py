@@ -197,7 +197,7 @@ def _shown(field: str, value: Json) -> Json:
 
 @strawberry.type
 class TasksApplied(MutationPayload):
-    """What was done, or errors."""
+    """The changes of the tasks, or errors."""
 
     planned: list[PlannedTaskShown] = strawberry.field(
         description="Every task of the sets, and what was done with it (of a dry run: what would be).",
@@ -213,7 +213,7 @@ class TasksApplied(MutationPayload):
 
 @strawberry.type
 class TaskSetMutations:
-    """What changes many tasks as a file wants them."""
+    """Mutations of many tasks by files."""
 
     @mutates(
         description="Makes, changes and archives tasks until the sets are as they are wanted, and sets limits of "
@@ -223,7 +223,7 @@ class TaskSetMutations:
         requires=Role.OPERATOR,
     )
     async def apply_tasks(self, info: Info, input: Annotated[ApplyTasksInput, INPUT]) -> TasksApplied:
-        """What was done with each task."""
+        """The change of each task."""
         wanted = [WantedSet(one.name, tuple(task.wanted() for task in one.tasks)) for one in input.sets]
         groups = [WantedGroup(one.name, one.limits()) for one in given(input.groups) or ()]
         options, actor = input.options(), info.context.person.name

@@ -81,7 +81,7 @@ class CreateTaskInput(TaskSettings, MutationInput):
         return TaskSpec(name=self.name, job_name=self.job_name, schedule=schedule, inherits=inherits, **given)
 
     def faults(self) -> Iterator[UserError]:
-        """What the engine's rules say against the task's settings."""
+        """Yield the faults of the task's settings by the engine's rules."""
         return task_faults(self.to_spec())
 
 
@@ -150,7 +150,7 @@ NAMES: AnswerCodec[list[str]] = AnswerCodec(dump=lambda names: {"names": names},
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """What ``deleteTask`` did, or would do: the task's name, the first of its unfinished runs, and how many."""
+    """The result of `deleteTask` or of its dry run: the task's name, its first unfinished runs, and how many."""
 
     name: str
     runs: list[Run]
@@ -159,7 +159,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What ``deleteTasks`` did, or would do."""
+    """The result of `deleteTasks`, or of its dry run."""
 
     names: list[str]
     count: int

@@ -1,1 +1,1 @@
-"""What resolvers work with: the context of an operation, its loaders, and turns in the event loop."""
+"""Give resolvers the context of an operation, its loaders, and turns in the event loop."""

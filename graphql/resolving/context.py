@@ -1,4 +1,4 @@
-"""What resolvers work with: the database, the live events, who asks, and the loaders of one operation."""
+"""Give resolvers the database, the live events, the person who asks, and the loaders of one operation."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class EventSource(Protocol):
-    """Where the events come from: the event bus of the node that serves the API."""
+    """Provide events: the event bus of the node that serves the API."""
 
     async def cursor(self) -> Cursor:
         """The newest published place; everything committed before is visible to later reads."""
@@ -50,7 +50,7 @@ class LogFollower(Protocol):
 
 
 class LogSource(Protocol):
-    """Who knows when log lines are written: the log feed of the node that serves the API."""
+    """Announce written log lines: the log feed of the node that serves the API."""
 
     def follow(self, execution_id: int, /) -> AbstractContextManager[LogFollower]:
         """A follower of an execution's log; what is written once the block has begun is noticed."""
@@ -58,7 +58,7 @@ class LogSource(Protocol):
 
 
 class OverviewSource(Protocol):
-    """Who reads the overview for all who look."""
+    """Read the overview for all who look."""
 
     async def latest(self, database: Database, wanted: frozenset[Part], /) -> Overview:
         """Return how things are, or were a moment ago."""
@@ -71,7 +71,7 @@ class OverviewSource(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who asks.
+    """Describe the person who asks.
 
     Attributes:
         name: Of the account.

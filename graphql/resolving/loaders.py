@@ -54,7 +54,7 @@ def retained(conn: Connection, now: datetime) -> Retained:
 
 
 class FlowLoaders:
-    """What one operation reads of flows by key. Results are remembered for its duration."""
+    """Load flows and their parts by key. Results are remembered for the duration of one operation."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -193,7 +193,7 @@ class Loaders:
 
     @cached_property
     def task_explanations(self) -> DataLoader[Task, Explanation]:
-        """Why tasks are or are not running.
+        """Load the explanations of why tasks are or are not running.
 
         All of a batch are there at once, although they are computed a slice at a time: what is read next about each of
         them is read for all of them.
@@ -202,7 +202,7 @@ class Loaders:
 
     @cached_property
     def run_explanations(self) -> DataLoader[Run, Explanation]:
-        """Why runs are in their state; a batch at once, as those of tasks."""
+        """Load the explanations of the states of runs; a batch at once, as those of tasks."""
         return DataLoader(self._explain_runs, max_batch_size=MAX_BATCH, cache_key_fn=lambda run: run.id)
 
     @cached_property

@@ -9,11 +9,11 @@ SLICE_SECONDS: Final = 0.005
 """Processor time of the event loop's thread after which those who compute make a pause."""
 
 PAUSE_SECONDS: Final = 0.005
-"""How long it is at least."""
+"""Least length of a pause."""
 
 
 class Slices:
-    """Where the resolvers of one operation that compute take turns.
+    """Let the computing resolvers of one operation take turns.
 
     Hundreds of them are often ready at once, since one statement answered them all: without a pause the loop would do
     all their work before it looks at anything else.

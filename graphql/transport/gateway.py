@@ -1,4 +1,4 @@
-"""What all transports share: the engine, the checks before it, and the hooks of the application."""
+"""Share between all transports: the engine, the checks before it, and the hooks of the application."""
 
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping

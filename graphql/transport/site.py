@@ -1,4 +1,4 @@
-"""Who may call from a browser: requests and WebSockets of other sites are refused.
+"""Guard calls from browsers: requests and WebSockets of other sites are refused.
 
 A browser says where a request comes from in ``Sec-Fetch-Site`` and ``Origin``; programs send neither and are let
 through. The ``Host`` header is compared with the allowed names when these are set, so that a foreign name which
@@ -37,7 +37,7 @@ DEFAULT_PORTS: Final = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 @dataclass(frozen=True, slots=True)
 class SitePolicy:
-    """Which hosts and origins are accepted.
+    """Accept hosts and origins.
 
     Attributes:
         allowed_hosts: Names, without port, that the ``Host`` header may have; None = any.

@@ -111,7 +111,7 @@ class Passkey(FromModel):
 
 @strawberry.type(description="Somebody at a provider of identities (OpenID Connect), by whom an account can sign in.")
 class ProviderIdentity(FromModel):
-    """Who an account is at a provider."""
+    """The account's identity at a provider."""
 
     id: strawberry.ID = strawberry.field(description="The decimal key.")
     provider: str = strawberry.field(description="The provider's key in the configuration.")
@@ -135,7 +135,7 @@ class Viewer:
 
     @resolved()
     async def has_password(self, info: Info) -> bool:
-        """Whether they can sign in by a password."""
+        """True if they can sign in by a password."""
         known = info.context.person.account_id
         account = None if known is None else await info.context.database.read(accounts.by_id, known)
         return account is not None and account.has_password
@@ -161,14 +161,14 @@ class Viewer:
 
     @resolved(size=SHOWN)
     async def identities(self, info: Info) -> list[ProviderIdentity]:
-        """Who they are at providers of identities, the oldest first."""
+        """Their identities at providers, the oldest first."""
         found = await info.context.database.read(providers.identities_of, _account_ids(info))
         return [ProviderIdentity.from_model(one) for one in found[:200]]
 
 
 @strawberry.type(description="One entry of the audit log.")
 class AuditEntry(FromModel):
-    """Who did what."""
+    """An entry of the audit log: the actor and the change."""
 
     id: strawberry.ID = strawberry.field(description="The number of the entry; there are no gaps.")
     at: datetime = strawberry.field(description="When it was done.")
@@ -227,7 +227,7 @@ class IdentityDeleted(MutationPayload):
 
 @strawberry.type
 class SessionsEnded(MutationPayload):
-    """How many ended, or errors."""
+    """The number of ended sessions, or errors."""
 
     ended: int = strawberry.field(description="How many sessions ended.", default=0)
 

@@ -47,7 +47,7 @@ class MutationPayload:
 
 @strawberry.type(description="How far a running job says it is.")
 class Progress:
-    """What a job last reported."""
+    """The progress that a job last reported."""
 
     done: float = strawberry.field(description="How much is done, in the job's own unit.")
     total: float | None = strawberry.field(description="How much there is in all, if the job knows.")
@@ -100,7 +100,7 @@ class LogPage:
 
 @strawberry.type(description="New lines of an execution's log; the last one has `ended: true`.")
 class LogEvent:
-    """What ``executionLog`` sends."""
+    """An event of `executionLog`."""
 
     lines: list[LogLine] = strawberry.field(description="Lines in their order; each kept line is sent once.")
     cut: BigInt = strawberry.field(description="How many lines of the execution were dropped to keep its bound so far.")

@@ -76,12 +76,12 @@ class Task(TaskFields):
 
     @resolved()
     async def job_known(self, info: Info) -> bool:
-        """Whether a node has published its job; otherwise it does not fire."""
+        """True if a node has published its job; otherwise the task does not fire."""
         return await info.context.loaders.jobs.load(self.job_name) is not None
 
     @resolved()
     async def deletable(self, info: Info) -> bool:
-        """Whether it can be deleted.
+        """True if it can be deleted.
 
         A task of code can be once no live node declares it any more, e.g. after its job was renamed or removed.
         """
@@ -98,7 +98,7 @@ class Task(TaskFields):
 
     @resolved(size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
-        """Why it is or is not running now, and what happens next."""
+        """Explains why it is or is not running now, and what happens next."""
         return Explanation.from_model(await info.context.loaders.task_explanations.load(self.stored))
 
     @resolved()
@@ -131,7 +131,7 @@ class Task(TaskFields):
     def occurrences(
         self, info: Info, *, first: FIRST = None, after: AFTER = None, last: LAST = None, before: BEFORE = None
     ) -> Connection[Occurrence]:
-        """What became of its occurrences: runs and skips in one list, the newest nominal time first."""
+        """Its occurrences: runs and skips in one list, the newest nominal time first."""
         request = PageArguments(first, after, last, before).bounded(LIST, ORDER, KINDS)
         reader = Occurrences(info.context.loaders, self.stored.id, request)
         return connect(LIST, request, read=reader.page, count=reader.count, convert=occurrence_of)
@@ -170,7 +170,7 @@ class Run(RunFields):
 
     @resolved(size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
-        """Why it is in its state, why it has not started yet, and what happens next."""
+        """Explains its state, why it has not started yet, and what happens next."""
         return Explanation.from_model(await info.context.loaders.run_explanations.load(self.stored))
 
     @resolved()

@@ -117,7 +117,7 @@ class Flow(FromModel):
 
     @resolved(size=COUNTED)
     async def progress(self, info: Info) -> FlowProgress:
-        """How far it is."""
+        """Its progress."""
         return _progress(await info.context.loaders.flows.progress.load(int(self.id)))
 
     @resolved(size=FOLDED)

@@ -1,4 +1,4 @@
-"""What the queue works with: groups and nodes; and who looks at it."""
+"""Show the queue's groups and nodes, and the viewer."""
 
 from datetime import datetime
 from typing import Any, ClassVar, Final
@@ -94,7 +94,7 @@ NODE_LIST: Final = Kind(NODES, NodeFilter, NodeOrder, "Which nodes.")
 
 
 def _depth(state: RunState, description: str) -> Any:  # noqa: ANN401 - a field
-    """How many runs of a group are in a state."""
+    """Return how many runs of a group are in a state."""
 
     async def runs(self: "Group", info: Info) -> BigInt:
         return BigInt((await info.context.loaders.depths.load(self.name)).states.get(state, 0))
@@ -141,7 +141,7 @@ class Group(FromModel):
 
     @resolved()
     async def tokens(self, info: Info) -> int | None:
-        """How many of its runs may start now by its rate; null if it has none."""
+        """The number of its runs that may start now by its rate; null if it has none."""
         stored: model.Group = vars(self)["stored"]
         if stored.rate is None:
             return None
@@ -233,7 +233,7 @@ class Node(FromModel):
 
     @resolved()
     async def running(self, info: Info) -> int:
-        """How many runs it executes now."""
+        """The number of runs that it executes now."""
         return await info.context.loaders.running_on.load(int(self.id))
 
     runs: Connection[Run] = listed(
@@ -252,7 +252,7 @@ class Node(FromModel):
 
 
 def blockage_of(node: nodes.Node) -> Blockage | None:
-    """What keeps a live node's event loop from turning; of a node that has ended it means nothing any more."""
+    """Return the cause that blocks a live node's event loop; None for a node that has ended."""
     if node.blockage is None or node.state not in nodes.LIVE_NODES:
         return None
     return Blockage.from_model(node.blockage)

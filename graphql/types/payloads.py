@@ -1,4 +1,4 @@
-"""What mutations answer: the changed object, or why nothing was changed; ``mutates`` makes them payloads."""
+"""Answer mutations: the changed object, or why nothing was changed; ``mutates`` makes them payloads."""
 
 from typing import ClassVar
 
@@ -136,7 +136,7 @@ class NodeChanged(MutationPayload):
 
 @strawberry.type
 class ManyChanged(MutationPayload):
-    """How many rows were changed, and whether there are more."""
+    """The number of changed rows, and whether there are more."""
 
     count: BigInt = strawberry.field(description="How many were changed (or would be).", default=BigInt(0))
     has_more: bool = strawberry.field(description=HAS_MORE, default=False)

@@ -1,4 +1,4 @@
-"""What jobs and skipped occurrences hold by themselves; their relations are in ``entities``."""
+"""Show the parts of jobs and skipped occurrences without their relations, which are in ``entities``."""
 
 from datetime import datetime
 from functools import partial
@@ -119,7 +119,7 @@ class JobDefaults(FromModel):
 
 @strawberry.type(description="How the unique key of a job's runs follows from their arguments.")
 class UniqueKey(FromModel):
-    """What a job declares by ``unique_key``."""
+    """The `unique_key` that a job declares."""
 
     arguments: list[str] = strawberry.field(description="The arguments that it is made of.")
     template: str | None = strawberry.field(
@@ -133,7 +133,7 @@ class UniqueKey(FromModel):
 
 @strawberry.type(description="How many runs of a job start, how many run at once, and how many wait.")
 class JobLimits(FromModel):
-    """What a job declares by ``rate``, ``max_concurrent``, ``cap`` and their keys."""
+    """The `rate`, `max_concurrent`, `cap` and their keys that a job declares."""
 
     rate: Rate | None = strawberry.field(description="How many start in how long, on all nodes; null = any number.")
     rate_key: UniqueKey | None = strawberry.field(
@@ -209,7 +209,7 @@ class JobFields(FromModel):
 
     @resolved()
     async def known(self, info: Info) -> bool:
-        """Whether a live node can run it now."""
+        """True if a live node can run it now."""
         return bool(await self.nodes(info))
 
     @resolved()

@@ -122,7 +122,7 @@ _PARTS: Final = {
     "stalledTasks": reports.Part.STALLED,
     **dict.fromkeys(("liveNodes", "drainingNodes", "slots"), reports.Part.NODES),
 }
-"""Which part of the report each field of an overview is of, by its name in the schema."""
+"""Part of the report for each field of an overview, by its name in the schema."""
 
 
 def parts_of(asked: AbstractSet[str]) -> frozenset[reports.Part]:
@@ -295,7 +295,7 @@ VARYING: Final = re.compile(
     # A node's name, an address, a key, a number.
     r"\b[a-z]+-[a-z]+-\d{2,}\b|0x[0-9a-fA-F]+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\b[0-9a-fA-F]{12,}\b|\d+(?:[.:]\d+)*"
 )
-"""What differs between messages of one cause: names of nodes, numbers, times, addresses, long hexadecimal ids."""
+"""Parts in which messages of one cause differ: names of nodes, numbers, times, addresses, long hexadecimal ids."""
 
 
 def fingerprint(message: str) -> str:

@@ -1,4 +1,4 @@
-"""What a task holds by itself; its relations are in ``entities``."""
+"""Show the parts of a task without its relations, which are in ``entities``."""
 
 from collections.abc import Iterable
 from datetime import datetime

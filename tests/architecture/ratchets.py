@@ -25,7 +25,7 @@ MOST: Final[Mapping[str, float]] = {
     "files of the mutation cancel_runs": 9,
     "files of the list of secrets": 9,
     "files of the list of nodes": 26,
-    "docstrings that begin with a relative word": 160,
+    "docstrings that begin with a relative word": 0,
     "'what' in 1,000 words of docstrings and messages": 12.5,
 }
 """The numbers that no change may raise. A feature that needs more modules or lines raises these two, and says why."""

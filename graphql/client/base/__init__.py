@@ -1,4 +1,4 @@
-"""What all of the client shares: its errors, and the shapes of records and of open enums.
+"""Share the client's errors, and the shapes of records and of open enums.
 
 Imported before anything that sends: so the one library of the client is missed here, with the way to get it.
 """

@@ -1,4 +1,4 @@
-"""What can go wrong between a client and a server; everything is a :class:``ClientError``."""
+"""Errors between a client and a server; each is a :class:``ClientError``."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class HttpError(ClientError):
 
 
 class InvalidAnswerError(ClientError):
-    """What answers is no Cronograph server, or one of a version whose answers this client cannot read."""
+    """The address answers, but is no Cronograph server, or one of a version whose answers this client cannot read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +96,7 @@ class OperationError(ClientError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why an input was refused, as payloads of mutations list it.
+    """Tell why an input was refused, as payloads of mutations list it.
 
     Attributes:
         code: A stable word, e.g. ``NOT_FOUND`` or ``OVERLAP``.

@@ -54,7 +54,7 @@ class StateOfRun(OpenEnum):
 
     @property
     def final(self) -> bool:
-        """Whether the run will not change any more."""
+        """Return whether the run will not change any more."""
         return self.value in FINAL_STATES
 
 

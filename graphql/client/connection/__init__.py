@@ -1,1 +1,1 @@
-"""How the client reaches a server: HTTP, event streams, credentials and signing in."""
+"""Connect the client with a server: HTTP, event streams, credentials and signing in."""

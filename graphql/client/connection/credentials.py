@@ -18,7 +18,7 @@ from typing_extensions import override
 from ..base.errors import ClientError
 
 CLIENT_ID: Final = "cronograph-cli"
-"""What this client calls itself; it has no secret of its own."""
+"""The client's name for itself; it has no secret of its own."""
 EARLY: Final = 30.0
 """Seconds before its end at which an access token is renewed."""
 _PAUSE: Final = 0.05
@@ -130,7 +130,7 @@ def origin_of(url: str) -> str:
 
 
 _Flow: TypeAlias = Generator[httpx.Request | None, httpx.Response | None, None]
-"""What to send next, or None = wait a moment; it is given the answer."""
+"""Yields the next request, or None = wait a moment; is sent the answer."""
 
 
 class StoredSignIn(httpx.Auth):

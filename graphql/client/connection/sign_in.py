@@ -21,7 +21,7 @@ class SignInRefusedError(ClientError):
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """Where somebody lets this device in.
+    """Tell a person where to let this device in.
 
     Attributes:
         address: The page to be opened, with the code filled in.

@@ -1,4 +1,4 @@
-"""What both clients share: the address, the headers, the time limits, and the names of what goes wrong on the way."""
+"""Share between both clients the address, the headers, the time limits, and the names of faults on the way."""
 
 import os
 import ssl
@@ -13,7 +13,7 @@ from ..base.errors import InvalidAddressError, TimedOutError, UnreachableError
 from .credentials import Credentials, StoredSignIn, origin_of
 
 DEFAULT_URL: Final = "http://localhost:8000"
-"""Where ``cronograph serve`` listens by default."""
+"""Address of ``cronograph serve`` by default."""
 
 JSON_TYPES: Final = "application/graphql-response+json, application/json;q=0.9"
 STREAM_TYPE: Final = "text/event-stream"
@@ -26,7 +26,7 @@ def chosen_url(url: str | None) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How to reach a server.
+    """Hold the way to reach a server.
 
     Attributes:
         url: Its address, without ``/graphql``.
@@ -111,7 +111,7 @@ def _hint(error: httpx.HTTPError) -> str:
 
 
 def _trusted() -> ssl.SSLContext:
-    """What this machine trusts, too: the certificate of a company's own authority, or what ``SSL_CERT_FILE`` names."""
+    """Trust this machine's authorities, too: a company's own, or those that ``SSL_CERT_FILE`` names."""
     context = httpx.create_ssl_context(trust_env=False)
     context.load_default_certs()
     return context

@@ -1,1 +1,1 @@
-"""Who may come in: accounts, ways to sign in, tokens, secrets."""
+"""Operations on accounts, ways to sign in, tokens and secrets."""

@@ -126,7 +126,7 @@ ENDED: Final[AnswerCodec[int]] = AnswerCodec(
 
 @strawberry.type
 class AccountQueries:
-    """Who may sign in, and who did what."""
+    """Queries of accounts and of the audit log."""
 
     accounts: Connection[Account] | None = listed(
         ACCOUNT_LIST, lambda: Account, description="The accounts, by name.", requires=Role.ADMIN
@@ -246,7 +246,7 @@ def _account(done: Done[account_model.Account], secret: str | None) -> AccountCh
 
 @strawberry.type
 class LoginMethodMutations:
-    """What one does to the ways into one's own account."""
+    """Mutations of the ways into one's own account."""
 
     @mutates(requires=Role.VIEWER)
     async def rename_passkey(self, info: Info, input: Annotated[RenamePasskeyInput, INPUT]) -> PasskeyChanged:

@@ -98,7 +98,7 @@ GONE: Final = kept_whole(SecretModel)
 
 @strawberry.type
 class SecretQueries:
-    """Which secrets there are."""
+    """Queries of secrets."""
 
     secrets: Connection[Secret] | None = listed(
         SECRET_LIST,

@@ -82,7 +82,7 @@ VIEW: Final = kept_whole(model.SavedView)
 
 @strawberry.type
 class ViewQueries:
-    """Which views there are."""
+    """Queries of views."""
 
     @resolved(size=Size(default=2 * MAX_VIEWS, most=2 * MAX_VIEWS), requires=Role.VIEWER)
     async def saved_views(

@@ -1,1 +1,1 @@
-"""What the mutations have in common: inputs, how a change is made and its answer kept, many things at once."""
+"""Share between the mutations: inputs, how a change is made and its answer kept, many things at once."""

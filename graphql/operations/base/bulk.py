@@ -46,7 +46,7 @@ ALL = (
 
 @strawberry.input
 class Selection(MutationInput):
-    """What a mutation of many rows takes besides the rows."""
+    """Hold the arguments of a mutation of many rows, besides the rows."""
 
     all: bool | None = optional(ALL)
     after: str | None = optional(AFTER)
@@ -137,7 +137,7 @@ MAX_SHOWN: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Changed(Generic[M]):
-    """What was done to many, or would be: the rows afterwards, how many changed, whether more match and behind what.
+    """Hold the changed rows, real or predicted: the rows afterwards, how many, whether more match and behind what.
 
     On a dry run that asks for it, ``preview`` is what would become of the new runs.
     """

@@ -1,4 +1,4 @@
-"""How mutations write: check the input, run one action in one transaction, turn refusals into data."""
+"""Write by mutations: check the input, run one action in one transaction, turn refusals into data."""
 
 import hashlib
 import json
@@ -162,7 +162,7 @@ MOST_LISTED: Final = 20
 
 
 def audited_input(input: object) -> dict[str, Json]:
-    """What a client asked for, as the audit log keeps it: of arguments the names alone, of long lists the length."""
+    """Return a client's input as the audit log keeps it: of arguments the names alone, of long lists the length."""
     asked = {camel(name): _for_audit(name, value) for name, value in _present(input)}
     return {name: value for name, value in asked.items() if value is not None and name != "idempotencyKey"}
 
@@ -183,12 +183,12 @@ class Judged(Protocol):
     """An input about which more can be said without the database than that its values can be stored."""
 
     def faults(self) -> Iterator[Refusal]:
-        """What the engine's rules say against it."""
+        """Yield the faults of the input by the engine's rules."""
         ...
 
 
 def _faults(input: object) -> Iterator[Refusal]:
-    """What can never be stored, and then everything else: the rest is judged by the action, which asks the database."""
+    """Yield the faults of unstorable values, then all others that need no look at the database."""
     found = {fault.path: fault for fault in input_faults(input)}
     yield from found.values()
     if found and isinstance(input, Judged):
@@ -205,7 +205,7 @@ _HARMLESS: Final = frozenset({bool, int, datetime})
 
 
 def input_faults(value: object, path: tuple[str, ...] = ()) -> Iterator[InvalidInput]:
-    """What no action can judge: texts and numbers that cannot be stored, arguments that are no object."""
+    """Yield the faults that no action can judge: unstorable texts and numbers, arguments that are no object."""
     if isinstance(value, str) and not isinstance(value, Enum):
         fault = unstorable(value)
         if fault is not None:

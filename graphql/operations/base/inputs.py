@@ -101,7 +101,7 @@ class RateInput:
 
 @strawberry.input
 class TaskSettings:
-    """What can be set when a task is created and changed when it is updated. Null = the default."""
+    """Settings of a task, for its creation and its change. Null = the default."""
 
     args: JSON | None = optional("The arguments of its runs, an object; none unless given.")
     description: str | None = optional("What it is for; copied to its runs.")
@@ -160,7 +160,7 @@ class CapInput:
 
 @strawberry.input
 class GroupLimits:
-    """What can be set of a group. Null = no limit."""
+    """Settings of a group. Null = no limit."""
 
     max_running: int | None = optional(
         "How many of its runs may be scheduled or running on all nodes together; null = no limit, absent = unchanged."

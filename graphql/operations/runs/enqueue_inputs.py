@@ -33,7 +33,7 @@ TTL: Final = "The same in seconds from when it may start; as the job says, unles
 
 @strawberry.input(description="One run for many enqueues of a key, with the last arguments.")
 class DebounceInput:
-    """How long it waits for further ones."""
+    """The time for which a debounced run waits for further requests."""
 
     delay: float = strawberry.field(description="Seconds without a new one after which it is due.")
     max_wait: float | None = optional("It is due at the latest so many seconds after the first.")
@@ -41,7 +41,7 @@ class DebounceInput:
 
 @strawberry.input(description="At most one run of a key is enqueued in a period.")
 class ThrottleInput:
-    """How long the period is."""
+    """The length of the period."""
 
     period: float = strawberry.field(description="Seconds.")
     last: bool | None = optional(
@@ -167,7 +167,7 @@ class EnqueueRunsInput(MutationInput):
         return made
 
     def faults(self) -> Iterator[UserError]:
-        """What the engine's rules say against the settings of the runs."""
+        """Yield the faults of the runs' settings by the engine's rules."""
         for place, run in enumerate(self.runs):
             for fault in _faults_of(run):
                 yield fault.with_prefix("runs", str(place))

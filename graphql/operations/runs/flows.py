@@ -68,7 +68,7 @@ class EnqueueFlowInput(MutationInput):
         return NewFlow(self.name, members, bool(given(self.open)), given(self.unique_key), callbacks, labels=labels)
 
     def faults(self) -> Iterator[UserError]:
-        """What the engine's rules say against the settings of the runs."""
+        """Yield the faults of the runs' settings by the engine's rules."""
         for place, run in enumerate(self.runs):
             for fault in new_run_faults(run.to_run()):
                 yield fault.with_prefix("runs", str(place))

@@ -173,7 +173,7 @@ ENQUEUED: Final[AnswerCodec[list[Enqueued]]] = AnswerCodec(
 def bulk_action(
     states: Collection[RunState], apply: Callable[[Tx, Sequence[int]], list[Run]], *also: Callable[[Tx], Criteria]
 ) -> BulkAction[Run]:
-    """What is done to runs in these states; a filter finds those alone that meet the further conditions as well."""
+    """Return an action on runs in these states; a filter finds only those that meet the further conditions, too."""
     in_states = one_of("state", tuple(sorted(states)))
     return BulkAction(
         apply, lambda tx: AllOf((in_states, *(each(tx) for each in also))), lambda run: run.state in states

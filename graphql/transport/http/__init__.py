@@ -1,1 +1,1 @@
-"""What comes by HTTP: POST with an answer in JSON, and event streams."""
+"""Serve HTTP: POST with an answer in JSON, and event streams."""

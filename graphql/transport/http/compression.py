@@ -12,7 +12,7 @@ LEVEL: Final = 1
 """Of zlib, the fastest: answers repeat their keys, so the next ones spare a tenth more for twice the time."""
 
 GZIP: Final = 31
-"""What zlib calls the form of gzip (RFC 1952), with the largest window."""
+"""The form of gzip (RFC 1952) for zlib, with the largest window."""
 
 
 def accepted_codings(header: str) -> frozenset[str]:

@@ -1,1 +1,1 @@
-"""What comes by WebSocket: the protocol, and the operations of one socket."""
+"""Serve WebSockets: the protocol, and the operations of one socket."""

@@ -194,7 +194,7 @@ class WebSocketEndpoint:
 
 @dataclass(slots=True)
 class Handshake:
-    """How far ``connection_init`` has come."""
+    """Name the progress of ``connection_init``."""
 
     received: bool = False
     acknowledged: bool = False

@@ -116,7 +116,10 @@ def _faulty_url(settings: Settings) -> Iterator[str]:
     except ValueError:
         right, parts = False, urlsplit("")
     if not right:
-        yield f"public_url: must be an address without a path, e.g. https://cron.example.com, got {text[:100]!r}"
+        yield (
+            f"public_url: must be an address without a path, e.g. https://cron.example.com, got {text[:100]!r}; "
+            "give the server a host name of its own, or mount it in your application (cronograph.server.Cronograph)"
+        )
     elif parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
         yield f"public_url: must begin with https:// unless it is localhost, got {text[:100]!r}"
 

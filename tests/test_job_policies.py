@@ -101,6 +101,7 @@ async def says_text_or_none() -> list[str] | None: ...
 
 REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (plain, {"retrys": 3}, "@job has no option 'retrys'; did you mean 'retries'?"),
+    (plain, {"retry": 3}, "@job has no option 'retry'; did you mean 'retries'?"),
     (plain, {"colour": 3}, "@job has no option 'colour'; there are schedule, timezone,"),
     (needs, {"schedule": HOURLY}, "need argument 'since': nobody gives it.*add args={'since': …}"),
     (

@@ -89,3 +89,10 @@ def test_an_argument_may_have_another_name_outside_than_its_parameter() -> None:
     definition = define("aliased", handler)
     assert list(definition.args_schema["properties"]) == ["operationName"]
     assert definition.bind({"operationName": "A"}, None) == {"operation_name": "A"}
+
+
+def test_a_context_without_its_annotation_is_refused_with_the_line_to_write() -> None:
+    def handler(ctx, source: str) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001
+
+    with pytest.raises(ConfigurationError, match="parameter 'ctx': has no annotation; write ctx: JobContext"):
+        define(None, handler)

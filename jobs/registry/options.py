@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from difflib import get_close_matches
-from typing import Any, Protocol, TypedDict
+from typing import Any, Final, Protocol, TypedDict
 
 from ..core.admission.holding import Debounce, Throttle
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
@@ -130,6 +130,8 @@ class JobOptions(TypedDict, total=False):
 
 NAMES = tuple(JobOptions.__annotations__)
 """The options that there are."""
+_NAMED_ELSEWHERE: Final = {"retry": "retries", "max_retries": "retries", "cron": "schedule", "queue": "group"}
+"""Names that others have for an option, where another one is nearer by its letters."""
 
 
 def unknown_option(options: Mapping[str, Any]) -> str | None:
@@ -137,6 +139,6 @@ def unknown_option(options: Mapping[str, Any]) -> str | None:
     unknown = next((name for name in options if name not in NAMES), None)
     if unknown is None:
         return None
-    near = get_close_matches(unknown, NAMES, 1)
-    hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(NAMES)}"
+    near = _NAMED_ELSEWHERE.get(unknown) or next(iter(get_close_matches(unknown, NAMES, 1)), None)
+    hint = f"did you mean '{near}'?" if near else f"there are {', '.join(NAMES)}"
     return f"@job has no option '{unknown}'; {hint}"

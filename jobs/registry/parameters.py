@@ -16,6 +16,8 @@ from .hooks import GIVEN, name_of
 
 # A number that JSON does not have stays what it is, to be refused by name, and becomes no null.
 _CONFIG: Final = ConfigDict(extra="forbid", strict=False, ser_json_inf_nan="constants")
+_CONTEXT: Final = "ctx"
+"""The usual name of the parameter that gets the context; without its annotation it would be an argument."""
 _NO_VALUES: Final = frozenset({type, Callable, Generator, AsyncGenerator})
 """Types of which JSON has no values, with any parameters."""
 _NOT_JSON: Final = frozenset({None, "schema-for-unknown-type", "invalid-for-json-schema"})
@@ -58,6 +60,8 @@ def arguments_of(
         if parameter.default is GIVEN or any(annotation == one for one in resources):
             given[parameter.name] = annotation
             continue
+        if parameter.name == _CONTEXT and parameter.annotation is parameter.empty:
+            raise ValueError(f"parameter '{_CONTEXT}': has no annotation; write {_CONTEXT}: JobContext")
         _check_values(parameter.name, annotation)
         default = ... if parameter.default is parameter.empty else parameter.default
         if parameter.name.startswith(("_", "model_", RENAMED)) or hasattr(BaseModel, parameter.name):

@@ -124,13 +124,19 @@ def _split(value: object) -> object:
 
 
 def _parts(text: str) -> list[str]:
-    return [part for part in re.split(r"[,\s]+", text) if part]
+    parts = re.split(r"\s*,\s*|\s+", text.strip())
+    if any(parts) and not all(parts):
+        raise ValueError("an item is empty")
+    return [part for part in parts if part]
 
 
 def _names(value: object) -> object:
     """A list of names, which may hold blanks: written as one string, separated by commas, or as several of them."""
     if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()]
+        parts = [part.strip() for part in value.split(",")]
+        if any(parts) and not all(parts):
+            raise ValueError("an item is empty")
+        return [part for part in parts if part]
     if isinstance(value, list | tuple):
         several = cast("Iterable[Any]", value)
         return [part for one in several for part in cast("list[Any]", _names(one) if isinstance(one, str) else [one])]

@@ -48,6 +48,13 @@ def test_job_modules_may_be_separated_by_commas_or_blanks(monkeypatch: pytest.Mo
     assert load({}).settings.jobs == ("shop.jobs", "shop.reports", "media")
 
 
+@pytest.mark.parametrize(("name", "value"), [("jobs", "a,,b"), ("groups", "a,b,")])
+def test_a_list_with_an_empty_item_is_refused(name: str, value: str) -> None:
+    (fault,) = faults_of({name: value})
+    assert "must be a list" in fault
+    assert f"got '{value}'" in fault
+
+
 def test_the_logs_of_threads_are_kept_by_the_engine_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CRONOGRAPH_THREAD_LOGS", "true")
     assert engine_settings(load({}).settings).thread_logs

@@ -122,6 +122,21 @@ OWNER_ONLY = 0o600
 """The mode of every file that holds what a database does; SQLite gives its log and its index the same."""
 
 
+_SEVERAL: Final = re.compile(
+    r"(postgres[\w+]*://(?:[^/?#]*@)?)([^/?#@]*:\d[^/?#@]*,[^/?#@]+|[^/?#@]+,[^/?#@]*:\d[^/?#@]*)(/[^?#]*)?(.*)"
+)
+
+
+def _several_hosts(text: str) -> str:
+    """Return an address of libpq with several hosts and ports as SQLAlchemy writes it: ``?host=a:5432&host=b``."""
+    found = _SEVERAL.fullmatch(text)
+    if found is None:
+        return text
+    head, hosts, path, query = found.groups()
+    named = "&".join(f"host={host}" for host in hosts.split(","))
+    return f"{head}{path or '/'}{query or '?'}{'&' if len(query) > 1 else ''}{named}"
+
+
 def parse_url(text: object) -> URL:
     """The SQLAlchemy URL behind ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
 
@@ -129,7 +144,7 @@ def parse_url(text: object) -> URL:
         ConfigurationError: any other form.
     """
     try:
-        url = make_url(text) if isinstance(text, str) else None
+        url = make_url(_several_hosts(text)) if isinstance(text, str) else None
     except (ArgumentError, ValueError):
         # A port that is no number is a ValueError of its own.
         url = None

@@ -159,6 +159,8 @@ def trigger(
         return
     made = _trigger_task(api.client, name, given) if task else _trigger_job(api.client, name, given, unique_key, label)
     run, data, text = made
+    if not task and api.client.task(name) is not None:
+        api.output.note(f"This was the job '{name}'; to trigger the task of that name, write: trigger --task {name}")
     if wait and run is not None:
         wait_for(api, run.id)
         return

@@ -1,5 +1,6 @@
 """``cronograph logs``: what jobs have logged."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -13,7 +14,7 @@ from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import time_text
 from ..base.output import Refused
 from .api import Api, Limit, at_server
-from .lists import EXECUTION_LIST, Columns, Filter, Sort, Watch, show, stream_line
+from .lists import EXECUTION_LIST, Columns, Filter, Sort, Watch, show, stream_line, text_of
 from .values import camel, seconds_of
 
 PAGE: Final = 200
@@ -81,9 +82,15 @@ def _show(api: Api, key: int, *, follow: bool) -> None:
         for line in part.lines:
             at = line.at.isoformat().replace("+00:00", "Z")
             data = {"line": line.line, "at": at, "level": line.level, "message": line.message, "fields": line.fields}
-            stream_line(api, data, f"{at} {str(line.level).lower():<8} {line.message}")
+            stream_line(api, data, _shown(at, line.level, line.message, line.fields))
         if part.ended or not follow:
             return
+
+
+def _shown(at: str, level: object, message: str, fields: Mapping[str, Any] | None) -> str:
+    """Return a line with its fields behind the message: ``sent  to=ada@example.com``."""
+    named = "".join(f"  {name}={text_of(value)}" for name, value in (fields or {}).items())
+    return f"{at} {str(level).lower():<8} {message}{named}"
 
 
 def _search(api: Api, **variables: Any) -> None:  # noqa: ANN401 - any JSON value
@@ -91,7 +98,7 @@ def _search(api: Api, **variables: Any) -> None:  # noqa: ANN401 - any JSON valu
     found = api.ask(SEARCH_LOGS, **variables)["logSearch"]
     for match in found.pop("matches"):
         line, key = match["line"], match["executionId"]
-        text = f"{line['at']} {line['level'].lower():<8} {line['message']}"
+        text = _shown(line["at"], line["level"], line["message"], line.get("fields"))
         stream_line(api, {"executionId": key, **line}, f"execution {key} line {line['line']}  {text}")
     stream_line(api, found, found["sentence"])
 

@@ -20,7 +20,7 @@ class Approval(BaseModel):
 
 @job("greet")
 async def greet(ctx: JobContext, name: str = "you") -> Result:
-    ctx.log.info(f"hello {name}")
+    ctx.log.info(f"hello {name}", language="English", words=2)
     ctx.progress(1, 2, "half")
     return Result(value=f"hello {name}")
 
@@ -76,7 +76,7 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     ended = run.json("enqueue", "greet", "name=ada", "--wait")["run"]
     assert (ended["state"], ended["result"], ended["args"]) == ("SUCCESS", "hello ada", {"name": "ada"})
     key = ended["id"]
-    assert "hello ada" in run("logs", key, "-f")[1]
+    assert "hello ada  language=English  words=2" in run("logs", key, "-f")[1]
     (line,) = run("logs", key, "--json")[1].splitlines()
     assert json.loads(line)["message"] == "hello ada"
     assert "1 line found among" in run("logs", key, "--search", "HELLO")[1]
@@ -96,6 +96,12 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     assert [(one["jobName"], one["outcome"]) for one in executions] == [("greet", "SUCCESS")]
     again = run.json("runs", "retry", key, "--args", '{"name": "bob"}', "--wait")["run"]
     assert again["result"] == "hello bob"
+
+
+def test_a_trigger_of_a_job_says_that_there_is_a_task_of_that_name(run: Commands) -> None:
+    status, said = run("trigger", "hourly")
+    assert (status, "Job hourly triggered" in said, "trigger --task hourly" in said) == (0, True, True), said
+    assert "trigger --task" not in run("trigger", "broken")[1]
 
 
 def test_a_run_that_fails_ends_the_wait_with_status_1(run: Commands) -> None:

@@ -94,3 +94,29 @@ def test_many_connections_can_open_a_new_file_at_once(tmp_path: Path) -> None:
         with engine.connect() as connection:
             assert connection.exec_driver_sql("SELECT count(*) FROM opened").scalar_one() == AT_ONCE
         engine.dispose()
+
+
+def test_an_address_may_name_several_hosts_with_their_ports(postgres_url: str) -> None:
+    known = parse_url(postgres_url)
+    several = f"127.0.0.1:1,{known.host}:{known.port}"
+    engine = sync_engine(parse_url(postgres_url.replace(f"{known.host}:{known.port}", several)))
+    try:
+        with engine.connect() as connection:
+            assert connection.exec_driver_sql("SHOW port").scalar_one() == str(known.port)
+    finally:
+        engine.dispose()
+
+
+@pytest.mark.parametrize(
+    ("written", "hosts", "database"),
+    [
+        ("postgresql://u:p@h1:5432,h2:5433/db?target_session_attrs=read-write", ("h1:5432", "h2:5433"), "db"),
+        ("postgresql://h1:1,h2/db", ("h1:1", "h2"), "db"),
+        ("postgresql://u@h1,h2:2", ("h1", "h2:2"), ""),
+    ],
+)
+def test_hosts_keep_their_ports_and_everything_else_its_place(
+    written: str, hosts: tuple[str, ...], database: str
+) -> None:
+    url = parse_url(written)
+    assert (url.query["host"], url.database or "") == (hosts, database)

@@ -1,1 +1,1 @@
-"""Accounts: who may come in and by what, the secrets of jobs, and the log of who changed what."""
+"""Accounts: sign-in by people and programs, the secrets of jobs, and the log of changes."""

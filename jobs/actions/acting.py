@@ -1,4 +1,4 @@
-"""In whose name an action runs and runs are submitted, and what that allows."""
+"""The name in which an action runs and runs are submitted, and its rights."""
 
 from collections.abc import Callable, Iterable
 from typing import Concatenate, Final, ParamSpec, TypeVar
@@ -12,13 +12,13 @@ T = TypeVar("T")
 
 
 def acting(tx: Tx, actor: Actor, action: Callable[Concatenate[Tx, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-    """Run ``action`` in the name of ``actor``: what it records goes into the audit log under that name."""
+    """Run ``action`` in the name of ``actor``: its records go into the audit log under that name."""
     tx.actor = actor
     return action(tx, *args, **kwargs)
 
 
 ACTS_FOR_ITS_SUBMITTER: Final = "graphql_request"
-"""The job that does with the rights of an account what its arguments say."""
+"""The job that acts by its arguments with the rights of an account."""
 
 
 def account_of(tx: Tx) -> int | None:

@@ -1,4 +1,4 @@
-"""Schedules that are declared in code become tasks, and tasks follow what is declared."""
+"""Schedules that are declared in code become tasks, and tasks follow their declarations."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from ..store.write import tasks
 from .tasks import BY_CODE, declare_new, follow_declaration, pause_task, resume_task
 
 _CAUGHT_UP = 60.0
-"""Seconds: what became due longer ago is left to the dispatcher, so that no start waits for a long downtime."""
+"""Seconds: occurrences due longer ago are left to the dispatcher, so that no start waits for a long downtime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class Declared:
 
     Attributes:
         warnings: For people.
-        postponed: Tasks that have to catch up with what they missed before they follow what is declared now; declare
+        postponed: Tasks that have to catch up with missed occurrences before they follow their new declaration; declare
             again once the dispatcher has seen to that.
     """
 
@@ -32,9 +32,9 @@ def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collectio
     """Write the schedules declared in code as tasks; called at start, and idempotent across nodes.
 
     A new declaration becomes a task; a changed one is followed, unless an operator overrode the schedule. A task whose
-    job is still there but declares no schedule any more is paused, until its job declares one again. What is due until
-    now is decided under the old definition; a task that is far behind is left as it is until the dispatcher has caught
-    up.
+    job is still there but declares no schedule any more is paused, until its job declares one again. Occurrences due
+    until now are decided under the old definition; a task that is far behind is left as it is until the dispatcher has
+    caught up.
 
     Args:
         tx: The transaction.
@@ -54,7 +54,7 @@ def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collectio
 
 
 def _declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[str]:
-    """Write what has no task yet; a warning for each whose name is taken by a task that was made otherwise."""
+    """Make missing tasks; warn of each whose name is taken by a task that was made otherwise."""
     written = {task.name for task in declare_new(tx, specs)}
     return [
         f"job '{spec.job_name}' declares a schedule, but a task of its name exists already and was made through the "
@@ -84,7 +84,7 @@ def _is_to_resume(task: Task, spec: TaskSpec) -> bool:
 
 
 def _bring(tx: Tx, task: Task, spec: TaskSpec | None) -> bool:
-    """Let a task follow what is declared; False if it is too far behind for that now."""
+    """Let a task follow its declaration; False if it is too far behind for that now."""
     due = task.next_execution
     if due is not None and (tx.now - due).total_seconds() > _CAUGHT_UP:
         return False

@@ -9,7 +9,7 @@ from ..store.write import figures
 
 
 def keep_depth(tx: Tx, minute: datetime, parts: Sequence[Part]) -> bool:
-    """Keep what the queue is at a minute, and forget what is too old; False if another node has kept that minute."""
+    """Keep the depth of the queue at a minute, and forget old minutes; False if another node has kept that minute."""
     if not figures.keep_depth(tx.conn, minute, parts):
         return False
     figures.forget_depth(tx.conn, minute - KEPT_FOR)

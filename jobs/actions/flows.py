@@ -28,7 +28,7 @@ def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
     """Put a flow into the queue, all of its runs or none.
 
     Raises:
-        UserError: what is wrong with its shape, its jobs or their arguments, each with its path.
+        UserError: faults of its shape, its jobs or their arguments, each with its path.
     """
     refuse(_flow_faults(new))
     members = ordered(new.members)
@@ -96,7 +96,7 @@ def cancel_flow(tx: Tx, flow_id: int, *, reason: str | None = None, actor: str |
 def retry_flow(tx: Tx, flow_id: int, *, actor: str | None = None) -> Flow:
     """Make new runs in the place of those that failed or were cancelled, and of those that they kept from starting.
 
-    What succeeded stays, and its results are used. The flow is unfinished again.
+    Successful runs stay, and their results are used. The flow is unfinished again.
 
     Raises:
         InvalidState: it is unfinished, or nothing of it failed, was cancelled or kept from starting.
@@ -159,10 +159,10 @@ def _release_added(tx: Tx, run_ids: Sequence[int]) -> None:
 
 
 def _judged(tx: Tx, members: Sequence[NewMember], as_given: Sequence[NewMember]) -> list[NewMember]:
-    """The members, with what they inherit from their jobs.
+    """The members, with the settings that they inherit from their jobs.
 
     Raises:
-        UserError: a job or its arguments are not what they must be.
+        UserError: a job or its arguments are wrong.
     """
     schemas = published(tx, {one.run.job_name for one in members})
     refuse(

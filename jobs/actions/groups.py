@@ -76,7 +76,7 @@ def set_group_rate(tx: Tx, name: str, *, rate: Rate | None) -> Group:
 
 
 def set_group_cap(tx: Tx, name: str, *, cap: Cap | None) -> Group:
-    """Set how many runs of the group may wait, and what becomes of more; None = any number. What waits is kept."""
+    """Limit the group's waiting runs, and set the fate of further ones; None = any number. Waiting runs are kept."""
     check_name(name, "name")
     if cap is not None:
         refuse(cap_faults(cap.limit, cap.when_full))
@@ -85,7 +85,7 @@ def set_group_cap(tx: Tx, name: str, *, cap: Cap | None) -> Group:
 
 
 def set_job_rate(tx: Tx, name: str, *, rate: Rate | None) -> JobInfo:
-    """Set how many runs of a job start in how long, instead of what its code says; None = as its code says.
+    """Set how many runs of a job start in how long, instead of its code's rate; None = as its code says.
 
     It holds from now on, also for runs that wait, and outlives new versions of the code.
 
@@ -116,7 +116,7 @@ def set_job_rate(tx: Tx, name: str, *, rate: Rate | None) -> JobInfo:
 def set_group_keep(tx: Tx, name: str, *, seconds: float | None) -> Group:
     """Set how long the history of the group's finished runs is kept; None = as their jobs say.
 
-    The next pruning goes by it. What it has deleted does not come back.
+    The next pruning goes by it. Deleted history does not come back.
     """
     check_name(name, "name")
     refuse(keep_faults(seconds))

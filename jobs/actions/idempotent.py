@@ -30,7 +30,7 @@ class Request:
 
     Attributes:
         key: As its sender chose it. Others may choose the same: each has keys of his own.
-        operation: What was asked for.
+        operation: The request.
         digest: A hash of everything that was asked.
         owner: Who asks.
     """
@@ -54,8 +54,8 @@ class AnswerCodec(Generic[T]):
     """Store the answer of a request, and read it again when the request is repeated.
 
     Attributes:
-        dump: What of a result is stored, an object (ids, not whole things).
-        load: The result as it is now, behind what was stored.
+        dump: Returns the stored part of a result, an object (ids, not whole things).
+        load: Returns the result as it is now, of its stored part.
     """
 
     dump: Callable[[T], Json]

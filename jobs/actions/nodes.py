@@ -79,7 +79,7 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
 
 
 def _publish(tx: Tx, infos: Sequence[JobInfo]) -> None:
-    """Write what a node can run; tasks follow a job that says something else about its runs than before."""
+    """Write the jobs that a node can run; tasks follow a job that says something else about its runs than before."""
     before = stored_jobs.defaults(tx.conn, [job.name for job in infos])
     nodes.publish(tx.conn, infos)
     changed = [job.name for job in infos if before[job.name] != job.defaults]
@@ -102,7 +102,7 @@ def set_state(tx: Tx, node: Node, state: NodeState, sources: Collection[NodeStat
 
 
 def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome, left_behind: Collection[int] = ()) -> int:
-    """This process' own node ends: write its last state, and let what it still holds end as ``unfinished``.
+    """This process' own node ends: write its last state, and let the runs that it still holds end as ``unfinished``.
 
     Nothing may be left to a node that is not live any more, because only live nodes are rescued.
 
@@ -219,7 +219,7 @@ class Beat:
 
 
 def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> Beat:
-    """Prolong the lease, and ask what has changed around the node."""
+    """Prolong the lease, and read the changes around the node."""
     state = nodes.beat(tx.conn, node_id, now=tx.now, lease=lease, running=running, clock_skew=_skew(tx.now))
     return Beat(state, frozenset() if state is None else stored_nodes.foreign_signatures(tx.conn, node_id, tx.now))
 

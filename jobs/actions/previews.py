@@ -23,7 +23,7 @@ SHOWN = 200
 
 
 def preview(tx: Tx, job_names: Sequence[str], enqueue: Callable[[Tx], Sequence[Enqueued]]) -> Preview:
-    """Return what would become of runs, and what each would wait for.
+    """Return the predicted outcomes of runs, and the reasons for which each would wait.
 
     Args:
         tx: The transaction, which is as before afterwards.
@@ -31,7 +31,7 @@ def preview(tx: Tx, job_names: Sequence[str], enqueue: Callable[[Tx], Sequence[E
         enqueue: Puts the runs into the queue.
 
     Raises:
-        UserError: what ``enqueue`` raises, apart from ``QueueFull`` and ``Overlap``, which are a part of the answer.
+        UserError: as ``enqueue`` raises, apart from ``QueueFull`` and ``Overlap``, which are a part of the answer.
     """
     first = len(tx.changes)
     with tx.undone():
@@ -51,10 +51,10 @@ def preview_triggered(tx: Tx, name: str, trigger: Callable[[Tx], Run]) -> Previe
 
 
 def preview_task(tx: Tx, change: Callable[[Tx], Task]) -> tuple[Task, Preview]:
-    """A task as it would be after a change, and what would become of a run of it if it were triggered then.
+    """A task as it would be after a change, and the outcome of a run of it if it were triggered then.
 
     Raises:
-        UserError: what ``change`` or the trigger raises.
+        UserError: as ``change`` or the trigger raises.
     """
     with tx.undone():
         task = change(tx)
@@ -62,11 +62,11 @@ def preview_task(tx: Tx, change: Callable[[Tx], Task]) -> tuple[Task, Preview]:
 
 
 def _looked_at(tx: Tx, enqueued: Sequence[Enqueued], changed: dict[int | None, str | None]) -> Preview:
-    """Return what an enqueue in this transaction has done.
+    """Return the results of an enqueue in this transaction.
 
     Args:
         tx: The transaction.
-        enqueued: What it answers.
+        enqueued: Its answer.
         changed: The runs that it has changed one by one, with their states.
     """
     answered = {one.run.id for one in enqueued}

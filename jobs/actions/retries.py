@@ -39,8 +39,8 @@ def retry_each(
 
     With ``from_step``, of one run, the new one gets the results of the steps that began before that step.
 
-    It has the unique key of the old run, or what follows from its arguments as the job declares. Where an unfinished
-    run has that key already, this one is answered.
+    It has the unique key of the old run, or the one that follows from its arguments by the job's declaration. Where an
+    unfinished run has that key already, this one is answered.
 
     Raises:
         NotFound: one of the ids does not exist.

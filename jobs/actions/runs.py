@@ -81,8 +81,8 @@ def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> Schema:
 def job_faults(schemas: Mapping[str, Schema], job_name: str, args: Mapping[str, Json]) -> Iterator[UserError]:
     """Yield the faults of a job's name and arguments, by the schemas that nodes have published.
 
-    Where this process has the code of that version, the code judges what fits the schema, as the start of the run will.
-    If nodes have several versions, nothing is wrong with what one of them takes.
+    Where this process has the code of that version, the code judges arguments that fit the schema, as the start of the
+    run will. If nodes have several versions, arguments that one of them takes are right.
     """
     if job_name not in schemas:
         yield unknown_job(job_name, list(schemas))
@@ -106,11 +106,11 @@ def _faults(schema: Schema, job_name: str, args: Mapping[str, Json]) -> Sequence
 
 
 def request_faults(run: NewRun, schemas: Mapping[str, Schema], *, in_flow: bool = False) -> Iterator[UserError]:
-    """Find what is wrong with a run that is asked for: its settings, its job, its arguments, labels made of these.
+    """Find the faults of a requested run: its settings, its job, its arguments, labels made of these.
 
     Args:
         run: The run.
-        schemas: What is published of its job.
+        schemas: The published form of its job.
         in_flow: Whether its arguments may take results; these are not known yet, and are judged when it starts.
     """
     yield from new_run_faults(run)
@@ -130,7 +130,7 @@ def _concerns(fault: UserError, unknown: Collection[tuple[str, ...]]) -> bool:
 
 
 def derived(run: NewRun, schemas: Mapping[str, Schema], *, in_flow: bool = False) -> NewRun:
-    """Return a run that is asked for, in which nothing is wrong, with what it has from its job."""
+    """Return a requested run without faults, with the settings of its job."""
     schema = version_for(schemas[run.job_name], run.job_name, run.args)
     unknown = unknown_in(run.args) if in_flow else ()
     return run_of_job(run, schema.defaults, schema.signature, unknown)
@@ -212,7 +212,7 @@ def put_new(tx: Tx, run: NewRun, asked: str) -> Run:
     Args:
         tx: The transaction.
         run: The run.
-        asked: What was asked to run, for the message.
+        asked: The requested thing, for the message.
 
     Raises:
         Overlap: an unfinished run has its unique key.
@@ -309,7 +309,7 @@ def _name(job_name: str) -> str:
 
 
 def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor: str | None = None) -> list[Run]:
-    """Cancel runs; finished ones are left as they are. See ``cancel_all`` for what happens in which state.
+    """Cancel runs; finished ones are left as they are. See ``cancel_all`` for the effect in each state.
 
     Raises:
         NotFound: one of the ids does not exist.
@@ -367,7 +367,7 @@ def edit_run(
     available_at: datetime | None = None,
     actor: str | None = None,
 ) -> Run:
-    """Change what a run that waits will be given, and when it is due; what is None stays.
+    """Change what a run that waits will be given, and when it is due; None = unchanged.
 
     The account that changes its arguments becomes its submitter, in whose name it acts.
 

@@ -37,7 +37,7 @@ class Addressee:
 
     Attributes:
         name: The signal.
-        form: The JSON Schema of what the wait takes; None: anything, or it has not begun.
+        form: The JSON Schema of the wait's payload; None: anything, or it has not begun.
     """
 
     run: Run
@@ -71,24 +71,24 @@ def addressee(conn: Connection, token: str) -> Addressee:
     Raises:
         NotFound: there is none with this token.
         InvalidState: it was used, or its wait or its run is over.
-        UserError: ``FORBIDDEN``: its wait takes only what accounts of a higher role send.
+        UserError: ``FORBIDDEN``: its wait takes only signals from accounts of a higher role.
     """
     return _good(conn, _known(links.find(conn, _hash(token))))
 
 
 def signal_by_link(tx: Tx, token: str, payload: Json, rejects: str | None, *, address: str | None) -> Run:
-    """Send a signal by an address, which is used up by it; the run afterwards. What is refused uses up nothing.
+    """Send a signal by an address, which is used up by it; the run afterwards. A refused request uses up nothing.
 
     Args:
         tx: The transaction.
         token: That of the address.
-        payload: What the signal brings along.
+        payload: The signal's payload.
         rejects: It says no, for this reason.
         address: From where it comes; the audit log has it.
 
     Raises:
         NotFound, InvalidState: see ``addressee``.
-        UserError: what it brings along is not what the run waits for, or see ``addressee``.
+        UserError: its payload does not fit the run's wait, or see ``addressee``.
     """
     link = _known(links.find(tx.conn, _hash(token), lock=True))
     # The run is locked before it is judged, so that it stays as it is.

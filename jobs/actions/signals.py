@@ -21,7 +21,7 @@ def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = No
     Raises:
         NotFound: there is no such run.
         InvalidState: it has ended, or its box is full.
-        UserError: the name is none, or what the signal brings along is not what the run waits for.
+        UserError: the name is invalid, or the signal's payload does not fit the run's wait.
     """
     check_box(signal.name)
     signal = replace(signal, payload=stored_payload(signal.payload))

@@ -1,4 +1,4 @@
-"""Tasks that are defined together, and limits of groups, become what files want, all in one transaction or none."""
+"""Tasks that are defined together, and limits of groups, follow files, all in one transaction or none."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext

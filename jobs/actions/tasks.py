@@ -45,7 +45,7 @@ def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, 
     """Store a new task; its first occurrence is strictly after now.
 
     Raises:
-        UserError: a field is not what it must be, the job or its arguments are unknown, or the name is taken.
+        UserError: a field is wrong, the job or its arguments are unknown, or the name is taken.
             If several things are wrong, all are reported.
     """
     return _create(tx, [spec], [()], source, submitter)[0]
@@ -90,7 +90,7 @@ def _signature(schemas: Mapping[str, Schema], spec: TaskSpec) -> str:
 
 
 def _firsts(specs: Sequence[TaskSpec], now: datetime) -> list[tuple[datetime | None, Sequence[UserError]]]:
-    """The first occurrence of each new task, and what is wrong with its schedule. Equal schedules are judged once."""
+    """The first occurrence of each new task, and the faults of its schedule. Equal schedules are judged once."""
     known: dict[tuple[object, ...], tuple[datetime | None, Sequence[UserError]]] = {}
     found: list[tuple[datetime | None, Sequence[UserError]]] = []
     for spec in specs:
@@ -133,7 +133,7 @@ def check_task_version(tx: Tx, name: str, expected: int) -> None:
 
 
 def update_task(tx: Tx, name: str, changes: Mapping[str, Any], *, actor: str | None = None) -> Task:
-    """Change fields of a task; what is due until now is caught up with under the old definition first.
+    """Change fields of a task; occurrences due until now are caught up with under the old definition first.
 
     Queued and running runs keep the arguments, group and limits they were made with.
 
@@ -171,7 +171,7 @@ def update_task(tx: Tx, name: str, changes: Mapping[str, Any], *, actor: str | N
 
 
 def edited(tx: Tx, spec: TaskSpec, changes: Mapping[str, Any]) -> TaskSpec:
-    """``spec`` after an edit: what is set does not follow the job any more, a policy set to None does so again."""
+    """``spec`` after an edit: a set field no longer follows the job, a policy set to None does so again."""
     filled: dict[str, Any] = {key: _DEFAULTS[key] if value is None else value for key, value in changes.items()}
     given_up = {key for key, value in changes.items() if value is None and key in TASK_POLICIES}
     edited = replace(spec, **filled, inherits=spec.inherits.difference(filled).union(given_up))
@@ -187,7 +187,7 @@ def audited_spec(spec: TaskSpec) -> dict[str, Json]:
 
 
 def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
-    """Put what an edit changed into the audit log; of arguments only that they changed, for they may hold secrets."""
+    """Put the changes of an edit into the audit log; of arguments only that they changed, for they may hold secrets."""
     changed = [one.name for one in fields(old) if getattr(old, one.name) != getattr(new, one.name)]
     shown = [name for name in changed if name != "args"]
     before, after = ({name: _shown(getattr(spec, name)) for name in shown} for spec in (old, new))
@@ -212,7 +212,7 @@ def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | Non
 
 
 def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
-    """Let a paused task make runs again from its next occurrence on; what fell into the pause stays skipped."""
+    """Let a paused task make runs again from its next occurrence on; occurrences within the pause stay skipped."""
     del actor
     task = catch_up(tx, locked(tx, name))
     _note_pause(tx, task)
@@ -230,7 +230,7 @@ def _note_pause(tx: Tx, task: Task) -> None:
 
 
 def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
-    """Give a task that is declared in code what its code declares: schedule, arguments and policies.
+    """Give a task that is declared in code its declared settings: schedule, arguments and policies.
 
     Raises:
         InvalidState: the task is not declared in code.
@@ -288,7 +288,7 @@ def declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[Task]:
 
 
 def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
-    """Give a task what its code declares now; what an operator set instead stays in force."""
+    """Give a task its presently declared settings; settings by an operator stay in force."""
     declared: dict[str, Any] = {**declared_values(spec.schedule), "declared_args": spec.args}
     followed = replace(task.spec, description=spec.description)
     if "args" in task.spec.inherits:
@@ -372,7 +372,7 @@ def _insert(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
 
 
 def set_columns(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
-    """Set columns of a task. What leaves everything as it is, is no edit: no new version, nothing to tell."""
+    """Set columns of a task. An input that changes nothing is no edit: no new version, nothing to tell."""
     if values.items() <= tasks.edited_values(task).items():
         return task
     changed = tasks.change(tx.conn, task.id, {**values, "version": task.version + 1, "updated_at": tx.now})

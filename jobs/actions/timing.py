@@ -1,4 +1,4 @@
-"""When a task is due: the columns that follow from its schedule, window and jitter, and what is wrong with these."""
+"""When a task is due: the columns that follow from its schedule, window and jitter, and the faults of these."""
 
 from collections.abc import Sequence
 from datetime import datetime

@@ -20,7 +20,7 @@ else:
 T = TypeVar("T")
 
 _LOOKS: Final = (0.0, 0.0, 0.001, 0.002, 0.005, 0.01, 0.02)
-"""Seconds before the first looks at what the branches do; then always the last of these."""
+"""Seconds before the first looks at the branches; then always the last of these."""
 _CANCEL_AGAIN: Final = 1.0
 """Seconds after which a task that swallowed its cancel is cancelled again."""
 MAX_THREADS: Final = 32
@@ -34,7 +34,7 @@ class RunIsOverError(Exception):
 
 
 class Branches:
-    """The tasks of one attempt, and its steps that are at work. What is called in threads says so.
+    """The tasks of one attempt, and its steps that are at work. Functions that are called in threads say so.
 
     Args:
         main: Returns the task of the job itself; None = it has none.
@@ -181,7 +181,7 @@ class Branches:
 
         Args:
             let_go_on: Let tasks go on until each stands or waits for others; else they are cancelled at once.
-            is_abandoned: Returns whether nobody waits any more: what is not over by then is left behind.
+            is_abandoned: Returns whether nobody waits any more: unfinished ones are left behind then.
             on_late: Called once if something goes on for the grace time after its cancel; with its steps at work.
         """
         if let_go_on:
@@ -243,7 +243,7 @@ class _Call:
 def _waits_for_tasks(task: "asyncio.Future[Any]") -> bool:
     """Return whether a task waits for other tasks: it has nothing to do before one of these goes on or ends.
 
-    What a task awaits is nowhere said but in the task itself. One about which nothing is known counts as at work.
+    Only the task itself knows what it awaits. One about which nothing is known counts as at work.
     """
     waiter = getattr(task, "_fut_waiter", None)
     if isinstance(waiter, asyncio.Task) or type(waiter).__name__ == "_GatheringFuture":

@@ -61,7 +61,7 @@ class Host(Protocol):
         ...
 
     def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:
-        """Show what the job printed, without its secrets; and keep it with the execution, line by line, if asked."""
+        """Show the job's output, without its secrets; and keep it with the execution, line by line, if asked."""
         ...
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
@@ -145,12 +145,12 @@ class JobContext(DurableContext):
 
     @property
     def carried(self) -> Mapping[str, Json]:
-        """Return what ``@carries`` gave the run where it was enqueued, by name."""
+        """Return the values that ``@carries`` gave the run where it was enqueued, by name."""
         return self.info.carried or {}
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The labels of the run; what it enqueues inherits them."""
+        """The labels of the run; its own runs inherit them."""
         return self.info.labels or {}
 
     @property
@@ -244,7 +244,7 @@ class JobContext(DurableContext):
 
         Raises:
             TypeError: an argument is missing or unknown.
-            UserError: an argument or an option is not what it must be.
+            UserError: an argument or an option is wrong.
         """
         return (await self._host.enqueue([_asked(job, args, kwargs)]))[0]
 
@@ -314,7 +314,7 @@ class JobContext(DurableContext):
         ``await ctx.run_all([mail.run(to=one) for one in people])``.
 
         Args:
-            runs: What to run. The first attempt that comes here says it for all.
+            runs: The function to run. The first attempt that comes here says it for all.
             name: Of the step.
             return_exceptions: Give a ``RunFailed`` in the place of the value of each that did not succeed.
 
@@ -344,7 +344,7 @@ def _wait_of(runs: tuple[RunSpec, ...], name: str) -> Callable[[str], Wait]:
 
 
 def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:
-    """Return what the runs of a wait returned, in order."""
+    """Return the results of the runs of a wait, in order."""
     if found.kind is None:
         # What a test has given.
         given: Any = found.value

@@ -66,15 +66,15 @@ class DurableContext:
         retries: int = 0,
         retry_delay: Seconds = 1.0,
     ) -> Any:
-        """Do something once in this run: what it returned is stored, and a later attempt gets that instead.
+        """Do something once in this run: its result is stored, and a later attempt gets that instead.
 
         ``total = await ctx.step("charge", charge, order, retries=2)``. For ``async`` jobs; a plain function is called
         in a thread.
 
         Args:
-            name: What the step is known by in its run, with the number of its use: the second use of ``charge`` is
+            name: The step's name within its run, with the number of its use: the second use of ``charge`` is
                 ``charge#2``. 1 to 200 characters.
-            function: What to do. What it returns becomes JSON by its annotation, at most a million characters.
+            function: The function to call. Its result becomes JSON by its annotation, at most a million characters.
             args: Its arguments; for arguments by name give a ``lambda`` or ``functools.partial``.
             key: Distinguishes steps of one name that run at the same time, for example by the order that each is about.
             retries: How often the function is called again in this attempt after it has failed. Then the attempt fails,
@@ -83,8 +83,8 @@ class DurableContext:
 
         Raises:
             UserError: the step is not what it must be, begins within another one, or is under way already.
-            StepMismatch: what an earlier attempt stored is not what the function returns now.
-            Exception: what the function has raised.
+            StepMismatch: the value that an earlier attempt stored does not fit the function's result now.
+            Exception: the function's own exceptions.
         """
         wanted = Wanted.of(name, function, key=key, retries=retries, retry_delay=retry_delay)
         return await self._steps.take(wanted, partial(function, *args))
@@ -107,11 +107,11 @@ class DurableContext:
     async def sleep(self, name: str, seconds: Seconds, *, key: str | int | None = None) -> None:
         """Sleep without a slot: the attempt ends, and the run goes on after this time, on whichever node.
 
-        The job then begins again at its first line, and gets what its steps have stored. It returns at once if the time
-        is over. For ``async`` jobs; ``sleep_sync`` is for plain functions.
+        The job then begins again at its first line, and gets the stored results of its steps. It returns at once if
+        the time is over. For ``async`` jobs; ``sleep_sync`` is for plain functions.
 
         Args:
-            name: What the sleep is known by in its run, as a step is.
+            name: The sleep's name within its run, as of a step.
             seconds: A number, a ``timedelta`` or a text such as ``"3d"``, 0 to ten years; counted by the database's
                 clock from the first attempt that comes here.
             key: As of ``step``.
@@ -174,9 +174,9 @@ class DurableContext:
 
         Args:
             name: Of the signal; with a key its box is ``name[key]``.
-            model: What the signal brings along; anything that Pydantic reads from JSON. Who sends another is refused.
+            model: The signal's payload; anything that Pydantic reads from JSON. Who sends another is refused.
             timeout: After this duration the wait ends without a signal; None = it does not.
-            on_timeout: What happens then: ``"raise"`` raises ``WaitTimedOut``, ``"reject"`` raises ``Rejected`` as a
+            on_timeout: The reaction then: ``"raise"`` raises ``WaitTimedOut``, ``"reject"`` raises ``Rejected`` as a
                 signal that says no does, any other value is returned.
             key: Distinguishes waits of one name, as for ``step``.
             role: Whose signals it takes: of accounts with this role or one above it. Code may send any; an address of
@@ -231,7 +231,7 @@ class DurableContext:
 
     @property
     def step_key(self) -> str:
-        """An idempotency key for what a step does outside: the same in every attempt, and no other step or run has it.
+        """An idempotency key for a step's outside effects: the same in every attempt, and no other step or run has it.
 
         Raises:
             InvalidState: no step is under way here.

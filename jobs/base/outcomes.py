@@ -92,11 +92,11 @@ class RunFailed(CronographError):
 class Suspend(BaseException):
     """Ends the attempt, and the run waits without a slot, a thread or a child process; this uses no retry.
 
-    Not an ``Exception``: an ``except Exception`` in a job must not take it for a failure. What a job calls to wait
-    raises it. When the run is woken, its job begins again at its first line.
+    Not an ``Exception``: an ``except Exception`` in a job must not take it for a failure. The waiting functions of a
+    job raise it. When the run is woken, its job begins again at its first line.
 
     Args:
-        awaits: What wakes the run.
+        awaits: The event that wakes the run.
         seconds: After so many seconds it is woken in any case, counted by the database's clock from the end of the
             attempt; 0 to ten years, None = not by time.
         until: The same as a time by that clock.

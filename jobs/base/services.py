@@ -73,11 +73,12 @@ class Services:
     Attributes:
         database: This server's own database.
         api: This server's own API; None on a process that has none.
-        http_allow: What ``http_request`` may reach besides public addresses: addresses, networks, host names, or ``*``.
+        http_allow: Addresses that ``http_request`` may reach besides public ones: addresses, networks, host names, or
+            ``*``.
         keys: Those that secrets are encrypted with.
-        counts: What the node counts for its monitoring.
+        counts: The node's counts for its monitoring.
         public_url: Under which address people reach this server; None = it is not known.
-        resources: What the node has opened for its jobs, by what it gives.
+        resources: The resources that the node has opened for its jobs, by their functions.
     """
 
     database: "Database"

@@ -45,7 +45,7 @@ class Shape:
         return None if self._adapter is None else self._adapter.json_schema()
 
     def dump(self, label: str, returned: object) -> Json:
-        """The JSON of what the function returned.
+        """The JSON of the function's result.
 
         Raises:
             ValueError: it cannot be written as JSON.
@@ -63,12 +63,12 @@ class Shape:
         return document
 
     def check(self, label: str, returned: object, value: object) -> None:
-        """Let pass what is read back as it was returned, or as the annotation makes of it.
+        """Let a value pass that is read back as it was returned, or as the annotation converts it.
 
         Args:
             label: The step.
-            returned: What its function returned.
-            value: What was read back from the JSON of it.
+            returned: The function's result.
+            value: The value that was read back from its JSON.
 
         Raises:
             ValueError: it changes on its way, as a ``SecretStr`` does.
@@ -133,7 +133,7 @@ _ANYTHING: Final = Shape(Any)
 
 
 def shape_of(function: Callable[..., object]) -> Shape:
-    """Return what a function says it returns; a function without an annotation returns any JSON.
+    """Return the declared result of a function; a function without an annotation returns any JSON.
 
     Raises:
         ConfigurationError: its annotation cannot be read.
@@ -145,7 +145,7 @@ def shape_of(function: Callable[..., object]) -> Shape:
 
 
 def shape_of_model(model: Any) -> Shape:  # noqa: ANN401 - all that an annotation can be
-    """Return what a signal brings along.
+    """Return the shape of a signal's payload.
 
     Raises:
         InvalidInput: the model is none.

@@ -1,4 +1,4 @@
-"""The steps of one attempt: each is done once in its run, and every later attempt gets what it returned."""
+"""The steps of one attempt: each is done once in its run, and every later attempt gets its result."""
 
 import inspect
 import threading
@@ -30,7 +30,7 @@ class StepHost(Protocol):
 
     @property
     def branches(self) -> Branches:
-        """Return what the attempt has begun."""
+        """Return the branches of the attempt."""
         ...
 
     @property
@@ -39,7 +39,7 @@ class StepHost(Protocol):
         ...
 
     def left_step(self, label: str) -> Awaitable[None] | None:
-        """Return what to await before a step begins that an earlier attempt left at work here; None: there is none."""
+        """Return the work of an earlier attempt to await before a step begins here; None: there is none."""
         ...
 
     def left_step_waiting(self, label: str) -> None:
@@ -47,7 +47,7 @@ class StepHost(Protocol):
         ...
 
     def find_step(self, label: str) -> Awaitable[StoredStep | None]:
-        """Return what is stored of a step; None = it is not done yet."""
+        """Return the stored state of a step; None = it is not done yet."""
         ...
 
     def find_step_waiting(self, label: str) -> StoredStep | None:
@@ -63,7 +63,7 @@ class StepHost(Protocol):
         ...
 
     def begin_wait(self, asked: Wait) -> Awaitable[StoredStep]:
-        """Begin a wait unless it has begun, and end it if what it waits for is there; returns its state."""
+        """Begin a wait unless it has begun, and end it if the awaited thing is there; returns its state."""
         ...
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:
@@ -107,7 +107,7 @@ class Wanted:
         key: Distinguishes steps of one name that run at the same time.
         retries: How often its function is called again after a failure, in this attempt.
         delay: Seconds before the first of these, doubled each time.
-        shape: What its function says it returns.
+        shape: The declared result of its function.
     """
 
     name: str
@@ -120,10 +120,10 @@ class Wanted:
     def of(
         cls, name: str, function: Callable[..., object], *, key: object, retries: int, retry_delay: Seconds
     ) -> "Wanted":
-        """Return what is asked for.
+        """Return the requested step.
 
         Raises:
-            UserError: something of it is not what it must be.
+            UserError: a part of it is wrong.
             ConfigurationError: what the function returns cannot be read from its annotation.
         """
         check_step(name, given := key_text(key))
@@ -152,7 +152,7 @@ class Steps:
         self._under_way: set[tuple[str, str | None]] = set()
 
     async def take(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
-        """Get what is stored of a step, or do it and store what it returned."""
+        """Get the stored result of a step, or do the step and store its result."""
         host = self._host
         with self.entered(wanted.name, wanted.key) as label, host.branches.working(label):
             if host.may_have_steps:
@@ -226,7 +226,7 @@ class Steps:
             return value
 
     async def _called(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
-        """Return what the function returns, called again after failures as often as it may be."""
+        """Return the function's result; call it again after failures as often as it may be."""
         failures = 0
         while True:
             try:
@@ -245,7 +245,7 @@ class Steps:
     async def _awaited(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
         """Call the function; a plain one is called in a thread, so that it does not keep the loop from turning.
 
-        A thread goes on when its step is cancelled. What it returns within the attempt is stored all the same.
+        A thread goes on when its step is cancelled. Its result within the attempt is stored all the same.
         """
         if inspect.iscoroutinefunction(getattr(call, "func", call)):
             return await call()
@@ -352,7 +352,7 @@ def _loaded(wanted: Wanted, label: str, stored: StoredStep) -> Any:  # noqa: ANN
 
 
 def _check_kind(label: str, stored: StoredStep, kind: StepKind) -> None:
-    """Let pass what is stored of a step that was the same kind of thing then.
+    """Let the stored value of a step pass if the step was of the same kind then.
 
     Raises:
         StepMismatch: it was not.

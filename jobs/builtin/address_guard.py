@@ -152,7 +152,7 @@ def _meanings(address: Address) -> Iterator[Address]:
 
 
 async def system_resolver(host: str, port: int) -> Sequence[str]:
-    """Return what the operating system resolves ``host`` to."""
+    """Return the addresses to which the operating system resolves ``host``."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(entry[4][0]) for entry in found]
 
@@ -162,7 +162,7 @@ class AddressGuard:
     """Resolves a host once and lets only addresses through that may be reached; the caller connects to these.
 
     Attributes:
-        allowed: What may be reached besides the public Internet.
+        allowed: The addresses allowed besides the public Internet.
         resolve: How names become addresses.
     """
 

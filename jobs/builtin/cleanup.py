@@ -1,4 +1,4 @@
-"""The four cleanups of the sign-in: what expired or was used up is deleted, batch by batch, each in a transaction."""
+"""The four cleanups of the sign-in: expired and used-up rows are deleted, batch by batch, each in a transaction."""
 
 from ..accounts.write import cleanup as signin
 from ..base.context import JobContext

@@ -70,7 +70,7 @@ class HttpAnswer:
 
     @property
     def text(self) -> str:
-        """The body as text; what cannot be decoded is replaced."""
+        """The body as text; bytes that cannot be decoded are replaced."""
         try:
             return self.body.decode(_charset(self.headers), "replace")
         except (LookupError, ValueError):
@@ -86,7 +86,7 @@ def _charset(headers: httpx.Headers) -> str:
 
 
 def shown(url: httpx.URL) -> str:
-    """An address without what may be secret in it: query, fragment and user."""
+    """An address without its possibly secret parts: query, fragment and user."""
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 

@@ -33,7 +33,7 @@ LOG_LINES_BATCH = 5000
 IDEMPOTENCY_KEYS_KEPT = timedelta(hours=24)
 DEFAULT_AUDIT_DAYS = 365.0
 
-Days = Annotated[float, Field(gt=0, le=36500, description="Days; what is older is deleted.")]
+Days = Annotated[float, Field(gt=0, le=36500, description="Days; older history is deleted.")]
 PerTask = Annotated[
     Annotated[int, Field(ge=1, le=10**9)] | None,
     Field(description="How many of the newest to keep of each task; unless set, any number."),
@@ -45,9 +45,9 @@ class Retention:
     """Limit the history.
 
     Attributes:
-        max_age: What ended longer ago is deleted.
+        max_age: Runs that ended longer ago are deleted.
         max_per_task: Of each task only so many executions, runs and skipped stretches are kept; None = any number.
-        max_audit_age: Entries of the audit log that are older are deleted; what is left can still be proved.
+        max_audit_age: Entries of the audit log that are older are deleted; the rest can still be proved.
     """
 
     max_age: timedelta = timedelta(days=DEFAULT_AGE_DAYS)
@@ -78,7 +78,7 @@ class Pruned:
         return sum(self.counts().values())
 
     def counts(self) -> dict[str, int]:
-        """The counts by the plural name of what was deleted."""
+        """The counts by the plural name of the deleted things."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "complete"}
 
 
@@ -113,14 +113,14 @@ async def prune(
     progress: Callable[[int], None] = lambda _done: None,
     places: "Places | None" = None,
 ) -> Pruned:
-    """Delete what ``retention`` does not keep; never unfinished runs or what they need, nor a task's newest execution.
+    """Delete the history beyond ``retention``, but no unfinished runs, nothing they need, no task's newest execution.
 
     Args:
         database: Whose history.
-        retention: What is kept; the age is counted from the database's time at the beginning.
+        retention: The limits; the age is counted from the database's time at the beginning.
         should_stop: Asked between batches; True ends the pruning early.
         progress: Called after every batch with how many rows are deleted so far.
-        places: How far an earlier pruning came with what is kept for a shorter time; brought up to date.
+        places: How far an earlier pruning came with history of a shorter time; brought up to date.
     """
     return await _Pruning(database, retention, should_stop, progress, Places() if places is None else places).run()
 
@@ -130,8 +130,8 @@ class Places:
     """Remember up to where runs with a shorter time were looked through, so that none is looked at twice.
 
     Attributes:
-        digest: What jobs and groups said then; when they say something else, everything is looked through again.
-        through: By each of these times in seconds: what finished earlier was looked at.
+        digest: The settings of jobs and groups then; when they say something else, everything is looked through again.
+        through: By each of these times in seconds: runs that finished earlier were looked at.
     """
 
     digest: str = ""
@@ -218,7 +218,7 @@ class _Pruning:
             self._count("executions", await self._write(statements.delete_executions, ids))
 
     async def _walk(self, name: str, delete: Callable[..., tuple[int, RunPlace | None]], kept: Keeping) -> None:
-        """Repeat ``delete`` from the beginning to the end of what is older than usual."""
+        """Repeat ``delete`` from the beginning to the end of the older history."""
         place: RunPlace | None = RunPlace()
         while place is not None:
             deleted, place = await self._write(delete, place, kept.before, BATCH, kept)

@@ -48,7 +48,7 @@ Expected = Annotated[
 ]
 Input = Annotated[
     Annotated[str, Field(max_length=256 * 1024)] | None,
-    Field(description="What the command reads from standard input."),
+    Field(description="The command's standard input."),
 ]
 
 
@@ -67,8 +67,8 @@ def shell(
     """Runs a command of the operating system as the user of the server, on nodes whose setting `shell` is true.
 
     Each line that it writes to standard output is kept with the execution as INFO, each of standard error as WARNING.
-    A cancel and the end of the time box send SIGTERM to the command and to all that it started; what is still there
-    after the grace is killed. The result value holds `status`.
+    A cancel and the end of the time box send SIGTERM to the command and to all that it started; processes left after
+    the grace are killed. The result value holds `status`.
     """
     process = _started(command, environment or {}, directory)
     readers = [

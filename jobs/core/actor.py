@@ -31,8 +31,8 @@ class Actor:
     """Name the person or program behind a change, and their address; written into the audit log.
 
     Attributes:
-        name: Of the account, or what acts without one, such as the command line.
-        role: What may be done.
+        name: Of the account, or of an actor without one, such as the command line.
+        role: The rights.
         account_id: None without an account.
         address: Where the request came from; None when it came from no network.
         full_rights: Whether the role is all that the account may do; not so for a token of a lower role.

@@ -13,7 +13,7 @@ MOST_NAMES = 100
 
 
 def argument_names(args: Mapping[str, Json]) -> Json:
-    """Return what the audit log keeps of the arguments of a job: their names, for they may hold secrets.
+    """Return a job's arguments as the audit log keeps them: their names, for they may hold secrets.
 
     A name has its first 200 characters; of more than 100 names it is their count.
     """
@@ -26,10 +26,10 @@ class Record:
 
     Attributes:
         actor: Who did it.
-        action: What was done, such as ``account.created``.
-        subject: What it was done to.
-        before: What it was, as far as it changed; None when it is new.
-        after: What it is now; None when it is gone.
+        action: The change, such as ``account.created``.
+        subject: The changed thing.
+        before: Its values before, as far as they changed; None when it is new.
+        after: Its values now; None when it is gone.
     """
 
     actor: Actor

@@ -58,7 +58,7 @@ class CountedRun(Protocol):
 
     @property
     def trigger(self) -> str:
-        """Return what made it."""
+        """Return its origin."""
         ...
 
     @property

@@ -52,7 +52,7 @@ class JobDefaults:
 
     @property
     def makes_keys(self) -> bool:
-        """Return whether keys of a run follow from its arguments, by what is published."""
+        """Return whether keys of a run follow from its arguments, by its job's published form."""
         return self.limits is not None or (self.unique_key is not None and not self.unique_key.in_code)
 
     @property
@@ -86,7 +86,7 @@ _PRODUCT: Final[Mapping[str, Any]] = {
 
 
 def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each policy has its own type
-    """Return what a run or task has of a policy that it does not set: the job's, or else the product's."""
+    """Return the value of a policy that a run or task does not set: the job's, or else the product's."""
     of_job = getattr(defaults, name)
     return _PRODUCT.get(name) if of_job is None else of_job
 
@@ -94,7 +94,7 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
 def run_of_job(
     run: NewRun, defaults: JobDefaults, signature: str | None = None, unknown: Collection[str] = ()
 ) -> NewRun:
-    """``run`` with what it inherits from its job, of the version with this signature if its arguments were checked.
+    """``run`` with its job's settings, of the version with this signature if its arguments were checked.
 
     Keys and labels that are made of arguments that are ``unknown`` yet it gets once they are known.
     """

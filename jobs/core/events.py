@@ -90,7 +90,7 @@ class Change:
     flow_id: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The compact stored form: only what is set."""
+        """The compact stored form: only set fields."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
     @classmethod
@@ -107,11 +107,11 @@ CREATED, STARTED, ENDED, STEPS = "created", "started", "ended", "steps"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Many changes of one kind, stored as one entry; see ``spread`` for what is listed of each run.
+    """Many changes of one kind, stored as one entry; see ``spread`` for the listed facts about each run.
 
     Attributes:
         entry: ``CREATED``, ``STARTED``, ``ENDED`` or ``STEPS``.
-        runs: What is listed.
+        runs: The listed facts.
         node: Where they began or ended.
         suspended: Of new runs: they do not wait, but are suspended.
         flow_id: Of new runs: the flow that all of them belong to.
@@ -124,7 +124,7 @@ class Listed:
     flow_id: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form: only what is set."""
+        """The stored form: only set fields."""
         stored: dict[str, Any] = {self.entry: self.runs}
         if self.node is not None:
             stored["node"] = self.node
@@ -234,7 +234,7 @@ class Cursor:
 
 
 def mark_of(batch_id: int, at: datetime) -> str:
-    """Return what distinguishes a batch of events from the one with its number in another history of the database."""
+    """Return a mark that distinguishes a batch of events from its namesake in another history of the database."""
     return f"{crc32(f'{batch_id} {at.timestamp():.6f}'.encode()):08x}"
 
 

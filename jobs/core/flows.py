@@ -32,7 +32,7 @@ class FlowState(StrEnum):
 
 
 class When(StrEnum):
-    """After what a run of a flow starts, once all that it comes after have ended.
+    """The condition under which a run of a flow starts, once all its predecessors have ended.
 
     ``SUCCESS``: all of them succeeded. ``FAILURE``: at least one of them failed for good. ``ALWAYS``: in any case.
     """
@@ -65,7 +65,7 @@ class NewFlow:
     """A flow about to be enqueued.
 
     Attributes:
-        name: What it is for; several flows may have one name.
+        name: Its purpose; several flows may have one name.
         members: Its runs, in any order.
         is_open: Whether runs can be added while it is unfinished; it ends no earlier than it is closed.
         unique_key: No second unfinished flow can have it.
@@ -126,7 +126,7 @@ class Before(NamedTuple):
 
 
 def standing(when: When, before: Before) -> Standing:
-    """Return what follows for a run under the condition ``when``. Only one that can never start is decided early."""
+    """Return the next step for a run under the condition ``when``. Only one that can never start is decided early."""
     if when is When.SUCCESS and before.unsuccessful:
         return Standing.SKIP
     if before.unfinished:
@@ -151,7 +151,7 @@ REFERENCE: Final = "$result"
 
 
 def references(args: object) -> dict[tuple[str, ...], object]:
-    """Return where arguments refer to results, and what each reference names; an object with more members is none."""
+    """Return the places and keys of references to results in arguments; an object with more members is none."""
     return dict(_found(args))
 
 
@@ -350,7 +350,7 @@ def flow_faults(name: object, unique_key: object, labels: object = None) -> Iter
 
 @dataclass(frozen=True, slots=True)
 class MemberSpec:
-    """A run to be of a flow: its key, the run, what it comes after, and when it starts."""
+    """A run to be of a flow: its key, the run, its predecessors, and the condition of its start."""
 
     key: str
     run: RunSpec
@@ -371,10 +371,10 @@ class FlowSpec:
 
 
 def check_flow(name: object, unique_key: object, labels: object, *, is_open: object) -> None:
-    """Let pass what a flow is made of, apart from its runs.
+    """Check a flow, apart from its runs.
 
     Raises:
-        UserError: what is wrong with it, in a Python caller's names.
+        UserError: its faults, in a Python caller's names.
     """
     with python_names():
         refuse(_flow_and_open_faults(name, unique_key, labels, is_open))

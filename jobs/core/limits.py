@@ -37,7 +37,7 @@ class UniqueKey:
         arguments: The arguments that it is made of, by the names that they have in JSON.
         template: The key with ``{name}`` for each of them; None = the job's name and these arguments.
         in_code: Whether only the job's own code can make it (a function): then nothing else is known.
-        defaults: The arguments that may be left out, with what the job then gets.
+        defaults: The arguments that may be left out, with their defaults.
         formats: The arguments of which one value can be written in several ways, with their format in JSON Schema.
         required: The arguments that may not be left out.
     """
@@ -72,7 +72,7 @@ class UniqueKey:
         return _same(kind, value) if kind is not None and isinstance(value, str) else value
 
     def to_json(self) -> dict[str, Any]:
-        """The published form, without what is not set."""
+        """The published form, without unset fields."""
         stored = {name: value for name, value in asdict(self).items() if value}
         return stored if self.in_code else {**stored, "arguments": list(self.arguments)}
 
@@ -183,7 +183,7 @@ def task_of_key(rate_key: str | None) -> int | None:
 
 
 class Keys(NamedTuple):
-    """By what a run is limited; None = not at all.
+    """The keys by which a run is limited; None = not at all.
 
     Attributes:
         concurrency_key: No more than ``max_concurrent`` runs with this text run at once.
@@ -222,7 +222,7 @@ class Limits:
     def keys_of(
         self, job_name: str, args: Mapping[str, Any], rate_key: str | None = None, unknown: Collection[str] = ()
     ) -> Keys:
-        """Return by what a run of the job with these arguments is limited.
+        """Return the keys by which a run of the job with these arguments is limited.
 
         Args:
             job_name: The job.
@@ -243,7 +243,7 @@ class Limits:
         return Keys(key, None if key is None else self.max_concurrent, of_rate, of_cap)
 
     def to_json(self) -> dict[str, Any]:
-        """The published form, without what is not said."""
+        """The published form, without unset fields."""
         values: dict[str, Any] = {
             "rate": None if self.rate is None else self.rate.to_json(),
             "rate_key": None if self.rate_key is None else self.rate_key.to_json(),
@@ -256,7 +256,7 @@ class Limits:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what a published form says."""
+        """Read a published form."""
         return cls(
             rate=Rate.from_json(stored["rate"]) if "rate" in stored else None,
             rate_key=UniqueKey.from_json(stored["rate_key"]) if "rate_key" in stored else None,

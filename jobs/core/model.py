@@ -1,4 +1,4 @@
-"""The nouns of the engine as values: what a task, a run, an execution are, independent of any table."""
+"""The nouns of the engine as values: tasks, runs and executions, independent of any table."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -101,7 +101,7 @@ class Outcome(StrEnum):
 
     @property
     def is_success(self) -> bool:
-        """Return what the log's column ``success`` says for this outcome."""
+        """Return the value of the log's column ``success`` for this outcome."""
         return self in (Outcome.SUCCESS, Outcome.SNOOZED, Outcome.SUSPENDED)
 
 
@@ -125,7 +125,7 @@ class TaskSpec:
     Durations are seconds. ``overlap`` None = SKIP, for INTERVAL schedules QUEUE. ``tolerance`` None = 5 s, at most a
     tenth of the interval (INTERVAL only). ``timeout`` None = half the interval (INTERVAL), else no timeout.
     ``max_duration``: of a whole run, from its first start, sleeping and waiting included.
-    ``rate``: how many of its runs start in how long, instead of what the job says; None = as the job says.
+    ``rate``: how many of its runs start in how long, instead of the job's rate; None = as the job says.
     ``inherits`` names the fields that follow the job (see ``core.defaults``): nobody has set them for this task.
     """
 
@@ -256,14 +256,14 @@ class NewRun:
 class Run:
     """A stored run. ``attempt`` counts starts and only grows; ``failures`` counts failures and losses.
 
-    ``checkpoint``: what its job saved, if no task keeps it. ``signature``: of the version of its job that its arguments
-    were checked against; None = they were not. ``carried``: what ``@carries`` gave it. ``concurrency_key``,
-    ``max_concurrent``, ``rate_key``, ``cap_key``: see ``limits.Keys``. ``due_at``: when it was due; set while it waits
-    for a slot or a token of its key. ``awaits``: what a suspended run waits for (see ``core.waits``);
-    ``wake_at``: when it is woken at the latest, None = not by time. ``deadline_at``: ``max_duration`` seconds after
-    its first start. ``unread_by``: which versions of its job could not read its arguments (``core.base.signature``).
-    ``lost_follow_ups``: what was to follow its end and was refused or failed, each with its ``kind``, ``job``, ``code``
-    and ``reason``.
+    ``checkpoint``: the value that its job saved, if no task keeps it. ``signature``: of the version of its job that
+    its arguments were checked against; None = they were not. ``carried``: the values that ``@carries`` gave it.
+    ``concurrency_key``, ``max_concurrent``, ``rate_key``, ``cap_key``: see ``limits.Keys``. ``due_at``: when it was
+    due; set while it waits for a slot or a token of its key. ``awaits``: the awaited things of a suspended run (see
+    ``core.waits``); ``wake_at``: when it is woken at the latest, None = not by time. ``deadline_at``: ``max_duration``
+    seconds after its first start. ``unread_by``: which versions of its job could not read its arguments
+    (``core.base.signature``). ``lost_follow_ups``: runs that were to follow its end and were refused or failed, each
+    with its ``kind``, ``job``, ``code`` and ``reason``.
     """
 
     id: int

@@ -14,7 +14,7 @@ from .schedule import IntervalSchedule, Schedule, ScheduleError, parse
 
 
 class DueTask(NamedTuple):
-    """``Task`` without what only its runs need; thousands are read at one moment.
+    """``Task`` without the fields that only its runs need; thousands are read at one moment.
 
     Attributes:
         enabled: False = paused, by ``paused_by`` for ``pause_reason``.
@@ -55,7 +55,7 @@ class DueTask(NamedTuple):
 
 
 def due_of(task: Task) -> DueTask:
-    """Return what the dispatcher needs to know of a task that was read whole."""
+    """Return the dispatcher's part of a task that was read whole."""
     owner: dict[str, Any] = {name: task.spec if hasattr(task.spec, name) else task for name in DueTask._fields}
     return DueTask(**{name: getattr(of, name) for name, of in owner.items()})
 
@@ -101,7 +101,7 @@ def _next(spec: ScheduleSpec, anchor: datetime | None, occurrence: datetime) -> 
 
 
 def interval_of(spec: ScheduleSpec) -> float | None:
-    """The interval in seconds, or None for the other syntaxes and for what is no interval."""
+    """The interval in seconds, or None for the other syntaxes and for invalid intervals."""
     if not spec.syntax.is_anchored:
         return None
     try:
@@ -192,7 +192,7 @@ def is_stalled(task: Task, now: datetime, *, owed: bool) -> bool:
     Args:
         task: The task as it is stored.
         now: The database's time.
-        owed: Whether a start is still owed for what was due: a run of it waits, or no node knew its job. Nothing is
+        owed: Whether a start is still owed for a due occurrence: a run of it waits, or no node knew its job. Nothing is
             owed for occurrences that were skipped by a policy, nor for runs that were cancelled: they are not late.
     """
     if not owed:
@@ -289,11 +289,11 @@ def decide(
     limit: int = 1000,
     key: KeyInForce | None = None,
 ) -> Decision:
-    """Decide what becomes of the occurrences of ``task`` that are due at ``now``.
+    """Decide about the occurrences of ``task`` that are due at ``now``.
 
     A task whose oldest due occurrence is late by more than the grace has missed something: the policies LAST and ALL
-    then choose among all that is due, so that the newest is what runs, and none is in the way of another. Under NONE
-    what is still within the grace runs, however long nobody visited the task.
+    then choose among all that is due, so that the newest runs, and none is in the way of another. Under NONE an
+    occurrence still within the grace runs, however long nobody visited the task.
 
     Args:
         task: The task as it is stored.
@@ -374,7 +374,7 @@ def _misfire(task: DueTask, keep: int) -> tuple[SkipReason, dict[str, Any]]:
 def _overlap(
     task: DueTask, occurrences: list[datetime], unfinished: int, skips: _Skips
 ) -> tuple[tuple[PlannedRun, ...], bool]:
-    """Let the overlap policy judge, in order, what misfire left."""
+    """Let the overlap policy judge, in order, the occurrences that misfire left."""
     policy = effective_overlap(task)
     if policy is OverlapPolicy.REPLACE:
         return _replace(occurrences, unfinished)

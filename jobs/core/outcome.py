@@ -89,7 +89,7 @@ class Snoozed:
 
 @dataclass(frozen=True, slots=True)
 class Suspended:
-    """The job waits without a slot: the run is woken by what it ``awaits``, and by time if one of the two is set.
+    """The job waits without a slot: the run is woken by the things it ``awaits``, and by time if one of the two is set.
 
     ``seconds`` are counted by the database's clock from the end of the attempt, ``until`` is a time by that clock.
     ``waits`` are the labels of the waits at which the attempt stood, if its job waits by ``ctx``.
@@ -154,7 +154,7 @@ class Verdict:
 
 
 def judge(outcome: JobOutcome, *, failures: int, retries: int, base_delay: float, cancelled: bool) -> Verdict:
-    """Decide what an ended attempt means for its run.
+    """Decide about the run of an ended attempt.
 
     Args:
         outcome: How the attempt ended.
@@ -221,7 +221,7 @@ def _after_failure(
 
 
 def _as_cancelled(outcome: JobOutcome, verdict: Verdict) -> Verdict:
-    """A cancel was asked for: the run ends cancelled, and the log keeps what the job brought along."""
+    """A cancel was asked for: the run ends cancelled, and the log keeps the job's result."""
     error = verdict.error or ("cancelled; the job returned" if isinstance(outcome, Succeeded) else "cancelled")
     return Verdict(
         RunState.CANCELLED,

@@ -25,9 +25,9 @@ class Keeping:
 
     Attributes:
         now: The time from which ages are counted.
-        age: What holds where neither the group nor the job says anything.
+        age: The default for runs whose group and job set none.
         jobs: Seconds by the names of those jobs that say something.
-        groups: Seconds by the names of those groups that say something; it counts before what a job says.
+        groups: Seconds by the names of those groups that say something; it counts before the job's setting.
     """
 
     now: datetime
@@ -48,7 +48,7 @@ class Keeping:
         return self.age, None
 
     def is_over(self, job_name: str, group_name: str | None, ended: datetime) -> bool:
-        """Return whether what ended at ``ended`` is kept no longer."""
+        """Return whether a run that ended at ``ended`` is kept no longer."""
         return ended < self.now - self.of(job_name, group_name)
 
     @property

@@ -20,7 +20,7 @@ DURATIONS_OF_TASKS: Final = DURATIONS | {"misfire_grace", "tolerance", "jitter"}
 
 
 def seconds_of(name: str, value: object) -> object:
-    """A duration as a number of seconds; what is no duration stays as it is, for others to refuse.
+    """A duration as a number of seconds; an invalid duration stays as it is, for others to refuse.
 
     Raises:
         InvalidInput: it is a text that says no duration.
@@ -66,7 +66,7 @@ class RunSpec:
         retry_delay, timeout, max_duration, ttl: Seconds, a ``timedelta``, or a text such as ``"5m"``.
         unique_key: None: as the job declares; ``NO_KEY``: none.
         parent_labels: Those of the run that makes it.
-        settled: Whether the job's own code has said what follows from the arguments: the labels.
+        settled: Whether the job's own code has derived the settings that follow from the arguments: the labels.
         signature: Of the version of the job that accepted the arguments; None: no code of it has.
     """
 

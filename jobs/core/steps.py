@@ -1,4 +1,4 @@
-"""Durable steps of a run: how one is named, and what is kept of it. Pure rules."""
+"""Durable steps of a run: their names, and their stored values. Pure rules."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class StepKind(StrEnum):
 class StepState(StrEnum):
     """The state of a step.
 
-    ``DONE``: its result is stored. ``FAILED``: in one attempt. ``WAITING``: what it waits for has not come yet.
+    ``DONE``: its result is stored. ``FAILED``: in one attempt. ``WAITING``: the awaited thing has not come yet.
     ``TIMED_OUT``: it did not come in time. ``REJECTED``: it came, and says no.
     """
 
@@ -41,7 +41,7 @@ class StepState(StrEnum):
 
 
 FINAL_STATES: Final = frozenset({StepState.DONE, StepState.TIMED_OUT, StepState.REJECTED})
-"""In these, what a step has brought stays."""
+"""In these, the result of a step stays."""
 
 
 class StepName(NamedTuple):
@@ -85,7 +85,7 @@ def check_step(name: object, key: object) -> None:
     """Let the name and the key of a step pass.
 
     Raises:
-        UserError: one of them is not what it must be.
+        UserError: one of them is wrong.
     """
     refuse([*_part_faults(name, "name", _RESERVED), *(() if key is None else _part_faults(key, "key", ""))])
 
@@ -112,7 +112,7 @@ class StepEnd:
         label: See ``StepName.label``.
         started_at: When its function was called first, by the clock of the node.
         finished_at: When it returned, or failed for the last time.
-        value: What it returned, as JSON.
+        value: Its result, as JSON.
         error: Why it failed; None = it did not.
     """
 
@@ -136,8 +136,8 @@ class StoredStep:
         label: See ``StepName.label``.
         attempt: Which attempt at the run stored it, or began the wait; 0 = it was copied from the run that this one
             retries.
-        value: What the step returned, or the signal that came brought along, as JSON.
-        kind: What it is; None = as the job says, in tests without a database.
+        value: The result of the step, or the payload of the signal that came, as JSON.
+        kind: Its kind; None = as the job says, in tests without a database.
         wake_at: Of a wait: when it ends by time.
         error: Why a signal says no.
         flow_id: Of a wait for other runs: the flow that they are.
@@ -161,18 +161,18 @@ class Step:
 
     Attributes:
         label: See ``StepName.label``.
-        kind: What it is.
+        kind: Its kind.
         attempt: In which attempt at the run it ended, or a wait began; 0 = it was copied from the run that this one
             retries.
         started_at: When its function was called first, or the wait began.
         finished_at: When it ended; None = it waits.
         wake_at: Of a wait: when it ends by time.
-        value: What it returned, or what the signal brought along.
+        value: Its result, or the signal's payload.
         error: Why it failed, or why the signal says no.
         used: False: an attempt that ended well did not ask for this result any more.
         signal: Of a wait for a signal: its name, with the key.
         role: Whose signals it takes: of accounts with this role or one above it.
-        form: The JSON Schema of what the signal has to bring along; None = anything.
+        form: The JSON Schema of the signal's payload; None = anything.
         flow_id: Of a wait for other runs: the flow that they are.
         latest: False: a later attempt took this step again.
     """

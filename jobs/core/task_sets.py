@@ -1,4 +1,4 @@
-"""Sets of tasks that are defined together, in a file: what is wanted, what is there, and what to do about it."""
+"""Sets of tasks that a file defines together: the wanted tasks, the existing ones, and the changes between them."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ class WantedTask:
     """A task as a file wants it.
 
     Attributes:
-        settings: Fields of ``TaskSpec`` to values; None = the default; what is absent is not the file's business.
+        settings: Fields of ``TaskSpec`` to values; None = the default; absent settings are not the file's business.
     """
 
     name: str
@@ -74,7 +74,7 @@ class PlannedTask:
 
     Attributes:
         set_name: The set it was looked at for.
-        action: What is done.
+        action: The change.
         version: Its version before that; None if it is made.
         changes: Of a task that is made or changed: the fields.
     """
@@ -117,7 +117,7 @@ def changes_between(before: TaskSpec | None, after: TaskSpec) -> tuple[FieldChan
 
 
 def definition_of(spec: TaskSpec) -> dict[str, Json]:
-    """Return what was decided about a task, as a file says it: what follows the job, or is as usual, is left out."""
+    """Return a task's settings as a file has them, without those that follow the job or have their default."""
     usual = TaskSpec(spec.name, spec.job_name, spec.schedule)
     decided = {
         name: shown(getattr(spec, name))
@@ -202,7 +202,7 @@ class WantedGroup:
     """A group as a file wants it.
 
     Attributes:
-        limits: Some of ``LIMITS`` to values; None = no limit; what is absent is not the file's business.
+        limits: Some of ``LIMITS`` to values; None = no limit; absent settings are not the file's business.
     """
 
     name: str

@@ -40,7 +40,7 @@ class Awaits:
         runs: The first ``LISTED`` of the runs that have to end, in ascending order.
         count: How many runs have to end in all.
         until: When this one of several ends by time; None = not by time, or there are no others.
-        others: What else the run waits for, the first ``LISTED``; whichever comes first wakes it.
+        others: The other things that the run waits for, the first ``LISTED``; whichever comes first wakes it.
         more: How many further ones there are.
     """
 
@@ -58,7 +58,7 @@ class Awaits:
         return cls(AwaitedKind.RUNS, name, tuple(sorted(run_ids)[:LISTED]), len(run_ids))
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form: only what is set."""
+        """The stored form: only set fields."""
         stored: dict[str, Any] = {"kind": self.kind.value}
         if self.name is not None:
             stored["name"] = self.name
@@ -74,7 +74,7 @@ class Awaits:
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Self:
-        """Return what is behind the stored form."""
+        """Read the stored form."""
         until = stored.get("until")
         return cls(
             AwaitedKind(stored["kind"]),
@@ -90,7 +90,7 @@ class Awaits:
 MAX_BOX: Final = 1_000
 """Signals of one run that nobody has taken yet."""
 MAX_PAYLOAD: Final = 1_000_000
-"""Characters of what a signal brings along, as JSON."""
+"""Characters of a signal's payload, as JSON."""
 _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 _NUL: Final = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -101,10 +101,10 @@ class Wait:
 
     Attributes:
         label: Of the step that waits.
-        kind: For what.
+        kind: The awaited thing.
         seconds: It ends by time after so many seconds, counted by the database's clock from its beginning.
         until: It ends by time then, by that clock.
-        form: The JSON Schema of what a signal has to bring along; None = anything.
+        form: The JSON Schema of a signal's payload; None = anything.
         role: Whose signals it takes: of accounts with this role, or one above it.
         runs: The runs that it begins and waits for.
     """
@@ -145,10 +145,10 @@ class Signal:
 
     Attributes:
         name: Which box; see ``Wait.signal``.
-        payload: What it brings along, as JSON.
+        payload: Its payload, as JSON.
         rejects: It says no, for this reason; None = it does not.
         sender: Who sent it; None = code of the application.
-        role: What the sender may do.
+        role: The sender's role.
     """
 
     name: str
@@ -164,7 +164,7 @@ class Signal:
 
 
 def stored_payload(payload: Json) -> Json:
-    """Return what a signal brings along as every database stores it: a copy, of plain JSON.
+    """Return a signal's payload as every database stores it: a copy, of plain JSON.
 
     Raises:
         InvalidInput: it cannot be stored.

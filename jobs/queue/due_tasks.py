@@ -1,7 +1,7 @@
 """Due tasks are read, and their occurrences become runs: each by one statement for thousands.
 
-What a run copies of its task never leaves the database. The statements are texts: if SQLAlchemy built them each
-time, that would cost as much as what they do.
+The copied values never leave the database. The statements are texts: if SQLAlchemy built them each time, that would
+cost as much as their work.
 """
 
 import json
@@ -37,8 +37,8 @@ REPLACED = "replaced by a newer occurrence of its task"
 class Found(NamedTuple):
     """A due task, locked until the commit.
 
-    ``job``: what its job says of each run by itself; None = no node has published it. ``now``: the time by which it
-    is due. ``any_cap``: whether any group at all has a cap.
+    ``job``: the settings of its job that follow from each run's arguments; None = no node has published it. ``now``:
+    the time by which it is due. ``any_cap``: whether any group at all has a cap.
     """
 
     task: DueTask
@@ -109,7 +109,7 @@ _SCHEDULE, _OVERLAP, _MISFIRE, _ENABLED, _RATE = map(
 def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     """Up to ``limit`` due tasks, the longest due first, that no other node is dispatching; locked until the commit.
 
-    On PostgreSQL, what follows in the transaction is planned as on an ``AutocommitConnection``.
+    On PostgreSQL, later statements of the transaction are planned as on an ``AutocommitConnection``.
 
     Args:
         conn: The transaction.
@@ -197,7 +197,7 @@ class Upcoming(NamedTuple):
 
 
 def look_ahead(conn: Connection) -> Upcoming:
-    """Return when something comes due by time, apart from what waits in the queue; one statement for both kinds."""
+    """Return when something comes due by time, apart from waiting runs; one statement for both kinds."""
     row = statements.execute(conn, "look_ahead", {}).one()
     return Upcoming(row.next_execution, row.wake_at)
 
@@ -220,7 +220,7 @@ def write(
 
     Args:
         conn: The transaction.
-        occurrences: What becomes runs.
+        occurrences: The occurrences that become runs.
         moved: How their tasks go on, and others.
         now: The database's time.
         with_event: Whether all of them wait and an event may tell of them now, where that saves a statement.
@@ -241,7 +241,7 @@ def _written(runs: int, rows: Sequence[Row[Any]]) -> Written:
 
 
 def _all_but_task(row: Occurrence | Moved) -> tuple[object, ...]:
-    """Return what tasks may have in common of an occurrence, or of how a task goes on."""
+    """Return the parts of an occurrence or of a ``Moved`` that tasks may share."""
     return row[1:]
 
 

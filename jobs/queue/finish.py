@@ -186,7 +186,7 @@ def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -
 
 
 def _make_room(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
-    """Let go what waits for the slots that these ends leave; what was handed back gives its token back."""
+    """Let go the runs that wait for the slots of these ends; a run handed back gives its token back."""
     let_go(tx, {one.run.concurrency_key for one, _ in accepted if one.run.concurrency_key is not None})
     back = [one.run for one, ending in accepted if ending.outcome == Outcome.HANDED_BACK.value]
     if back:
@@ -196,7 +196,7 @@ def _make_room(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
 def is_common(ended: Finish) -> bool:
     """Return whether an attempt ended as most do: it succeeded, and nothing but a number is to be kept of it.
 
-    What follows the end of a run of a flow takes a transaction.
+    Follow-ups of the end of a run of a flow take a transaction.
     """
     return ended.run.flow_id is None and _is_bare_success(ended)
 
@@ -257,7 +257,7 @@ async def store(
         ended: Of one life of a node or more.
 
     Yields:
-        What is stored now, and what was accepted of it.
+        The stored runs now, and the accepted ends.
     """
     by_node: dict[tuple[int, str], list[Finish]] = {}
     for one in ended:
@@ -285,7 +285,7 @@ def _judge_misfits(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> 
 
 
 def _emit(tx: Tx, node: str, accepted: Sequence[tuple[Finish, Ending]]) -> None:
-    """Keep the last log lines of the accepted ends, and emit what has happened."""
+    """Keep the last log lines of the accepted ends, and emit their events."""
     tail = [connection for one, _ in accepted for connection in one.log_tail]
     if tail:
         append_lines(tx, tail)

@@ -1,4 +1,4 @@
-"""Group commit: what several callers ask for at the same moment is written by one of them, in one transaction."""
+"""Group commit: requests of several callers at the same moment are written by one of them, in one transaction."""
 
 import asyncio
 import threading
@@ -45,7 +45,7 @@ class _Asked(Generic[A, R]):
 
     @property
     def is_abandoned(self) -> bool:
-        """Return whether nobody can learn any more what becomes of it."""
+        """Return whether nobody can learn its result any more."""
         return False
 
     def done(self, result: R) -> None:
@@ -97,7 +97,7 @@ class _AskedInLoop(_Asked[A, R]):
 
 
 class GroupCommit(Generic[A, R]):
-    """Let one thread at a time write; it also writes what others wait to write, and then the first of them leads.
+    """Let one thread at a time write; it also writes the requests of the others, and then the first of them leads.
 
     For the tasks of event loops a thread of the group leads, which does nothing else: code that holds up a loop, or
     fills its executor, perhaps because it waits for this group, holds up nobody here.
@@ -119,10 +119,10 @@ class GroupCommit(Generic[A, R]):
         self._own_thread = ThreadPoolExecutor(1, "cronograph-group-commit")
 
     def put(self, what: A) -> R:
-        """Have something written; return what has become of it, once it is committed.
+        """Have something written; return its result, once it is committed.
 
         Raises:
-            Exception: what the writing of it, or of all that was written with it, raised.
+            Exception: as the writing of it, or of all that was written with it, raised.
         """
         mine: _Asked[A, R] = _Asked(what)
         mine.leads = self._begins_to_lead(mine)
@@ -298,7 +298,7 @@ class _Waiter(Protocol[A_co, R_contra]):
 
 
 def _shares(some: Sequence[_Waiter[A, R]]) -> Steps[list[A], None]:
-    """Say what is to be written together; each gets its result, or what the writing raised."""
+    """Write these requests together; each gets its result, or the exception of the writing."""
     try:
         results: Sequence[R] = yield [one.what for one in some]
     except Exception as error:  # noqa: BLE001 - it is raised to those who asked

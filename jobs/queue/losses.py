@@ -33,7 +33,7 @@ def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
 
 
 def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
-    """Close what a live node holds without knowing it: the answer of its claim was lost after the commit.
+    """Close the runs that a live node holds without knowing it: the answer of its claim was lost after the commit.
 
     Executions that nobody runs are closed as LOST and their runs are due again at once; reserved runs go back.
 
@@ -51,7 +51,7 @@ def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
 
 
 def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
-    """End in this way what a node that stops still holds, reserved runs go back; how many runs.
+    """End in this way the runs that a stopping node still holds, reserved runs go back; how many runs.
 
     Args:
         tx: The transaction.
@@ -63,7 +63,7 @@ def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
 
 
 def _close_held(tx: Tx, node_id: int, node: str, outcome: JobOutcome, known: Collection[int] = ()) -> int:
-    """End the open attempts of what a node holds, apart from what is ``known``; give back what it had only reserved.
+    """End the open attempts that a node holds, apart from ``known`` ones; give back the runs that it had only reserved.
 
     A run that cannot be read or ended so, fails with the reason, and the others go on. Returns how many were held.
     """

@@ -55,7 +55,7 @@ _CATCH_UP_ROUNDS = 20
 PUT_OFF = timedelta(minutes=1)
 """Time for which a task of which no runs can be made is left alone."""
 _BUSY = timedelta(seconds=0.05)
-"""When to look again at what is due and was left alone, because somebody else is at it at this moment."""
+"""When to look again at due tasks that were left alone, because somebody else is at it at this moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Dispatched:
 
 
 def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
-    """Visit up to ``batch`` due tasks that no other node is visiting; if no more are due, wake what sleeps no longer.
+    """Visit up to ``batch`` due tasks that no other node visits; if no more are due, wake runs whose sleep is over.
 
     In this order: insert runs (a unique constraint guards task and nominal time), write skips, advance the tasks from
     their nominal time. A crash before the commit leaves everything as it was.
@@ -157,16 +157,16 @@ def _due(tx: Tx, limit: int) -> list[Found]:
 
 
 def rehearse(tx: Tx) -> None:
-    """Send what a visit sends, about no task: the first that comes due need not wait for statements to be prepared."""
+    """Prepare the statements of a visit, so that the first due task need not wait for that."""
     occurrences.plan(tx.conn)
     occurrences.unfinished_counts(tx.conn, [])
     occurrences.write(tx.conn, [], [], tx.now, with_event=True)
 
 
 def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
-    """Let what is due until now become runs or skips, before the task is edited, paused or deleted.
+    """Let occurrences due until now become runs or skips, before the task is edited, paused or deleted.
 
-    So an edit never changes what an occurrence of the past becomes. Returns the task as it is then.
+    So an edit never changes the fate of a past occurrence. Returns the task as it is then.
 
     Raises:
         InvalidState: so much is due (a long downtime) that the dispatcher has to catch up first.
@@ -183,7 +183,7 @@ def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
 
 
 def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
-    """Let what is due become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
+    """Let due occurrences become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
     if task.next_execution is None or task.next_execution > tx.now:
         return task
     known, any_cap = jobs.published_defaults_and_caps(tx.conn, {task.spec.job_name})
@@ -215,7 +215,7 @@ def visit(
         tx: The transaction that has locked them.
         due: The tasks.
         node: Which node decides.
-        known: Those of their jobs that any node has published, with what each says of its runs.
+        known: The published ones among their jobs, with the defaults of their runs.
         any_cap: Whether any group at all has a cap.
     """
     keys = keys_of(tx, due, known)
@@ -380,7 +380,7 @@ def _limited(
     ttls: Mapping[str, float],
     now: datetime,
 ) -> Occurrence:
-    """A run of a task with what its job says of it."""
+    """A run of a task with its job's settings."""
     ttl = ttls.get(task.job_name)
     hold = keys.holds.get(task.id)
     limits = keys.limits.get(task.id)
@@ -433,7 +433,7 @@ def _created(about: Mapping[int, DueTask], made: Sequence[Made]) -> Iterator[Cha
 def _cancel_replaced(
     tx: Tx, pairs: Sequence[tuple[DueTask, Decision]]
 ) -> tuple[Sequence[tuple[DueTask, Decision]], bool]:
-    """Cancel what gives way to a newer run; ``pairs`` without tasks whose runs somebody is changing, if there are any.
+    """Cancel runs that give way to a newer one; return ``pairs`` without tasks whose runs somebody is changing.
 
     They are looked at again at once. A claim may have locked such a run, and wait for the task.
     """

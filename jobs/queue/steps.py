@@ -63,7 +63,7 @@ async def store(
 ) -> list[bool]:
     """Store steps that ended on a node; of each whether it is stored. Repeating it changes nothing.
 
-    What is not stored is of an attempt that its node has no more: the run was taken from it.
+    A step that is not stored is of an attempt that its node has no more: the run was taken from it.
 
     Args:
         database: Where.
@@ -84,7 +84,7 @@ async def store(
 async def results_of(
     database: Database, connection: AutocommitConnection | None, run_ids: Sequence[int], *, retry_for: float
 ) -> Mapping[int, Mapping[str, StoredStep]]:
-    """Return what runs have stored of their steps, by run and label.
+    """Return the stored steps of runs, by run and label.
 
     Args:
         database: Where.
@@ -138,7 +138,7 @@ def rows_to_store(tx: Tx, node: tuple[int, str], rows: Sequence[StepRow]) -> fro
 
 
 def rows_of(ended: Sequence[EndedStep]) -> list[StepRow]:
-    """Return what is written of steps that ended, in the order in which their runs are locked."""
+    """Return the rows of ended steps, in the order in which their runs are locked."""
     return [_row(place, one) for place, one in enumerate(sorted(ended, key=lambda one: one.run.id))]
 
 

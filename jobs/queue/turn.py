@@ -111,7 +111,7 @@ class NodeQueue:
         return self._lane is None
 
     async def take(self, claimant: Claimant, fairness: FairnessState, order: Order) -> Turn:
-        """Do what a node wants of its turn. ``fairness`` is not changed."""
+        """Carry out a node's order for its turn. ``fairness`` is not changed."""
         if not self._blocked:
             result = await self._take(claimant, fairness, order)
         else:
@@ -165,7 +165,7 @@ def _is_mere_claim(order: Order) -> bool:
 
 
 def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order, *, apart: bool = False) -> Turn:
-    """Store ends, start what was reserved, and take more runs from the queue. ``fairness`` is not changed.
+    """Store ends, start reserved runs, and take more from the queue. ``fairness`` is not changed.
 
     ``apart``: a run that cannot be begun is put off by itself, and the others begin.
     """

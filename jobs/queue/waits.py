@@ -1,8 +1,8 @@
-"""Waits of runs: they begin, what fulfils them is taken, and runs are woken that signals came for.
+"""Waits of runs: begin them, fulfil them, and wake the runs that signals came for.
 
-A wait is stored before its attempt ends, so none is forgotten if a process dies. What it waits for may come at any
+A wait is stored before its attempt ends, so none is forgotten if a process dies. The awaited thing may come at any
 moment: before the wait begins (it is in the run's box), while its attempt ends (``finish`` looks again), or later
-(``send`` ends the wait and wakes the run). All three lock the run first, so one of them sees what the other has done.
+    (``send`` ends the wait and wakes the run). All three lock the run first, so one of them sees the work of the other.
 """
 
 import json
@@ -35,9 +35,9 @@ from .flows import children
 
 
 def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:
-    """Begin a wait unless it has begun, and end it if what it waits for is there; returns its state.
+    """Begin a wait unless it has begun, and end it if the awaited thing is there; returns its state.
 
-    None: the run was taken from its node. What has ended stays as it ended.
+    None: the run was taken from its node. An ended wait stays as it ended.
     """
     run = run_store.lock(tx.conn, [held.id]).get(held.id)
     fence = (RunState.RUNNING, held.attempt, held.node_id)
@@ -69,7 +69,7 @@ def _begin(tx: Tx, run: Run, asked: Wait) -> StoredStep:
 
 
 def _ended(tx: Tx, run: Run, asked: Wait, found: StoredStep) -> StoredStep:
-    """The wait as it is after a look at what it waits for. It stays with the attempt in which it began."""
+    """The wait as it is after a look at the awaited thing. It stays with the attempt in which it began."""
     signal = None if asked.signal is None else _take(tx.conn, run.id, asked.signal, RANK[asked.role])
     if signal is not None:
         state = StepState.DONE if signal.rejects is None else StepState.REJECTED
@@ -109,7 +109,7 @@ class Addressed:
 
     Attributes:
         in_box: How many signals of it nobody has taken yet, counted to ``MAX_BOX``.
-        waiting: Of each of its waits for this signal the rank that a sender needs, and the form of what it takes.
+        waiting: Of each of its waits for this signal the rank that a sender needs, and the form of its payload.
     """
 
     run: Run
@@ -118,7 +118,7 @@ class Addressed:
 
 
 def addressed(tx: Tx, name: str, *, run_id: int | None = None, unique_key: str | None = None) -> Addressed | None:
-    """The run of an id, or the unfinished one with a unique key, locked; with what a signal has to be for it."""
+    """The run of an id, or the unfinished one with a unique key, locked; with the rules for its signal."""
     boxed = select(g.c.id).where(g.c.run_id == r.c.id).limit(MAX_BOX).correlate(r).subquery()
     waits_for_it = (s.c.run_id == r.c.id) & (s.c.signal == name) & (s.c.state == StepState.WAITING.value)
     statement = (
@@ -191,9 +191,9 @@ def _after_send(tx: Tx, run: Run, step: str | None, state: str | None, *, with_e
 
 
 def ask_for(tx: Tx, run_id: int, labels: Collection[str]) -> None:
-    """Note at which waits the attempt stood that suspends a run: what others bring does not wake it.
+    """Note at which waits the attempt stood that suspends a run: other signals do not wake it.
 
-    Others are left from earlier attempts. What they wait for may be there, and the run would be woken for ever.
+    Others are left from earlier attempts. The awaited thing may be there, and the run would be woken for ever.
     """
     waiting = (s.c.run_id == run_id, s.c.state == StepState.WAITING.value)
     asked = s.c.step.in_(labels)

@@ -1,4 +1,4 @@
-"""Jobs by name: what a function that was made a job takes, where it runs, and the policies that it carries."""
+"""Jobs by name: the arguments of a job's function, the place where it runs, and its policies."""
 
 from .define import define
 from .definition import Handler, JobDefinition, Registry, default_registry, registry_or_default

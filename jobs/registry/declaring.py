@@ -1,4 +1,4 @@
-"""``@around``, ``@resource`` and ``@carries``: what is declared in addition to jobs."""
+"""``@around``, ``@resource`` and ``@carries``: hooks and resources."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -67,16 +67,17 @@ def resource(*, scope: Scope | str = Scope.NODE, registry: Registry | None = Non
 
 
 def resource(function: Any = None, /, *, scope: Scope | str = Scope.NODE, registry: Registry | None = None) -> Any:
-    """Declare what jobs are given: a generator function that opens it, yields it, and closes it.
+    """Declare a resource of jobs: a generator function that opens it, yields it, and closes it.
 
-    Its result says what it gives, ``-> AsyncIterator[Pool]``, and a parameter of a job that is annotated ``Pool`` gets
-    it; its own parameters get other resources in the same way. What yields nothing (``-> AsyncIterator[None]``) begins
-    and ends with the node. A node whose resource cannot be opened does not start.
+    Its result names the type of the resource, ``-> AsyncIterator[Pool]``, and a parameter of a job that is annotated
+    ``Pool`` gets it; its own parameters get other resources in the same way. What yields nothing (``->
+    AsyncIterator[None]``) begins and ends with the node. A node whose resource cannot be opened does not start.
 
     Args:
         function: The generator function.
-        scope: ``"node"``: opened before the node takes runs, shared by its jobs, closed after the last of them. A child
-            process opens what its job takes for itself. ``"attempt"``: of its own for each attempt, of which it is a
+        scope: ``"node"``: opened before the node takes runs, shared by its jobs, closed after the last of them. A
+            child process opens its job's resources for itself. ``"attempt"``: of its own for each attempt, of which it
+            is a
             part: An exception when it is opened or closed (a commit, say) fails the attempt.
         registry: Whose jobs; those of the default registry unless given.
 
@@ -101,11 +102,11 @@ def carries(name: str, /, *, registry: Registry | None = None) -> Callable[[C], 
     by a schedule, the API, the dashboard or a command carry nothing.
 
     Args:
-        name: What the value is called.
+        name: The name of the value.
         registry: Whose jobs; those of the default registry unless given.
 
     Raises:
-        ConfigurationError: the name is taken, or what is declared is no such function.
+        ConfigurationError: the name is taken, or the declared object is no such function.
         TypeError: ``registry`` is none.
     """
     home = registry_or_default(registry)

@@ -1,4 +1,4 @@
-"""A function becomes a job: what it takes and what is said about it is judged at the import."""
+"""A function becomes a job: its arguments and options are judged at the import."""
 
 import inspect
 import re
@@ -48,7 +48,7 @@ _POLICIES: Final = (
 def define(
     name: str | None, handler: Handler, known: Collection[Any] = (), **options: Unpack[JobOptions]
 ) -> JobDefinition:
-    """Return what ``@job`` registers, without registering it.
+    """Return the definition that ``@job`` registers, without registering it.
 
     Args:
         name: 1 to 200 characters; None = the function's name.

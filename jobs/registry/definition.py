@@ -48,12 +48,12 @@ class JobDefinition:
         args_model: The typed arguments; unknown ones are refused.
         context_parameter: Which parameter gets the ``JobContext``; None = it takes none.
         where: ``module.function`` (file:line), for messages.
-        policies: What its runs and tasks have unless they say otherwise, and when a run is retried.
+        policies: The defaults of its runs and tasks, and the rules of retries.
         declared_args: The arguments of the declared schedule's runs.
         enabled: False: the task of the declared schedule begins paused.
         given: The parameters that get resources, with the annotations of these.
         on_failure: Called on a node once a run has failed for good; the name of a job is among its ``policies``.
-        tags: What nodes may choose it by.
+        tags: The tags by which nodes may choose it.
         reuse: How long a child process serves its runs; None = each run gets one of its own.
         preload: Whether its module is imported before child processes are forked; None = as the node says.
     """
@@ -104,7 +104,7 @@ class JobDefinition:
 
         Raises:
             TypeError: one is missing, or too many are given.
-            InvalidInput: one is not what its annotation says; code ``INVALID_ARGS``.
+            InvalidInput: one does not fit its annotation; code ``INVALID_ARGS``.
         """
         given = self._signature.bind(*args, **kwargs).arguments
         outside = names_of(self.args_model)
@@ -117,13 +117,13 @@ class JobDefinition:
         """``accept``, where some arguments hold values that are not known yet; those are judged when the run starts.
 
         Args:
-            results: What stands in the stored arguments for each value that is not known yet.
+            results: The placeholders in the stored arguments for values that are not known yet.
             args: As the function takes them.
             kwargs: The same by name.
 
         Raises:
             TypeError: one is missing, or too many are given.
-            InvalidInput: one that is known is not what its annotation says; code ``INVALID_ARGS``.
+            InvalidInput: a known one does not fit its annotation; code ``INVALID_ARGS``.
         """
         outside = names_of(self.args_model)
         given = {outside[name]: value for name, value in self._signature.bind(*args, **kwargs).arguments.items()}
@@ -259,7 +259,7 @@ class Registry:
 
     Attributes:
         queue: Where its jobs put their runs when they are given no session; None = nobody has said so (``connect``).
-        hooks: What is declared in addition to the jobs.
+        hooks: The hooks and resources.
     """
 
     def __init__(self) -> None:

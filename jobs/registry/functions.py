@@ -57,12 +57,12 @@ def check_takes(function: Callable[..., Any], option: str, *given: str) -> None:
     """Let a function pass that can be called with so many values.
 
     Args:
-        function: What was written.
+        function: The written value.
         option: For which option.
-        given: What it is called with, in words.
+        given: Its arguments, in words.
 
     Raises:
-        ValueError: it takes more or fewer, or Python does not know what it takes.
+        ValueError: it takes more or fewer, or Python does not know its parameters.
     """
     try:
         signature = inspect.signature(function)
@@ -76,7 +76,7 @@ def check_takes(function: Callable[..., Any], option: str, *given: str) -> None:
 
 
 def unreadable(option: str, function: object) -> str:
-    """The fault of a function that is built in and says nothing of what it takes."""
+    """The fault of a built-in function that does not tell its parameters."""
     return (
         f"{option}: Python does not say which parameters {function!r:.60} has, so it cannot be checked; write a "
         "function or a lambda that calls it"

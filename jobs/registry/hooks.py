@@ -18,7 +18,7 @@ from .functions import place_of
 log = logging.getLogger(__name__)
 
 Generating = Callable[..., AsyncIterator[Any] | Iterator[Any]]
-"""A generator function that yields once; what stands before the ``yield`` begins, what stands after it ends."""
+"""A generator function that yields once; code before the ``yield`` begins it, code after it ends it."""
 Manager = AbstractContextManager[Any] | AbstractAsyncContextManager[Any]
 
 
@@ -65,13 +65,13 @@ class Hook:
         return self.jobs is None or job_name in self.jobs
 
     def manager(self, context: JobContext) -> Manager:
-        """Return what is entered before an attempt and left after it."""
+        """Return the context that is entered before an attempt and left after it."""
         return _manager(self.function, self.is_async, (context,) if self.takes_context else (), {})
 
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A generator function that yields what jobs are given.
+    """A generator function that yields the resource.
 
     Attributes:
         function: It yields once, for as long as the resource is kept.
@@ -90,7 +90,7 @@ class Resource:
     where: str
 
     def manager(self, opened: Mapping[Any, object]) -> Manager:
-        """Return what opens it and closes it."""
+        """Return the context that opens it and closes it."""
         given = {name: opened[kind] for name, kind in self.needs.items()}
         return _manager(self.function, self.is_async, (), given)
 
@@ -106,9 +106,9 @@ class Hooks:
 
     Attributes:
         around: Hooks around attempts.
-        resources: By what they give.
+        resources: By the type of the resource.
         lifespans: Those that give nothing.
-        carriers: What is asked at an enqueue for a value that the run carries to its attempts, by name.
+        carriers: Functions asked at an enqueue for values that the run carries to its attempts, by name.
     """
 
     def __init__(self) -> None:
@@ -135,7 +135,7 @@ class Hooks:
         self.resources[resource.kind] = resource
 
     def carried(self) -> dict[str, Json]:
-        """Return what a run that is enqueued here and now carries."""
+        """Return the values that a run enqueued here and now carries."""
         values: dict[str, Json] = {}
         for name, carrier in self.carriers.items():
             try:
@@ -153,11 +153,11 @@ class Hooks:
         return tuple(hook for hook in self.around if hook.concerns(job_name))
 
     def needed(self, kinds: Collection[Any], opened: Collection[Any] = ()) -> list[Resource]:
-        """Return what has to be opened to have these resources, each after those that it needs.
+        """Return the resources to open to have these, each after those that it needs.
 
         Args:
-            kinds: The resources, by what they give.
-            opened: What is open already.
+            kinds: The resources, by their types.
+            opened: The open ones.
 
         Raises:
             ConfigurationError: nobody gives one of them, or they need each other in a circle.
@@ -189,7 +189,7 @@ class Hooks:
         order[kind] = resource
 
     def of_node(self) -> list[Resource]:
-        """Return what a node opens before it takes runs, in order.
+        """Return the resources that a node opens before it takes runs, in order.
 
         Raises:
             ConfigurationError: see ``needed``.

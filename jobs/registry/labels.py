@@ -14,8 +14,8 @@ def labels_of(fixed: object, taken: object, names: Mapping[str, str], schema: Ma
     """The labels that a job gives its runs; None = it gives none.
 
     Args:
-        fixed: What ``labels=`` was given.
-        taken: What ``labels_from=`` was given.
+        fixed: The value of ``labels=``.
+        taken: The value of ``labels_from=``.
         names: The arguments by the names of their parameters, with those that they have in JSON.
         schema: The JSON Schema of the arguments.
 

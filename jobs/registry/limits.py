@@ -37,7 +37,7 @@ class Rate:
         """The rate as it is stored.
 
         Raises:
-            InvalidInput: the first part that is not what it must be.
+            InvalidInput: the first wrong part.
         """
         per: Any = seconds_of("rate.per", self.per)
         refuse(rate_faults(self.limit, per, self.burst))
@@ -61,14 +61,14 @@ class Cap:
         """The cap as it is stored.
 
         Raises:
-            InvalidInput: the first part that is not what it must be.
+            InvalidInput: the first wrong part.
         """
         refuse(cap_faults(self.limit, self.when_full))
         return StoredCap(self.limit, WhenFull(self.when_full))
 
 
 def limits_of(options: Mapping[str, Any], names: Mapping[str, str], schema: Mapping[str, Any]) -> Limits | None:
-    """Return what the options of ``@job`` say; None = nothing.
+    """Return the limits of the options of ``@job``; None = nothing.
 
     Args:
         options: Those of ``LIMITS`` that are given.
@@ -76,7 +76,7 @@ def limits_of(options: Mapping[str, Any], names: Mapping[str, str], schema: Mapp
         schema: The JSON Schema of the arguments.
 
     Raises:
-        InvalidInput: a number is not what it must be.
+        InvalidInput: a number is wrong.
         ValueError: a key cannot be made of these arguments, or two options contradict each other.
         TypeError: an option has another kind of value.
     """

@@ -1,4 +1,4 @@
-"""Jobs that are named by others: as what runs on a failure, and as what a hook goes around."""
+"""Jobs that are named by others: as the job that runs on a failure, and as the one that a hook goes around."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -84,7 +84,7 @@ def check_failure_job(name: str, where: str, chosen: str | None, registry: Known
     Args:
         name: The job.
         where: Its place.
-        chosen: What it names; None = nothing.
+        chosen: The named thing; None = nothing.
         registry: Where that job has to be.
 
     Raises:

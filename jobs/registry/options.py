@@ -47,13 +47,13 @@ class JobOptions(TypedDict, total=False):
         retry_on: Only these exceptions are retried; any unless given.
         give_up_on: These exceptions fail the run at once, as ``PermanentFailure`` does.
         timeout: Seconds each attempt may take; no limit unless given (for an INTERVAL schedule half the interval).
-        max_duration: How long a whole run may take from its first start: all attempts, and what it sleeps and waits.
+        max_duration: How long a whole run may take from its first start: all attempts, sleeps and waits.
             Then it is failed, even if retries are left. No limit unless given.
         group: The unit of fairness and limits; ``default`` unless given.
         priority: ``"high"`` or ``"low"``; low unless given.
-        overlap: What its tasks do while a run of theirs is unfinished: ``"skip"``, ``"queue"``, ``"allow"``,
+        overlap: The behaviour of its tasks while a run of theirs is unfinished: ``"skip"``, ``"queue"``, ``"allow"``,
             ``"replace"``; skip unless given, queue for an INTERVAL.
-        misfire: What its tasks do with occurrences that are late: ``"last"``, ``"all"``, ``"none"``; last unless given.
+        misfire: The behaviour of its tasks for late occurrences: ``"last"``, ``"all"``, ``"none"``; last unless given.
         unique_key: While a run with this key is unfinished, no second one is made. Names of arguments
             (``("order_id",)``) or a text with them in braces (``"orders-{order_id}"``) hold for every run of the job,
             also of schedules and the API. A function of the arguments by name (None = no key) holds for ``enqueue`` of
@@ -63,29 +63,29 @@ class JobOptions(TypedDict, total=False):
         unique_among: ``("waiting",)``: the unique key is free once the run has begun, not once it is finished.
         debounce: One run for many enqueues of a key: it has the last arguments, and starts when for so long none has
             come, at the latest after the time to wait at most: ``Debounce(delay=5, max_wait=60)``.
-        throttle: At most one run of a key is enqueued in a period; what else comes is answered with it, or folded into
+        throttle: At most one run of a key is enqueued in a period; further ones are answered with it, or folded into
             one run at the end of the period: ``Throttle(period=60, last=True)``.
         labels: Words by which runs are found: ``{"team": "billing"}``. At most 16, keys of 63 and values of 200
-            characters. What an enqueue or a task gives as well comes first.
+            characters. Those of an enqueue or a task come first.
         labels_from: Arguments that are labels of each run: ``("customer_id",)``, or with other keys
             ``{"customer": "customer_id"}``. An argument that is None is no label.
         ttl: A run that has not started in this time since it could (``run_at``, or when it was enqueued) is skipped,
             with the reason ``expired``; one that began in time is never affected. No limit unless given.
         on_expired: A job (or its name) whose run is put into the queue then, with the ``Expired`` as its argument.
         rate: How many runs of the job start in how long, on all nodes together: ``Rate(100, per="1m")``. No limit
-            unless given. Retries count too; what a node hands back does not.
+            unless given. Retries count too; runs that a node hands back do not.
         rate_key: The arguments for each value of which the rate holds by itself, written as a ``unique_key`` is.
         max_concurrent: How many runs with the same ``concurrency_key`` run at once, on all nodes together.
-        concurrency_key: What they have in common, written as a ``unique_key`` is; the job's name unless given. Jobs
+        concurrency_key: Their common key, written as a ``unique_key`` is; the job's name unless given. Jobs
             that make the same text share its slots.
-        cap: How many runs of the job wait at most, and what becomes of more: ``Cap(1000, when_full="drop_oldest")``.
-            Any number unless given.
-        cap_key: What those have in common that are counted together, written as a ``unique_key`` is; unless given, as
+        cap: How many runs of the job wait at most, and the fate of further ones: ``Cap(1000,
+            when_full="drop_oldest")``. Any number unless given.
+        cap_key: The common key of those counted together, written as a ``unique_key`` is; unless given, as
             the ``concurrency_key``, or else all runs of the job.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
         keep: How long the history of its finished runs is kept: their executions and log lines, too. As long as
-            ``prune_history`` says unless given; what their group says counts first.
+            ``prune_history`` says unless given; their group's setting counts first.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
     """
 
@@ -135,7 +135,7 @@ _NAMED_ELSEWHERE: Final = {"retry": "retries", "max_retries": "retries", "cron":
 
 
 def unknown_option(options: Mapping[str, Any]) -> str | None:
-    """Return what is wrong with the names of options, with the nearest one that exists; None if nothing is."""
+    """Return the faults in the names of options, with the nearest one that exists; None if nothing is."""
     unknown = next((name for name in options if name not in NAMES), None)
     if unknown is None:
         return None

@@ -1,4 +1,4 @@
-"""The policies that a job carries: what its runs and tasks have unless they say otherwise, and when it is retried."""
+"""The policies that a job carries: the defaults of its runs and tasks, and the rules of retries."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -42,7 +42,7 @@ class Reuse:
     memory: int = DEFAULT_MEMORY
 
     def __post_init__(self) -> None:
-        """Refuse what is no limit."""
+        """Refuse an invalid limit."""
         if self.runs is None and self.age is None:
             raise ValueError("reuse: needs a limit, e.g. Reuse(runs=100) or Reuse(age='1h')")
         if self.runs is not None and not _is_number(self.runs):
@@ -58,7 +58,7 @@ def _is_number(value: object) -> bool:
 
 
 def reuse_of(value: object) -> Reuse | None:
-    """Return what ``reuse=`` at a job means: a number of runs, an age, or both in a ``Reuse``.
+    """Return the meaning of ``reuse=`` at a job: a number of runs, an age, or both in a ``Reuse``.
 
     Raises:
         ValueError: it is none of these.
@@ -97,7 +97,7 @@ class JobPolicies:
     """Hold the policies that ``@job`` declares for the runs of a job.
 
     Attributes:
-        defaults: What is published: a task or an enqueue may say otherwise.
+        defaults: The published form: a task or an enqueue may say otherwise.
         backoff: How the delay before a retry grows; a function takes the number of failures (1, 2, …).
         retry_on: Only these exceptions are retried; empty = any.
         give_up_on: These exceptions fail the run at once.
@@ -123,7 +123,7 @@ class JobPolicies:
 
         Raises:
             ValueError: the function returned no duration, or one of more than ten years.
-            Exception: what the function raises.
+            Exception: as the function raises.
         """
         match self.backoff:
             case Backoff.EXPONENTIAL:
@@ -150,7 +150,7 @@ def policies_of(options: Mapping[str, Any]) -> JobPolicies:
     """The policies that options of ``@job`` say.
 
     Raises:
-        InvalidInput: the first that is not what it must be.
+        InvalidInput: the first wrong one.
     """
     values: dict[str, Any] = {name: _value(name, value) for name, value in options.items()}
     for fault in _faults(values):

@@ -130,7 +130,7 @@ def holding(given: Mapping[str, Any]) -> Hold | None:
     """Return how a unique key holds, by the options of a run or a job that say it.
 
     Raises:
-        InvalidInput: one is not what it must be, or two contradict each other.
+        InvalidInput: one is wrong, or two contradict each other.
     """
     debounce, throttle = given.get("debounce"), given.get("throttle")
     if isinstance(debounce, Debounce):
@@ -151,8 +151,8 @@ def check_session(
     """Let a session or connection pass that the function can use.
 
     Args:
-        session: What was given as the first argument.
-        called: What was called: ``import_orders.enqueue``.
+        session: The first argument.
+        called: The called function: ``import_orders.enqueue``.
         asynchronous: Whether one that is awaited is wanted.
         first: The name of the function's own first argument, for the suggestion.
         needed: Whether None is no session either.

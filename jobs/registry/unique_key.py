@@ -14,7 +14,7 @@ def known_argument(option: str, name: str, names: Mapping[str, str]) -> str:
 
     Args:
         option: The option, for the message.
-        name: What it names.
+        name: The named arguments.
         names: The arguments by the names of their parameters, with those that they have in JSON.
 
     Raises:
@@ -34,10 +34,10 @@ _EXAMPLE = "('order_id',) or 'orders-{order_id}'"
 
 
 def key_of(option: object, names: Mapping[str, str], schema: Mapping[str, Any]) -> tuple[UniqueKey, KeyFunction | None]:
-    """Return what is published about the key, and the function that makes it, if only a function can.
+    """Return the published form of the key, and the function that makes it, if only a function can.
 
     Args:
-        option: What ``@job`` was given.
+        option: The value given to ``@job``.
         names: The arguments by the names of their parameters, with those that they have in JSON.
         schema: The JSON Schema of the arguments.
 

@@ -47,7 +47,7 @@ def _twin(tx: Tx, name: str) -> str | None:
 
 
 def set_role(tx: Tx, name: str, role: Role) -> Account:
-    """Change what an account may do. Its sign-ins end, so that none goes on with the old rights.
+    """Change the role of an account. Its sign-ins end, so that none goes on with the old rights.
 
     Raises:
         NotFound: there is no such account.
@@ -186,7 +186,7 @@ def name_of(tx: Tx, account_id: int) -> str | None:
 
 
 def bad_link(advice: str) -> UserError:
-    """The refusal of a link, no matter what is wrong with it: a stranger learns nothing."""
+    """The refusal of a link, whatever its fault: a stranger learns nothing."""
     return UserError(f"link: must be unspent and of the last 24 hours; {advice}", code=ErrorCode.INVALID_LINK)
 
 

@@ -6,12 +6,12 @@ from ..read import accounts, passkeys, providers
 
 
 def keep_a_login_method(tx: Tx, account_id: int, taken: str) -> None:
-    """Refuse what has just taken the last way into an account; the caller's transaction is undone by that.
+    """Refuse a change that has just removed the last way into an account; the caller's transaction is undone by that.
 
     Args:
         tx: The transaction, in which the account is locked: two that take the last two must not see each the other.
         account_id: Whose.
-        taken: What the owner calls the way that is gone.
+        taken: The owner's name for the removed way.
 
     Raises:
         InvalidState: code ``LAST_WAY_IN``.

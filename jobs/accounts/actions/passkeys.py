@@ -1,4 +1,4 @@
-"""Passkeys: made by who has signed in, and signed in with. What is signed is checked outside of the transaction."""
+"""Passkeys: made by who has signed in, and signed in with. The signature is checked outside of the transaction."""
 
 from dataclasses import dataclass
 from typing import Final

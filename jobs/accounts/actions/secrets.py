@@ -19,7 +19,7 @@ def fresh_key() -> SecretKey:
 
 
 def set_secret(tx: Tx, name: str, value: str, ring: KeyRing) -> Secret:
-    """Keep a secret, new or in the place of what it was; runs that start from now on get the new value.
+    """Keep a secret, new or in the place of the old value; runs that start from now on get the new value.
 
     Raises:
         InvalidInput: of the name, or of the length of the value.

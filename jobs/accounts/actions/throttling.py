@@ -11,7 +11,7 @@ from ..write.throttle import Failures
 
 
 def fresh_secret(prefix: Prefix) -> str:
-    """A new secret for what the prefix says."""
+    """A new secret for the prefix's purpose."""
     return new_secret(prefix, token_bytes(ENTROPY_BYTES))
 
 
@@ -20,7 +20,7 @@ def count_try(tx: Tx, subjects: Sequence[tuple[str, ThrottlePolicy]]) -> float:
 
     Args:
         tx: The transaction.
-        subjects: What is counted, always in the same order: two transactions that wait for each other would stand
+        subjects: The counted subjects, always in the same order: two transactions that wait for each other would stand
             still.
 
     Returns:

@@ -55,7 +55,7 @@ class Verdict:
     Attributes:
         entries: How many entries there are.
         newest: The hash of the newest one, to be kept elsewhere.
-        fault: What is wrong first; None when the chain is whole.
+        fault: The first fault; None when the chain is whole.
     """
 
     entries: int
@@ -94,7 +94,7 @@ def _links(conn: Connection, after: int, numbers: Sequence[int]) -> list[tuple[E
 
 
 def verify(conn: Connection) -> Verdict:
-    """Compute every hash again and compare, from the first entry to what the head says is the last."""
+    """Compute every hash again and compare, from the first entry to the last one that the head names."""
     head = conn.execute(select(h)).one_or_none()
     number, before = (0, GENESIS) if head is None else (head.pruned_id, head.pruned_hash)
     count = 0

@@ -54,7 +54,7 @@ _TABLE: Final = str.maketrans(
 
 
 def look_of(name: str) -> str:
-    """Return what a name looks like, without regard to case: equal for names that people take for one another."""
+    """Return the look of a name, without regard to case: equal for names that people take for one another."""
     # Once more after the case is gone: a capital letter may look like nothing, and its small one like a Latin one.
     return normalize("NFKD", name).translate(_TABLE).casefold().translate(_TABLE)
 
@@ -85,7 +85,7 @@ _LOCAL_ADMINISTRATOR_LOOK: Final = look_of(LOCAL_ADMINISTRATOR_NAME)
 
 
 def name_key(name: str) -> str:
-    """Return what two account names must differ in: neither case nor the form of a letter distinguishes people."""
+    """Return the form in which two account names must differ: case and the form of letters do not count."""
     return normalize("NFKC", name).casefold()
 
 

@@ -1,4 +1,4 @@
-"""The secrets that people and programs show: their form, their checksum, and what is stored of them.
+"""The secrets that people and programs show: their form, their checksum, and their stored hash.
 
 Each is random and opaque: ``<prefix>_`` and 38 letters and digits, of which the last six are a checksum. By the prefix
 scanners of source code find one that was committed by mistake; by the checksum a typing error is found without a look
@@ -54,12 +54,12 @@ def counted_failures(failures: int, last_failed_at: datetime, now: datetime) -> 
 
 
 def account_subject(key: str) -> str:
-    """Return what the failures of an account are counted under. Hashed: people type passwords where a name belongs."""
+    """Return the subject that counts the failures of an account. Hashed: people type passwords where a name belongs."""
     return "account:" + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:40]
 
 
 def address_subject(address: str) -> str:
-    """Return what the failures from an address are counted under; of IPv6 the network of one customer (/64)."""
+    """Return the subject that counts the failures from an address; of IPv6 the network of one customer (/64)."""
     try:
         ip = ip_address(address.partition("%")[0])
     except ValueError:
@@ -70,12 +70,12 @@ def address_subject(address: str) -> str:
 
 
 def challenge_subject(address: str) -> str:
-    """Return what the challenges that an address asked for are counted under."""
+    """Return the subject that counts the challenges that an address asked for."""
     return f"challenge-{address_subject(address)}"
 
 
 def guess_subject(account_id: int) -> str:
-    """Return what the user codes of devices that an account has typed in vain are counted under."""
+    """Return the subject that counts an account's wrong user codes of devices."""
     return f"device:{account_id}"
 
 
@@ -105,7 +105,7 @@ def new_secret(prefix: Prefix, entropy: bytes) -> str:
     """A secret.
 
     Args:
-        prefix: What it is for.
+        prefix: Its purpose.
         entropy: ``ENTROPY_BYTES`` random bytes.
 
     Raises:
@@ -118,7 +118,7 @@ def new_secret(prefix: Prefix, entropy: bytes) -> str:
 
 
 def prefix_of(secret: str) -> Prefix | None:
-    """Return what a text is by its form, if its length and checksum are right; else None."""
+    """Return the purpose of a secret by its form, if its length and checksum are right; else None."""
     name, _, rest = secret.partition("_")
     if len(rest) != RANDOM_LENGTH + CHECK_LENGTH or not rest.isascii() or not rest.isalnum():
         return None

@@ -42,7 +42,7 @@ class DeviceRequest:
     Attributes:
         account_id: Who has decided; None = nobody yet.
         address: Where it asked from.
-        agent: What it said it is.
+        agent: Its own description.
         created_at: When it asked.
         expires_at: When the decision comes too late.
         interval: Seconds between two questions, at least.
@@ -124,7 +124,7 @@ class Use(StrEnum):
 
 
 def judge_use(token: RefreshToken, followers: Followers, now: datetime) -> Use:
-    """Return what it means that a refresh token is shown."""
+    """Judge the use of a refresh token."""
     if token.revoked_at is not None or token.session_id is None or now >= token.expires_at:
         return Use.WORTHLESS
     if token.used_at is None:

@@ -22,8 +22,8 @@ class DeviceKey:
     """A key pair of a device, as far as it is known.
 
     Attributes:
-        credential_id: Under what the device knows it, in base64url.
-        public_key: What signatures are checked with, COSE in base64url.
+        credential_id: The device's id for it, in base64url.
+        public_key: The public key of its signatures, COSE in base64url.
         sign_count: How often the device says it was used; 0 for ever on devices that do not count.
     """
 
@@ -39,7 +39,7 @@ class Passkey:
     Attributes:
         id: Its key in the database.
         key: That of the device.
-        name: What its owner calls it.
+        name: The owner's name for it.
         created_at: When it was made.
         last_used_at: When somebody last signed in by it.
     """

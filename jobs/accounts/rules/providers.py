@@ -1,4 +1,4 @@
-"""Sign-in by a provider of identities (OpenID Connect): who the provider says it is, and what that person may do."""
+"""Sign-in by a provider of identities (OpenID Connect): a person's identity, and the resulting role."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class Profile:
         provider: The provider's key in the configuration.
         issuer: The provider's own name.
         subject: Who it is there, for ever; names and addresses may change hands.
-        name: What to call an account that is made for them; None if the provider says nothing fit.
-        role: What the provider's claims give them; None = the provider does not say.
+        name: The name of an account that is made for them; None if the provider says nothing fit.
+        role: The role by the provider's claims; None = the provider does not say.
         may_sign_up: Whether an account is made for whom none is known.
     """
 
@@ -64,8 +64,8 @@ def role_of(claims: Mapping[str, object], claim: str, roles: Mapping[Role, Seque
     """The highest role that a claim gives; None if it gives none.
 
     Args:
-        claims: What the provider says.
-        claim: The name of the claim, with dots for what is deeper (``realm_access.roles``). It is a text or a list.
+        claims: The provider's claims.
+        claim: The name of the claim, with dots for deeper ones (``realm_access.roles``). It is a text or a list.
         roles: For each role the values that give it; ``*`` is any.
     """
     found = _values(claims, claim)

@@ -1,4 +1,4 @@
-"""Secrets of jobs: what is known of each but its value, and what a value may be."""
+"""Secrets of jobs: the public facts about each, and the rules for values."""
 
 import base64
 import binascii
@@ -31,7 +31,7 @@ class SecretKey:
     """One key.
 
     Attributes:
-        id: Names it next to what it has encrypted; reveals nothing about it.
+        id: Names it next to the encrypted values; reveals nothing about it.
         material: The 32 bytes.
     """
 
@@ -85,7 +85,7 @@ def no_keys() -> KeyRing:
 
 
 class UnsealError(Exception):
-    """A stored secret cannot be decrypted; the message says why, and what to do."""
+    """A stored secret cannot be decrypted; the message gives the reason and the remedy."""
 
 
 def parse_keys(text: str) -> KeyRing:
@@ -106,7 +106,7 @@ def seal(key: SecretKey, name: str, value: str, nonce: bytes) -> str:
     Args:
         key: Encrypts it.
         name: Of the secret: the stored text is not valid under another name.
-        value: What is kept.
+        value: The stored form.
         nonce: 12 random bytes, never the same twice.
     """
     return base64.b64encode(nonce + aead.AESGCM(key.material).encrypt(nonce, value.encode(), name.encode())).decode()
@@ -116,7 +116,7 @@ def unseal(ring: KeyRing, key_id: str, name: str, sealed: str) -> str:
     """The value behind ``seal``.
 
     Raises:
-        UnsealError: the key is not there, or what is stored was changed or belongs to another name.
+        UnsealError: the key is missing, or the stored value was changed or belongs to another name.
     """
     key = ring.get(key_id)
     if key is None:
@@ -148,7 +148,7 @@ def _material(word: str, place: int) -> bytes:
 
 MIN_VALUE: Final = 4
 MAX_VALUE: Final = 65_536
-"""Characters of a secret. A shorter one could not be cut out of what a job says without tearing it to pieces."""
+"""Characters of a secret. A shorter one could not be cut out of a job's output without tearing it to pieces."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Sign-ins that last: what somebody showed, whom it stands for, and when it ends."""
+"""Sign-ins that last: the shown credential, its account, and its end."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,9 +26,9 @@ class Identity:
     """Whom a credential stands for, at the time it was looked up.
 
     Attributes:
-        role: What may be done: the account's role, or a token's lower one.
+        role: The rights: the account's role, or a token's lower one.
         account_role: The account's role.
-        kind: What was shown.
+        kind: The shown credential.
         credential_id: Key of the session or token.
         expires_at: When it ends at the latest; None = never.
     """

@@ -30,7 +30,7 @@ class SavedView:
     Attributes:
         scope: Whose it is, as ``scope_of`` says.
         page: The path of the page, such as ``/runs``.
-        name: What people call it; unique on its page for one person, and for the team.
+        name: Its name; unique on its page for one person, and for the team.
         search: The query of the address with its ``?``, or nothing.
         created_at: When it was saved first.
         created_by: By whom.

@@ -1,4 +1,4 @@
-"""Statements that clean the tables of the sign-in: what expired or was used up goes, in batches.
+"""Statements that clean the tables of the sign-in: delete expired and used-up rows, in batches.
 
 Nothing depends on these: every reader of a session or a token checks its expiry. Each function deletes one batch
 of at most ``limit`` rows and returns how many it deleted; 0 = nothing is left. A row that somebody else has locked just
@@ -95,7 +95,7 @@ def delete_finished_refresh_families(conn: Connection, now: datetime, limit: int
     """Delete whole families of refresh tokens that are over.
 
     A family is over once its newest token expired (``expires_at < now``) or it was revoked over 24 hours ago. Until
-    then even its used tokens stay: they are what a reuse is recognised by. A family is never deleted in part, so one
+    then even its used tokens stay: a reuse is recognised by them. A family is never deleted in part, so one
     that alone has more than ``limit`` tokens makes a larger batch.
     """
     families = _whole_families(conn, finished_families(conn, now), limit)

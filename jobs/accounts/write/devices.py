@@ -72,7 +72,7 @@ def lock_refresh(conn: Connection, token_hash: str) -> tuple[RefreshToken, int] 
 
 
 def followers_of(conn: Connection, token_id: int) -> Followers:
-    """Return what became of a refresh token of a family that is locked."""
+    """Return the successors of a refresh token of a locked family."""
     one, child, grandchild, sibling = (r.alias(name) for name in ("one", "child", "grandchild", "sibling"))
     used = (
         select(grandchild.c.id)
@@ -86,7 +86,7 @@ def followers_of(conn: Connection, token_id: int) -> Followers:
 
 
 def use_refresh(conn: Connection, token_id: int, now: datetime) -> None:
-    """Note that a token was exchanged, and that what it was exchanged for before is no longer valid."""
+    """Note that a token was exchanged; its former successor is no longer valid."""
     mine = (r.c.id == token_id) | (r.c.parent_id == token_id)
     conn.execute(update(r).where(mine, r.c.used_at.is_(None)).values(used_at=now))
 

@@ -30,7 +30,7 @@ def use_identity(conn: Connection, identity_id: int, now: datetime) -> None:
 
 
 def delete_identity(conn: Connection, identity_id: int, account_id: int) -> ProviderIdentity | None:
-    """Forget who an account is at a provider, and say what it was; None if it has no such identity."""
+    """Forget an account's identity at a provider, and return it; None if it has no such identity."""
     statement = delete(i).where(i.c.id == identity_id, i.c.user_id == account_id)
     row = conn.execute(statement.returning(i)).one_or_none()
     return None if row is None else identity_from(row)

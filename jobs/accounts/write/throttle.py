@@ -19,7 +19,7 @@ class Failures:
 
 
 def lock(conn: Connection, subject: str, now: datetime) -> Failures:
-    """Return what is kept of a subject, zeros if nothing is; nobody else changes it before this transaction ends."""
+    """Return the failures of a subject, zeros if there are none; lock it for this transaction."""
     fresh = {"subject": subject, "failures": 0, "last_failed_at": now, "blocked_until": now}
     conn.execute(dialect.insert_or_ignore(conn, t).values(**fresh))
     row = conn.execute(select(t).where(t.c.subject == subject).with_for_update()).one()

@@ -16,7 +16,7 @@ def insert_view(conn: Connection, view: SavedView, account_id: int | None) -> Sa
 
     Args:
         conn: The transaction.
-        view: What is kept.
+        view: The stored view.
         account_id: With whose account it goes; None = with none.
     """
     statement = dialect.insert_or_ignore(conn, v).values(**_values(view), account_id=account_id).returning(v)

@@ -54,7 +54,7 @@ class Rate:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what a stored form says."""
+        """Read a stored form."""
         return cls(int(stored["limit"]), float(stored["per"]), int(stored["burst"]))
 
     @property
@@ -160,7 +160,7 @@ class WhenFull(StrEnum):
     """Name the fate of a new run whose queue is full.
 
     ``REFUSE``: it is refused, and nothing is added. ``DROP_OLDEST``: the run that was enqueued first is dropped.
-    ``DROP_NEWEST``: the new run is. What is dropped is ``skipped``.
+    ``DROP_NEWEST``: the new run is. A dropped run is ``skipped``.
     """
 
     REFUSE = "refuse"
@@ -176,7 +176,7 @@ class Cap:
     when_full: WhenFull = WhenFull.REFUSE
 
     def never_refusing(self) -> Self:
-        """The same, where what would be refused is dropped."""
+        """The same, but with runs dropped that would be refused."""
         return replace(self, when_full=WhenFull.DROP_NEWEST) if self.when_full is WhenFull.REFUSE else self
 
     def to_json(self) -> dict[str, Any]:
@@ -185,7 +185,7 @@ class Cap:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what a stored form says."""
+        """Read a stored form."""
         return cls(int(stored["limit"]), WhenFull(stored["when_full"]))
 
 
@@ -238,9 +238,10 @@ def judge(
     waiting: Mapping[Line, int],
     oldest: Mapping[Line, Sequence[Waiter]],
 ) -> Verdict:
-    """Return what becomes of new runs, one after the other. Each makes at most one run of a line give way.
+    """Decide about new runs, one after the other. Each makes at most one run of a line give way.
 
-    So where a cap was lowered below what waits, no enqueue drops more than it adds: the rest starts sometime.
+    So where a cap was lowered below the number of waiting runs, no enqueue drops more than it adds: the rest starts
+    sometime.
 
     Args:
         new: Of each its lines that have caps.

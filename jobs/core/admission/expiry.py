@@ -1,4 +1,4 @@
-"""When a run is too old to start: it has to start by a time, or is skipped. What began in time is never affected."""
+"""Skip a run that has not started by a time. A run that began in time is never affected."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ def expiry_of(expires_at: datetime | None, ttl: float | None, available_at: date
 
 
 def has_expired(expires_at: datetime | None, attempt: int, now: datetime) -> bool:
-    """Return whether a run is too old to start for the first time. Retries and what snoozed have begun in time."""
+    """Return whether a run is too old to start for the first time. Retries and snoozed runs have begun in time."""
     return expires_at is not None and attempt == 0 and expires_at <= now
 
 

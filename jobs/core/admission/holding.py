@@ -23,8 +23,8 @@ class Holding(StrEnum):
     """Name the fate of an enqueue whose key is held.
 
     ``UNIQUE``: the run that holds the key is answered. ``DEBOUNCE``: that run, which still waits, gets the new
-    arguments and waits again. ``THROTTLE``: the first run of a period is answered. ``LAST``: what comes within a period
-    is folded into one run at its end, with the newest arguments.
+    arguments and waits again. ``THROTTLE``: the first run of a period is answered. ``LAST``: enqueues within a period
+    are folded into one run at its end, with the newest arguments.
     """
 
     UNIQUE = "unique"
@@ -52,7 +52,7 @@ class Hold:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what a published form says."""
+        """Read a published form."""
         own: dict[str, Any] = {**stored, "kind": Holding(stored["kind"])}
         return cls(**own)
 
@@ -96,7 +96,7 @@ class Throttle:
 
     Attributes:
         period: Seconds.
-        last: Whether what comes within the period is folded into one run at its end, with the newest arguments; else it
+        last: Whether enqueues within the period are folded into one run at its end, with the newest arguments; else it
             is answered with the first.
     """
 
@@ -117,7 +117,7 @@ def hold_of(
     """The rule that these options make; None = a key holds while its run is unfinished.
 
     Raises:
-        InvalidInput: a value is not what it must be, or two of them contradict each other.
+        InvalidInput: a value is wrong, or two of them contradict each other.
     """
     given = {"debounce": debounce, "throttle": throttle, "uniqueFor": unique_for, "uniqueAmong": unique_among}
     present = [name for name, value in given.items() if value is not None]

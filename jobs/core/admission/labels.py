@@ -1,4 +1,4 @@
-"""Labels: up to 16 pairs of words by which runs are found; what they may be, and which ones a run gets."""
+"""Labels: up to 16 pairs of words by which runs are found; their rules, and the labels that a run gets."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -19,8 +19,8 @@ def label_faults(labels: object, name: str = "labels") -> Iterator[InvalidInput]
     """Yield the faults of labels.
 
     Args:
-        labels: What was given.
-        name: What it is called where it was given.
+        labels: The given value.
+        name: The field's name where it was given.
     """
     if not isinstance(labels, Mapping):
         yield InvalidInput(f"{name}: must be a mapping of keys to values, got {labels!r:.60}", path=(name,))
@@ -64,7 +64,7 @@ class LabelRule:
     Attributes:
         fixed: Those that all of them get.
         arguments: By the key of a label, the argument that is its value, by its name in JSON.
-        defaults: The arguments that may be left out, with what the job then gets.
+        defaults: The arguments that may be left out, with their defaults.
     """
 
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -73,11 +73,11 @@ class LabelRule:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what a published form says."""
+        """Read a published form."""
         return cls(**stored)
 
     def to_json(self) -> dict[str, Any]:
-        """The published form, without what is not said."""
+        """The published form, without unset fields."""
         return {name: dict(value) for name, value in asdict(self).items() if value}
 
     def of(
@@ -85,7 +85,7 @@ class LabelRule:
     ) -> dict[str, str]:
         """Return the labels of a run with these arguments, without those of arguments that are not known yet.
 
-        What is ``given`` comes before what the job says.
+        Labels in ``given`` come before those of the job.
 
         Raises:
             InvalidInput: an argument can be no label, or there are too many.
@@ -126,7 +126,7 @@ class LabelRule:
             yield fault
 
     def as_far_as_possible(self, args: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
-        """``of`` for an occurrence of a schedule, which must not be lost: without what can be no label."""
+        """``of`` for an occurrence of a schedule, which must not be lost: without values that can be no label."""
         made = dict(given)
         for key, value in (*self._from(args), *self.fixed.items()):
             if len(made) < MAX_LABELS and not any(value_faults(value, key)):

@@ -30,7 +30,7 @@ _FORMATS: Final[Mapping[str, type[Any]]] = {
 
 
 def _format_checker() -> FormatChecker:
-    """Judges a text as pydantic will when the job starts: what it cannot convert is no argument."""
+    """Judges a text as pydantic will when the job starts: a value that it cannot convert is no argument."""
     checker = FormatChecker(formats=())
     for name, kind in _FORMATS.items():
         adapter: TypeAdapter[Any] = TypeAdapter(kind)
@@ -49,7 +49,7 @@ _OF_PLACES: Final = ("$ref", "$dynamicRef", "allOf", "anyOf")
 
 
 def _aware_of_secrets(name: str, keyword: Keyword) -> Keyword:
-    """A keyword that judges a reference to a secret by what is known of it before the job starts: it is a text."""
+    """A keyword that judges a reference to a secret by the facts known before the job starts: it is a text."""
 
     def judge(validator: object, wanted: object, value: object, schema: object) -> Iterator[ValidationError]:
         if not is_reference(value) or name in _OF_PLACES:

@@ -63,7 +63,7 @@ def value_faults(what: str, schema: Mapping[str, Any], value: Json, field: str) 
     """Return where any value does not fit a schema.
 
     Args:
-        what: Of what it is a part, for the message.
+        what: The whole that it belongs to, for the message.
         schema: The JSON Schema.
         value: The value.
         field: Where it stands in the input.
@@ -79,7 +79,7 @@ def value_faults(what: str, schema: Mapping[str, Any], value: Json, field: str) 
 def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
     """Return whether arguments are texts, numbers and truth values of a schema that asks for nothing but their types.
 
-    Most are; to find that out takes a fiftieth of what the library takes. False = the library has to judge.
+    Most are; to find that out takes a fiftieth of the library's time. False = the library has to judge.
     """
     if not schema.keys() <= _OF_OBJECTS or schema.get("type") != "object":
         return False

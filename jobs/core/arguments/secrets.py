@@ -1,6 +1,6 @@
 """Secrets in arguments: what ``{"$secret": "name"}`` means, where such references stand, and what takes their place.
 
-The reference is what is stored, shown and logged; the value takes its place in the executing process alone, just
+Only the reference is stored, shown and logged; the value takes its place in the executing process alone, just
 before the job starts.
 """
 

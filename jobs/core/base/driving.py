@@ -1,4 +1,4 @@
-"""One generator that says what is to be done, step by step, for threads and for event loops alike."""
+"""One generator that names the work, step by step, for threads and for event loops alike."""
 
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeAlias, TypeVar
@@ -6,11 +6,11 @@ from typing import Any, TypeAlias, TypeVar
 S = TypeVar("S")
 T = TypeVar("T")
 Steps: TypeAlias = Generator[S, Any, T]
-"""It yields what is to be done, and gets what that brings or raises."""
+"""It yields each piece of work, and gets its result or exception."""
 
 
 def drive(steps: Steps[S, T], run: Callable[[S], Any]) -> T:
-    """Return what the steps return at last; ``run`` does each."""
+    """Return the final result of the steps; ``run`` does each."""
     try:
         step = next(steps)
         while True:

@@ -77,7 +77,7 @@ class UserError(CronographError):
 
     Attributes:
         code: Stable word that programs can test.
-        message: The sentence for people: which thing, what it must be, what it got, a suggestion.
+        message: The sentence for people: the thing, its rule, the given value, a suggestion.
         path: Where in the input the fault is, outermost first (``("schedule", "value")``).
     """
 
@@ -111,12 +111,12 @@ class SeveralFaults(UserError, ValueError):
 
     @property
     def faults(self) -> tuple[UserError, ...]:
-        """Return what is wrong, in the order of the input."""
+        """Return the faults, in the order of the input."""
         return self._faults
 
 
 def refuse(faults: Iterable[UserError]) -> None:
-    """Raise what was found, the first ``MAX_FAULTS``, if anything was.
+    """Raise the found faults, the first ``MAX_FAULTS``, if there are any.
 
     Raises:
         UserError: the only fault, or ``SeveralFaults``.
@@ -129,7 +129,7 @@ def refuse(faults: Iterable[UserError]) -> None:
 
 
 class InvalidInput(UserError, ValueError):
-    """A value of the input is not what it must be; a ``ValueError`` too, as Python programs expect of it."""
+    """A value of the input is wrong; a ``ValueError`` too, as Python programs expect of it."""
 
 
 class NotFound(UserError):

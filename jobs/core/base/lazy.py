@@ -15,7 +15,7 @@ class LazyModule:
         self.__name__ = name
 
     def __getattr__(self, name: str) -> object:
-        """Return what the module has under a name; imports it unless that was done.
+        """Return the module's member of this name; imports it unless that was done.
 
         Raises:
             ModuleNotFoundError: there is no such module.

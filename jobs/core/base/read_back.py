@@ -15,7 +15,7 @@ class Changed(NamedTuple):
     Attributes:
         place: Where it is, outermost first; empty: the value itself.
         sent: The part.
-        read: What is read back of it.
+        read: The value that is read back.
     """
 
     place: tuple[str, ...]
@@ -24,7 +24,7 @@ class Changed(NamedTuple):
 
     @property
     def why(self) -> str:
-        """Return what becomes of it, and what to do, as the end of a sentence."""
+        """Return the changed form and a remedy, as the end of a sentence."""
         if hasattr(self.sent, "get_secret_value"):
             return (
                 "is a secret, whose JSON is a mask, and only that would arrive; keep the value with "
@@ -44,12 +44,12 @@ def changed(sent: object, read: object, same_json: Callable[[], bool]) -> Change
 
     Values are equal by ``==``, with these exceptions: a list stands for a tuple, NaN equals NaN, and times with a zone
     are equal if they are the same instant. Fields of models are compared one by one, excluded ones too. A class that
-    defines no equality, or one that fails, is judged by its JSON: what was read back has to be written alike.
+    defines no equality, or one that fails, is judged by its JSON: the value that was read back has to be written alike.
 
     Args:
         sent: The value.
-        read: What was read back from its JSON.
-        same_json: Whether what was read back is written as the same JSON again.
+        read: The value that was read back from its JSON.
+        same_json: Whether the value that was read back is written as the same JSON again.
     """
     by_json = False
     waiting: list[tuple[tuple[str, ...], object, object]] = [((), sent, read)]

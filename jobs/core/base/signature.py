@@ -14,7 +14,7 @@ _ANNOTATIONS = ("title", "description")
 
 
 def signature_of(job_name: str, args_schema: Mapping[str, Any]) -> str:
-    """The signature of a job: 16 hexadecimal digits of a hash of its name and of what its arguments must be."""
+    """The signature of a job: 16 hexadecimal digits of a hash of its name and of the rules for its arguments."""
     text = json.dumps([job_name, _essence(args_schema)], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
@@ -38,7 +38,7 @@ class UnreadBy:
         checked: The signature of the version that accepted the arguments; None = nobody has checked them.
         since: When the first of these attempts ended; ``at``: when the last one did.
         attempt: The number of the last one; ``count``: how many there were.
-        node: Where the last one was; ``reason``: what was wrong there.
+        node: Where the last one was; ``reason``: the faults there.
     """
 
     versions: tuple[str, ...]
@@ -52,7 +52,7 @@ class UnreadBy:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return what is behind the stored form."""
+        """Read the stored form."""
         times = {name: datetime.fromisoformat(stored[name]) for name in ("since", "at")}
         members: dict[str, Any] = {**stored, **times, "versions": tuple(stored["versions"])}
         return cls(**members)
@@ -87,9 +87,9 @@ def unread_by(
     reason: str,
     now: datetime,
 ) -> UnreadBy:
-    """Return what a run keeps after ``attempt``, in which this version on this node could not read its arguments.
+    """Return a run's note after ``attempt``, in which this version on this node could not read its arguments.
 
-    ``stored`` is what it kept before. That counts only if the attempt before this one ended in the same way.
+    ``stored`` is its note before. That counts only if the attempt before this one ended in the same way.
     """
     before = None if stored is None else UnreadBy.from_json(stored)
     if before is None or before.attempt != attempt - 1:

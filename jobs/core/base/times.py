@@ -39,7 +39,7 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LATEST: Final = datetime(9998, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC)
-"""Leaves a year for a zone's offset, and for what is computed of a time."""
+"""Leaves a year for a zone's offset, and for computations with a time."""
 RANGE: Final = f"from {time_text(EARLIEST)} to {time_text(LATEST)}"
 
 
@@ -49,7 +49,7 @@ def is_possible(instant: datetime) -> bool:
 
 
 def time_faults(value: object, name: str) -> Iterator[InvalidInput]:
-    """Yield what is wrong with a time that somebody gives, by the name that the API has for it; None is fine."""
+    """Yield the faults of a given time, by the name that the API has for it; None is fine."""
     if value is None:
         return
     path = (name,)

@@ -26,9 +26,9 @@ class TracedAttempt:
     Attributes:
         group: Of the run.
         task_name: Of its task, if it has one.
-        node: What executes it.
+        node: Its place of execution.
         started_at: When it was claimed, by the database's clock; None = not known.
-        carried: What the run carries.
+        carried: The values that the run carries.
     """
 
     run_id: int
@@ -75,18 +75,18 @@ class AttemptSpan(Protocol):
     """The span of an attempt that executes.
 
     Attributes:
-        context: What hands it on to a child process.
-        fields: What the attempt's log lines say of it.
+        context: The form that is handed to a child process.
+        fields: The fields of the attempt's log lines.
     """
 
     @property
     def context(self) -> Mapping[str, str]:
-        """Return what hands it on to a child process."""
+        """Return the form that is handed to a child process."""
         ...
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """Return what the attempt's log lines say of it."""
+        """Return the fields of the attempt's log lines."""
         ...
 
     @property
@@ -110,7 +110,7 @@ class RequestSpan(Protocol):
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Return what to send along, so that anyone who answers continues the trace."""
+        """Return headers to send along, so that anyone who answers continues the trace."""
         ...
 
     def answered(self, status: int) -> None:
@@ -166,7 +166,7 @@ class Traced:
         self.by: Tracing | None = None
 
     def carried(self, job_name: str, carried: Any, *, alone: bool = True) -> Any:  # noqa: ANN401 - the user's, unchecked
-        """Return what a run carries that is put into the queue here and now; what it has been given already stays."""
+        """Return the values that a run carries which is enqueued here and now; values that it has already stay."""
         if self.by is None or not (carried is None or isinstance(carried, dict)):
             return carried
         given = cast("dict[str, Any]", carried or {})

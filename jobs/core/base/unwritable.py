@@ -18,7 +18,7 @@ class Unwritable(NamedTuple):
 
     Attributes:
         place: Where it is, outermost first; empty: the value itself.
-        why: What it must be, what it is, and what to do.
+        why: The rule, the given value, and a remedy.
     """
 
     place: tuple[str, ...]
@@ -68,7 +68,7 @@ def _names(value: object) -> list[object]:
 
 
 def _parts(value: object) -> list[tuple[str, object]]:
-    """Return what a list or an object holds, with the name or the number of each."""
+    """Return the parts of a list or an object, with the name or the number of each."""
     if isinstance(value, dict):
         return [(str(key), part) for key, part in cast("dict[object, object]", value).items()]
     if isinstance(value, list | tuple):
@@ -77,7 +77,7 @@ def _parts(value: object) -> list[tuple[str, object]]:
 
 
 def _why_not(value: object) -> str | None:
-    """Return what is wrong with a value, beyond what it holds."""
+    """Return the fault of a value itself, apart from its parts."""
     if isinstance(value, dict):
         keys = cast("dict[object, object]", value)
         # Python would make texts of numbers, and what was given would not be what arrives.

@@ -1,6 +1,6 @@
 """In words: why a task is or is not running now, why a run still waits, and what happens next.
 
-An operator reads these at night, so each sentence names the thing in the way and what would change it.
+An operator reads these at night, so each sentence names the thing in the way and the remedy.
 """
 
 from .facts import COUNTED_AHEAD, AwaitedRun, Explanation, ExplanationCode, Leaving, LostAttempt, RunFacts, TaskFacts

@@ -87,7 +87,7 @@ class Leaving:
 
     Attributes:
         by: Which part of its choice leaves this one out.
-        takes: What it takes, in words.
+        takes: The runs that it takes, in words.
     """
 
     node: str
@@ -125,12 +125,12 @@ class TaskFacts:
     Attributes:
         job_known: Whether any node has ever published the job (and it was not forgotten).
         nodes: The live nodes that can run it.
-        left: What the other live nodes that know the job take instead.
+        left: The runs that the other live nodes that know the job take instead.
         unfinished: The task's unfinished runs, oldest first.
-        waits: What is known about the first of them, unless one of them is running.
+        waits: The facts about the first of them, unless one of them is running.
         newest_skip: Its newest skipped stretch.
         abandoned: Whether it comes from code, and no live node declares it any more.
-        blockages: What keeps the event loops of the ``nodes`` from turning, by the node's name.
+        blockages: The blockages of the event loops of the ``nodes``, by the node's name.
         stalls: Which part of the ``nodes`` makes no progress, by the node's name.
     """
 
@@ -171,24 +171,24 @@ class RunFacts:
         job_known: Whether any node has published the job.
         isolation: Where the job runs; None if unknown.
         nodes: The live nodes that can run it and take new work.
-        left: What the other live nodes that know the job take instead.
+        left: The runs that the other live nodes that know the job take instead.
         group: The settings of its group.
         group_occupied: How many runs of its group are scheduled or running.
         blocked_by: The scheduled or running run of the same task that must end first.
         ahead: How many runs of its group and priority were due before it; counted up to ``COUNTED_AHEAD``.
-        slots: The slots together of those ``nodes`` that start what they take.
+        slots: The slots together of those ``nodes`` that start their runs.
         free_slots: How many of these are free.
         other_version: Further live nodes that know the job, but leave this run to ``nodes``: its arguments were checked
             against another version of the job than theirs.
-        blockages: What keeps the event loops of live nodes from turning, by the node's name.
+        blockages: The blockages of the event loops of live nodes, by the node's name.
         launcher_faults: Why some of the ``nodes`` can start no child process, which the run needs, by the node's name.
         stalls: Which part of some of the ``nodes`` makes no progress, by the node's name.
         lost: The newest attempt that was lost with its node.
         key_running: How many runs with its concurrency key nodes hold.
         key_holder: One of them.
-        bucket: What is left of the rate of its job; None = it takes no token of any.
+        bucket: The rest of the rate of its job; None = it takes no token of any.
         caps: Where it is counted among those that wait, how many may, and how many do.
-        before: Of a run that is only tried, what goes before it.
+        before: The runs that go before a run that is only tried.
         retention: How long its history is kept; only of one that is over.
         awaited: Those of the runs that a suspended run names as awaited that are unfinished, in ascending order.
     """
@@ -252,7 +252,7 @@ def no_job(
         sentence = f"No node that takes {_what_is_left(job_name, group, facts.left)} is alive, so it waits. Start one."
         return Explanation(ExplanationCode.NO_TAKER, sentence, (*takers, *details))
     if not facts.nodes:
-        sentence = f"No live node can run the job '{job_name}' now. Start one; what is due then follows its policies."
+        sentence = f"No live node can run the job '{job_name}' now. Start one; its policies decide about missed times."
         return Explanation(ExplanationCode.NO_NODE, sentence, details)
     return None
 
@@ -271,7 +271,7 @@ def all_stalled(facts: RunFacts | TaskFacts, details: tuple[str, ...] = ()) -> E
 
 
 def _what_is_left(job_name: str, group: str, left: Sequence[Leaving]) -> str:
-    """Return what nobody takes: the group if the group alone is in the way, and so on."""
+    """Return the runs that nobody takes: the group if the group alone is in the way, and so on."""
     match {one.by for one in left}:
         case parts if parts == {LeftBy.GROUP}:
             return f"the group '{group}'"

@@ -1,4 +1,4 @@
-"""In words: what would become of runs if they were enqueued now, and what each would wait for. Pure rules."""
+"""In words: the outcomes of runs if they were enqueued now, and the reasons for which each would wait. Pure rules."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,8 @@ class RunPreview:
         sentence: In words.
         group: Its group; None = it was refused before that was decided.
         stands_for_id: The run that would be answered in its place.
-        explanation: What the run, or the one in its place, would wait for; None = there would be no run that waits.
+        explanation: The reason for which the run, or the one in its place, would wait; None = there would be no run
+            that waits.
     """
 
     outcome: PreviewOutcome
@@ -106,13 +107,13 @@ class Tried:
 
 
 def refused(job_names: Sequence[str], error: UserError, shown: int) -> Preview:
-    """Return what is previewed where all is refused."""
+    """Return the preview of an enqueue of which all is refused."""
     runs = tuple(RunPreview(PreviewOutcome.REFUSED, name, _sentence(error.message)) for name in job_names[:shown])
     return Preview(runs, {PreviewOutcome.REFUSED: len(job_names)})
 
 
 def outcome_of(tried: Tried) -> PreviewOutcome:
-    """Return what would become of a run."""
+    """Return the predicted outcome of a run."""
     if tried.renewed:
         return PreviewOutcome.RENEWED
     if tried.deduplicated:
@@ -126,11 +127,11 @@ def previews(
     waiting: Mapping[tuple[str, str], int],
     now: datetime,
 ) -> tuple[RunPreview, ...]:
-    """Return what would become of these runs, which are enqueued in this order.
+    """Return the predicted outcomes of these runs, which are enqueued in this order.
 
     Args:
         tried: The runs.
-        facts: What else is known about each that is unfinished, by its id.
+        facts: Further facts about each that is unfinished, by its id.
         waiting: How many other runs wait for a token of a bucket, by job and rate key.
         now: The time.
     """

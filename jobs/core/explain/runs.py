@@ -109,7 +109,7 @@ def _final(run: Run) -> Explanation:
 
 
 def _with_lost(run: Run, ended: Explanation) -> Explanation:
-    """Say what was to follow the end of a run and was refused or failed."""
+    """Name the runs that were to follow the end of a run and were refused or failed."""
     if not run.lost_follow_ups:
         return ended
     lost = [
@@ -267,7 +267,7 @@ def _and_before(count: int) -> str:
 
 
 def _limited(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
-    """Return what a run with a key waits for."""
+    """Return the reason for which a run with a key waits."""
     before = facts.before.key
     if run.concurrency_key is not None and facts.key_running + before >= (run.max_concurrent or 1):
         sentence = (

@@ -1,4 +1,4 @@
-"""In words: what a suspended run waits for."""
+"""In words: the awaited things of a suspended run."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from .facts import ExplanationCode as Code
 
 
 def explain_suspended(run: Run, facts: RunFacts, now: datetime) -> Explanation:
-    """Return what wakes a suspended run, and when time does it."""
+    """Return the thing that wakes a suspended run, and the time that does."""
     assert run.awaits is not None, "the table has it for every suspended run"
     awaits = Awaits.from_json(run.awaits)
     at_latest = "" if run.wake_at is None else f", at the latest until {_until(run.wake_at, now)}"

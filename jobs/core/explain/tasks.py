@@ -58,7 +58,7 @@ _TAKES_ITS_TURN = frozenset({Code.SCHEDULED, Code.NEXT, Code.IN_LINE})
 
 
 def _queued(run: Run, facts: RunFacts | None, now: datetime, more: str, details: tuple[str, ...]) -> Explanation:
-    """The task waits for a run that waits: what is in the way of the one is in the way of the other."""
+    """The task waits for a run that waits: the same things block both."""
     sentence = f"Run {run.id} is in the queue and has not started{more}."
     if facts is None:
         return Explanation(Code.QUEUED, sentence, details, run_id=run.id)
@@ -130,7 +130,7 @@ def _task_details(task: Task, facts: TaskFacts, now: datetime) -> list[str]:
             "replace": "An occurrence that comes due meanwhile cancels it (overlap REPLACE).",
         }[effective_overlap(task.spec).value],
     )
-    details.add(facts.unfinished and task.paused, "It is paused; what is unfinished still runs to its end.")
+    details.add(facts.unfinished and task.paused, "It is paused; unfinished runs still run to their end.")
     skip = facts.newest_skip
     if skip is not None:
         times = f"{skip.count} times, last " if skip.count > 1 else ""

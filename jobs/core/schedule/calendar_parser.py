@@ -293,7 +293,7 @@ class _Parser:
         return item
 
     def _bad_end(self, field: str, item: Component) -> ScheduleError:
-        """The error for what stands where an item should end, with a better text if a space is all that is missing."""
+        """The error for text after an item's end, with a better text if only a space is missing."""
         rest = self.text[self.at :]
         if rest[0] in "Tt":
             better = f"{self.text[: self.at]} {rest[1:]}"

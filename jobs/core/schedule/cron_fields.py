@@ -8,7 +8,7 @@ The grammar is that of croner 2.2, curiosities included, because expressions mus
   first value plus the step must stay below 256;
 - ``a/n`` means from ``a`` to the end; the end of the weekday field is 7, which is Sunday;
 - a bare ``L`` is the last day in the day field; elsewhere it is accepted and chooses nothing; ``x#…L`` is "the last";
-- what follows a ``W`` within its list item is ignored.
+- text after a ``W`` within its list item is ignored.
 
 Beyond the reference: full names of days and months, ``L-n`` and ``LW``, and ``7`` is Sunday before ``#L``, too.
 """

@@ -44,12 +44,12 @@ class ScheduleError(ValueError):
     None. ``position`` is the 0-based offset of the faulty part in the value, or None when the fault has no place (an
     unknown zone, say).
 
-    ``suggestion`` is what to write instead of the faulty part, or of the whole value when ``field`` is ``value``; None
+    ``suggestion`` is the replacement for the faulty part, or of the whole value when ``field`` is ``value``; None
     when nothing better is known. ``replaces`` is the part of the value in whose place it belongs, from and to; None =
     the whole. ``corrected`` is the whole value with the suggestion in place; None without a suggestion, and where it is
     meant for the separate zone. ``parse`` sees to it that both are valid.
 
-    ``message`` says what is wrong in one sentence: ``problem``, and ``advice`` with the suggestion in place of its
+    ``message`` states the fault in one sentence: ``problem``, and ``advice`` with the suggestion in place of its
     ``{}`` if there is one.
     """
 
@@ -76,7 +76,7 @@ class ScheduleError(ValueError):
 
     @property
     def message(self) -> str:
-        """Return what is wrong, in one sentence, with what to write instead where that is known."""
+        """Return the fault in one sentence, with a suggestion where one is known."""
         return self.problem if self.suggestion is None else self.problem + self.advice.replace("{}", self.suggestion)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""One door to the four syntaxes: ``parse`` for schedules that are kept, ``validate`` for what somebody is typing."""
+"""One door to the four syntaxes: ``parse`` for stored schedules, ``validate`` for those that somebody is typing."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -100,7 +100,7 @@ ROUNDS: Final = 6
 
 
 def proven(error: ScheduleError, value: str, attempt: Callable[[str], object]) -> ScheduleError:
-    """The error with ``corrected`` filled in, and without its suggestion if that is no better than what was refused.
+    """The error with ``corrected`` filled in, and without its suggestion if that is no better than the refused one.
 
     Where the suggestion is for the value as a whole, the suggestion becomes the corrected value, and all else that is
     wrong in it is corrected too. ``attempt`` parses a value and raises ScheduleError.

@@ -1,4 +1,4 @@
-"""One row's fault stays its own: what fails for many is done for halves of them, and what is left out is recorded."""
+"""One row's fault stays its own: work that fails for many is done for halves of them, and omissions are recorded."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -80,12 +80,12 @@ def reason_of(what: str, error: Exception) -> str:
 
 
 def note_lost(tx: Tx, run_id: int, kind: str, job_name: str | None, error: Exception) -> None:
-    """Record on a run what was to follow its end and was refused or failed: on its row, in its log, as an event.
+    """Record refused or failed follow-ups of a run's end: on its row, in its log, as an event.
 
     Args:
         tx: The transaction in which the run ends.
         run_id: The run.
-        kind: What was to follow, one of the words above.
+        kind: The thing that was to follow, one of the words above.
         job_name: Of the run that was to be enqueued, if it was one.
         error: Why it was not.
     """

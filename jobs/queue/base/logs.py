@@ -9,7 +9,7 @@ from ...store.write import logs
 
 
 def append_lines(tx: Tx, lines: Sequence[LogLine], *, cut_at_most: int | None = None) -> None:
-    """Store lines of any executions, in order, and cut what is beyond the bound. Repeating it changes nothing.
+    """Store lines of any executions, in order, and cut those beyond the bound. Repeating it changes nothing.
 
     ``cut_at_most`` limits the lines that are cut of one execution, so that the transaction stays short; the rest is cut
     by later ones, at last by ``cut_lines``.

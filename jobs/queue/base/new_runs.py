@@ -1,4 +1,4 @@
-"""New runs are written here, one to some thousands by one statement; what copies from a task is in ``due_tasks``."""
+"""New runs are written here, one to some thousands by one statement; runs copied from a task are in ``due_tasks``."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -47,7 +47,7 @@ _ALIKE: Final = (
     "description", "signature", "inherits", "expires_at", "ttl", "hold", "concurrency_key", "max_concurrent",
     "rate_key", "cap_key", "cap", "flow_id", "suspended",
 )  # fmt: skip
-"""The fields that runs of one kind share: all of a ``NewRun`` but its arguments, what it carries, and its labels."""
+"""The fields that runs of one kind share: all of a ``NewRun`` but its arguments, its carried values, and its labels."""
 _settings = attrgetter(*_ALIKE)
 
 
@@ -139,8 +139,8 @@ Policies: TypeAlias = Decided | NewRun
 class Inserted(NamedTuple):
     """Runs as they were inserted: ``ids`` in their order, and of each kind the policies that its runs have.
 
-    There is no id where an unfinished run has the unique key, or where a job says what the caller did not know. Of more
-    than ``CHUNK`` runs the first may have ids and the others none.
+    There is no id where an unfinished run has the unique key, or where a job's settings were unknown to the caller. Of
+    more than ``CHUNK`` runs the first may have ids and the others none.
     """
 
     ids: list[int]
@@ -163,7 +163,7 @@ class Inserted(NamedTuple):
 
 
 class Audited(NamedTuple):
-    """A client's request for one run: its entry of the audit log, and what the client was judged by.
+    """A client's request for one run: its entry of the audit log, and the published forms that the client judged by.
 
     If the job has another ``signature`` by now, or says something else of each run (``per_run``), nothing is inserted.
     """
@@ -182,7 +182,7 @@ def insert(
         conn: The transaction.
         new: The runs.
         now: When they are submitted.
-        published: What the jobs say of which they inherit anything.
+        published: The defaults of the jobs from which they inherit.
     """
     kinds = [
         run_of_job(kind, published.get(kind.job_name, NO_DEFAULTS)) if kind.inherits else kind for kind in new.kinds
@@ -210,7 +210,7 @@ def insert_by(
     with_event: bool = True,
     audited: Audited | None = None,
 ) -> Inserted:
-    """Insert runs on PostgreSQL, where the statement also finds out what they inherit from their jobs.
+    """Insert runs on PostgreSQL, where the statement also finds the settings that they inherit from their jobs.
 
     Args:
         send: Sends the statement.
@@ -246,12 +246,12 @@ def insert_by(
 
 
 def sender(conn: Connection) -> SendNamed:
-    """Return what sends a statement in a transaction."""
+    """Return a function that sends a statement in a transaction."""
     return lambda name, parameters: statements.execute(conn, name, parameters).all()
 
 
 def by_driver(send: Send, *, audited: bool = False) -> SendNamed:
-    """Return what sends a statement on a connection of the driver's own, as a transaction of its own."""
+    """Return a function that sends a statement on a connection of the driver's own, as a transaction of its own."""
     return lambda name, parameters: send(statements.for_driver(name, audited=audited), parameters)
 
 

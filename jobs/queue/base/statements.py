@@ -1,6 +1,6 @@
 """The queue's SQL: a file for each statement in ``sql/postgres`` and ``sql/sqlite``, found by its name.
 
-Each begins with a heading: what the statement does, its parameters, which index must serve it, who calls it. Parameters
+Each begins with a heading: its effect, its parameters, the index that must serve it, its callers. Parameters
 are written ``:name``, the word ``cronograph`` stands for the schema of the tables, ``{event_written}`` for the
 beginning of the part that writes the event (``outbox.EVENT_WRITTEN``), and ``{audited}`` for the part that writes an
 entry of the audit log where one is asked for (``audit.AUDITED``). Rows are read by the names of their columns.
@@ -123,8 +123,8 @@ _CONVERTED: Final = _converted()
 class _Prepared:
     """A statement as SQLAlchemy takes it.
 
-    SQLAlchemy keeps what it knows of rows whose columns are found by place. So they are, once the first rows have said
-    what columns there are: to look up each by its name at each execution would take some 50 µs.
+    SQLAlchemy keeps its knowledge of rows whose columns are found by place. So they are, once the first rows have told
+    the columns: to look up each by its name at each execution would take some 50 µs.
     """
 
     def __init__(self, found: Statement) -> None:
@@ -201,7 +201,7 @@ def _by_driver(rows: CursorResult[Any]) -> Iterator[Any]:
 
 @lru_cache(maxsize=64)
 def picker(found: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """Return what takes the ``wanted`` columns out of rows whose columns are ``found``.
+    """Return a function that takes the ``wanted`` columns out of rows whose columns are ``found``.
 
     To look up each by its name for each row would take half a microsecond a column.
     """

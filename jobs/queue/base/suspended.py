@@ -1,8 +1,8 @@
-"""Suspended runs are woken: by what they await, or by time.
+"""Suspended runs are woken: by the awaited thing, or by time.
 
-The end of an attempt suspends a run (``finish``), and no node takes it until it is woken here. What wakes it may have
-come before it was suspended, while its attempt still ran. So code that suspends runs for something that others bring
-looks for that in the same transaction, after the end of the attempt is written, and wakes them at once.
+The end of an attempt suspends a run (``finish``), and no node takes it until it is woken here. The awaited thing may
+have come before it was suspended, while its attempt still ran. So code that suspends runs for something that others
+bring looks for that in the same transaction, after the end of the attempt is written, and wakes them at once.
 """
 
 from collections.abc import Sequence

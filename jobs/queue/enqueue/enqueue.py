@@ -46,7 +46,7 @@ def enqueue_sync(session: Transaction, spec: RunSpec, *, schema: str | None = No
         schema: That of the tables, for a session of the user's; None: ``session`` is a connection of our own.
 
     Raises:
-        UserError: values are not what they must be.
+        UserError: values are wrong.
         StorageError: there are no tables.
     """
     run = new_run(traced(spec))
@@ -66,7 +66,7 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
         The ids, in the order of ``runs``; for a unique key that an unfinished run has, the id of that run.
 
     Raises:
-        UserError: the first run that is not what it must be, with its place in the path. Nothing was added.
+        UserError: the first wrong run, with its place in the path. Nothing was added.
     """
     conn = connection_of(session)
     new = checked(runs)
@@ -152,7 +152,7 @@ def put_of_several(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     """Put runs into the queue without judging their arguments; all other ways in come here, but for ``at_once``.
 
-    What a run inherits, it has from its job as that is published now.
+    A run inherits from its job as that is published now.
 
     Raises:
         QueueFull: as many runs wait as may; nothing was inserted.
@@ -191,12 +191,12 @@ def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Settled:
-    """Runs with what follows from their arguments.
+    """Runs with the settings that follow from their arguments.
 
     Attributes:
         runs: Those that were asked for, in their order.
         capped: Where they count.
-        published: What their jobs say, as far as anything is inherited.
+        published: Their jobs' defaults, as far as anything is inherited.
     """
 
     runs: Sequence[NewRun]

@@ -32,7 +32,7 @@ class FollowUp(NamedTuple):
 
 
 def put_following(tx: Tx, follow_ups: Sequence[FollowUp]) -> None:
-    """Enqueue what follows the ends of runs. What is refused or faulty is recorded on its run and stops nothing else.
+    """Enqueue the runs that follow the ends of runs. A refused one is recorded on its run and stops nothing else.
 
     Args:
         tx: The transaction in which they end; it goes on in any case.
@@ -52,7 +52,7 @@ class FinalFailure(NamedTuple):
 
 
 def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) -> Failure:
-    """Return what is reported of a run that failed for good."""
+    """Return the report of a run that failed for good."""
     hidden = {name: f"[secret {name}]" for name in references(run.args)}
     return Failure(
         run_id=run.id,

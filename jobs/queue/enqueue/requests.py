@@ -87,7 +87,7 @@ def checked(runs: Iterable[RunSpec]) -> NewRuns:
 
     Raises:
         TypeError: one is no ``RunSpec``.
-        UserError: the first one that is not what it must be, with its place in the path.
+        UserError: the first wrong one, with its place in the path.
     """
     known: dict[tuple[object, ...], int] = {}
     new = NewRuns()
@@ -201,7 +201,7 @@ def _reason(error: Exception) -> str:
 def _faults(settings: NewRun, spec: RunSpec, priority: object) -> Iterator[InvalidInput]:
     """Find the faults of a run to be; whether anybody knows the job is not judged.
 
-    What the database would refuse in its own words, after which a transaction is spoilt, is refused here by name.
+    Values that the database would refuse, which spoils a transaction, are refused here by name.
     """
     yield from name_faults(settings.job_name, "jobName")
     yield from new_run_faults(settings)

@@ -1,1 +1,1 @@
-"""Runs that belong together: how a flow is enqueued, and what follows when one of its runs ends."""
+"""Runs that belong together: enqueue them, and follow up the ends of their runs."""

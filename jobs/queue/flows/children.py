@@ -1,6 +1,6 @@
 """Runs that a run has begun and waits for: a flow whose end wakes it, and runs that others have begun.
 
-What a job declares of its runs holds for these, too: a cap may refuse one, and where a unique key is held, the step
+A job's declared settings hold for these runs, too: a cap may refuse one, and where a unique key is held, the step
 waits for the run that has it. Such a run is not in the flow.
 """
 
@@ -29,7 +29,7 @@ def begin(tx: Tx, parent: Run, asked: Wait) -> int | None:
     """Put the runs of a wait into the queue, all or none; the flow that they are, None if each was there before.
 
     Raises:
-        UserError: what is wrong with one of them; a full queue refuses one; one would wait for its own end.
+        UserError: a fault of one of them; a full queue refuses one; one would wait for its own end.
     """
     runs = new_runs(asked.runs)
     apart = are_held_apart(tx, runs)

@@ -2,7 +2,7 @@
 
 This is a part of the transaction in which the runs end. Nothing is counted: whether a run may start is read from the
 states of those that it comes after. The flow is locked first, so that of two transactions that end the last runs before
-another one, the second sees what the first has done.
+another one, the second sees the work of the first.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -107,9 +107,9 @@ def _reached(run_ids: Sequence[int]) -> Select[tuple[int]]:
 
 
 def settle(tx: Tx, ended: Sequence[Ended]) -> None:
-    """Start or skip what waited for these runs, whose flows are locked; end the flows of which nothing is left.
+    """Start or skip the successors of these runs, whose flows are locked; end the flows of which nothing is left.
 
-    The runs have ended in any case: what fails in one flow is recorded on the runs that ended there.
+    The runs have ended in any case: a failure in one flow is recorded on the runs that ended there.
     """
     by_flow: dict[int, list[Ended]] = {}
     for one in ended:
@@ -128,7 +128,7 @@ def _settle(tx: Tx, ended: Sequence[Ended]) -> None:
 
 
 def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> set[int]:
-    """Start or skip what waited for runs that have ended; what is skipped has ended as well.
+    """Start or skip the runs that waited for ended runs; a skipped run has ended as well.
 
     Returns the flows of which a run was seen that is unfinished; others may have one too.
 
@@ -162,7 +162,7 @@ def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> set[in
 
 
 def _doomed(conn: Connection, unsuccessful: Sequence[int], chains: dict[int, tuple[str, ...]]) -> dict[int, str]:
-    """Return what can never start since these runs did not succeed, directly or by way of others; of each the reason.
+    """Return the runs that can never start since these did not succeed, directly or not; of each the reason.
 
     ``chains`` gains the chain of each.
     """
@@ -259,7 +259,7 @@ def _fill_in_one(conn: Connection, run_id: int, flow_id: int, known: dict[str, J
         conn: The transaction.
         run_id: The run.
         flow_id: Its flow.
-        known: What is known of jobs already; gains what is read of this one's.
+        known: The known defaults of jobs; gains those that are read here.
     """
     its = select(m.c.uses, r.c.job_name, r.c.labels).join_from(m, r, r.c.id == m.c.run_id).where(m.c.run_id == run_id)
     uses, job_name, labels = conn.execute(its).one()

@@ -1,4 +1,4 @@
-"""Flows are put into the queue: all runs and what comes after what, in one transaction."""
+"""Flows are put into the queue: all runs and their order, in one transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -39,7 +39,7 @@ def enqueue_flow_sync(session: Transaction, spec: FlowSpec, *, schema: str | Non
         The id of the flow.
 
     Raises:
-        UserError: what is wrong with it, each with its path. Nothing was added.
+        UserError: its faults, each with its path. Nothing was added.
     """
     conn = connection_of(session)
     with borrowed(conn, schema):
@@ -65,7 +65,7 @@ def new_flow(spec: FlowSpec) -> NewFlow:
     """The flow that a description means.
 
     Raises:
-        UserError: what is wrong with it, each with its path.
+        UserError: its faults, each with its path.
     """
     check_flow(spec.name, spec.unique_key, spec.labels, is_open=spec.is_open)
     if not spec.members and not spec.is_open:
@@ -148,7 +148,7 @@ def put_members(
     Args:
         tx: The transaction.
         flow_id: The flow, locked or new.
-        members: In order. What they may come after is among them or known.
+        members: In order. Their predecessors are among them or known.
         known: The runs that are in the flow already, by key.
         labels: Those of the flow.
     """
@@ -185,13 +185,13 @@ def put_members(
 
 
 def put_again(tx: Tx, old_id: int, new: NewRun, published: Mapping[str, JobDefaults]) -> int:
-    """Insert a run that takes the place of another one in its flow: its key, and what comes before and after it.
+    """Insert a run that takes the place of another one in its flow: its key, its predecessors and its successors.
 
     Args:
         tx: The transaction, which has locked the flow.
         old_id: The other one.
         new: The run, as ``as_member`` makes it.
-        published: What its job says.
+        published: Its job's defaults.
     """
     kinds = NewRuns.of([new])
     (run,) = insert_runs(tx.conn, kinds, tx.now, published).stored(kinds)
@@ -218,12 +218,12 @@ def as_member(
     *,
     suspended: bool,
 ) -> NewRun:
-    """Return a run as it is put into a flow, with what it inherits from its job as far as its arguments are known.
+    """Return a run as it is put into a flow, with the inherited settings that do not depend on unknown arguments.
 
     Args:
         run: The run.
         flow_id: The flow.
-        defaults: What jobs say, by name.
+        defaults: The defaults of jobs, by name.
         labels: Those of the flow.
         suspended: Whether it comes after others.
     """

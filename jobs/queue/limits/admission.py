@@ -1,8 +1,8 @@
 """Admit limited runs to a claim: by how many start in a time, and how many run at once.
 
-Rates of groups are a matter of how many of a group are taken. What has a key of its own is judged run by run: one that
-finds no slot or no token of its key is held back, and let go by what makes room: the end of a run with its key, or
-the time of the next token. So no claim reads the same blocked runs again and again.
+Rates of groups are a matter of how many of a group are taken. Runs with keys of their own are judged one by one: one
+that finds no slot or no token of its key is held back, and let go by the end that makes room: the end of a run with
+its key, or the time of the next token. So no claim reads the same blocked runs again and again.
 """
 
 from collections import Counter
@@ -34,7 +34,7 @@ KEYS = 500
 """Keys that are looked at in one transaction."""
 _CLOCK = text("SELECT clock_timestamp()")
 AGAIN: Final = timedelta(seconds=0.5)
-"""When to look again at what should have been let go, and was locked by somebody at that moment."""
+"""When to look again at runs that should have been let go, and were locked by somebody at that moment."""
 
 
 class GroupLimits(NamedTuple):
@@ -78,7 +78,7 @@ class BucketName(NamedTuple):
 
 
 class LimitedRun(NamedTuple):
-    """A run and what it is limited by; ``ours``: nobody else judges its keys before the commit."""
+    """A run and its limits; ``ours``: nobody else judges its keys before the commit."""
 
     id: int
     concurrency_key: str | None
@@ -103,8 +103,8 @@ class Admission:
         blocked: Jobs whose only bucket is empty, and when it gets its next token: they are left alone until then.
         held_back: How many runs were held back.
         busy: Whether runs were left alone because another node judges their keys at this moment.
-        waits: How many seconds runs of low priority may wait, by group; what ``capacities`` has found.
-        at: When what was admitted starts, if it takes tokens; None: when its statement sees that it may.
+        waits: How many seconds runs of low priority may wait, by group; the result of ``capacities``.
+        at: When the admitted runs start, if they take tokens; None: when its statement sees that it may.
     """
 
     tx: Tx
@@ -136,7 +136,7 @@ class Admission:
         return tuple(one for one in jobs if one not in self.blocked) if self.blocked else jobs
 
     def reservable(self, found: list[Candidate]) -> list[Candidate]:
-        """``found`` less what cannot be reserved, if that is what is done with it."""
+        """``found`` less the runs that cannot be reserved, if that is what is done with it."""
         return [one for one in found if not one.keyed] if self.reserves else found
 
     def aged(self, found: list[Candidate]) -> list[Candidate]:
@@ -233,7 +233,7 @@ class Admission:
 
 
 def limited_runs(conn: Connection, ids: Sequence[int]) -> list[LimitedRun]:
-    """Return what these runs are limited by, in their order; on PostgreSQL their keys are locked until the commit."""
+    """Return the limits of these runs, in their order; on PostgreSQL their keys are locked until the commit."""
     rows = statements.execute(conn, "limited_runs", {"ids": list(ids)})
     return [LimitedRun._make(row) for row in rows]
 
@@ -279,7 +279,7 @@ def rates_of(conn: Connection, wanted: Collection[BucketName]) -> dict[BucketNam
 
 
 def change_task_rate(tx: Tx, task_id: int, rate: Rate | None) -> None:
-    """Let the bucket of a task go on by another rate, and have what waits for its tokens looked at now."""
+    """Let the bucket of a task go on by another rate, and look at the runs that wait for its tokens now."""
     mine = select(b).where(b.c.rate_key == key_of_task(task_id)).order_by(b.c.job_name).with_for_update()
     for row in tx.conn.execute(mine).all():
         full_at = row.full_at if rate is None else Bucket(rate, row.full_at).settled(tx.now).full_at
@@ -290,7 +290,7 @@ def change_task_rate(tx: Tx, task_id: int, rate: Rate | None) -> None:
 
 
 def change_job_rate(tx: Tx, job_name: str, rate: Rate) -> None:
-    """Let the buckets of a job go on by another rate, and have what waits for their tokens looked at now."""
+    """Let the buckets of a job go on by another rate, and look at the runs that wait for their tokens now."""
     latest = Bucket(rate).take(rate.burst, tx.now).full_at
     mine = and_(b.c.job_name == job_name, not_(b.c.rate_key.startswith(OF_TASKS, autoescape=True)))
     # In the order in which claims lock them.
@@ -301,21 +301,21 @@ def change_job_rate(tx: Tx, job_name: str, rate: Rate) -> None:
 
 
 def store_bucket(conn: Connection, name: BucketName, full_at: datetime, look_at: datetime | None) -> None:
-    """Keep what is left in a bucket; ``look_at``: when to look who waits for its token; None = as it was."""
+    """Store the tokens left in a bucket; ``look_at``: when to look who waits for its token; None = as it was."""
     row = {**name._asdict(), "full_at": full_at, "next_token_at": look_at}
     changed = ["full_at"] if look_at is None else ["full_at", "next_token_at"]
     conn.execute(dialect.upsert(conn, b, ["job_name", "rate_key"], changed), row)
 
 
 def store_group(conn: Connection, name: str, bucket: Bucket, now: datetime) -> None:
-    """Keep what is left in the bucket of a group, and when it has a token again if it has none."""
+    """Store the tokens left in the bucket of a group, and when it has a token again if it has none."""
     look_at = None if bucket.tokens(now) else bucket.look_at(now)
     values = {"rate_full_at": bucket.full_at, "next_token_at": look_at}
     conn.execute(update(g).where(g.c.name == name).values(**values))
 
 
 def let_go(tx: Tx, keys: Collection[str]) -> int:
-    """Let go what waits for a slot of these concurrency keys, as far as there are any; how many runs."""
+    """Let go the runs that wait for a slot of these concurrency keys, as far as there are any; how many runs."""
     if not keys:
         return 0
     chosen = sorted(keys)
@@ -377,7 +377,7 @@ def is_anything_held(conn: Connection) -> bool:
 
 
 def look_for_tokens(tx: Tx) -> datetime | None:
-    """Let go what waits for tokens that have come; when the next one comes, None = nothing waits for any."""
+    """Let go the runs that wait for tokens that have come; when the next one comes, None = nothing waits for any."""
     due = select(b).where(b.c.next_token_at <= tx.now).order_by(b.c.next_token_at).limit(KEYS)
     found = tx.conn.execute(due.with_for_update(skip_locked=True)).all()
     names = [BucketName(row.job_name, row.rate_key) for row in found]
@@ -390,7 +390,7 @@ def look_for_tokens(tx: Tx) -> datetime | None:
 
 
 def _let_go_of(tx: Tx, name: BucketName, bucket: Bucket | None) -> int:
-    """Let go what the tokens of a bucket suffice for, and say when to look again; how many runs."""
+    """Let go the runs that the tokens of a bucket suffice for, and say when to look again; how many runs."""
     if bucket is not None:
         bucket = bucket.settled(tx.now)
     # A job that says no rate any more keeps nobody waiting.
@@ -440,10 +440,10 @@ def look_for_forgotten(tx: Tx, after: BucketName, *, at_most: int = KEYS) -> Buc
 
 
 def look_for_slots(tx: Tx, after: str, *, at_most: int = KEYS) -> str:
-    """Let go what waits for a slot that is free; where to go on, "" = at the beginning.
+    """Let go the runs that wait for a slot that is free; where to go on, "" = at the beginning.
 
-    What frees a slot lets the next run go. That one may never start: it is cancelled, or its group is paused. So all
-    keys are looked at from time to time, some at each look.
+    An end that frees a slot lets the next run go. That one may never start: it is cancelled, or its group is paused.
+    So all keys are looked at from time to time, some at each look.
 
     Args:
         tx: The transaction.

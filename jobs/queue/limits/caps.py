@@ -3,8 +3,8 @@
 Counted are runs that have never begun, apart from those of flows, which are put into the queue whole. Who enqueues into
 a line that has a cap keeps others from enqueueing there until the commit, so that no two count the same free place.
 
-An application may keep such a transaction open as long as it likes, so what the engine does by itself waits for none: a
-due task is left for a moment (``task_caps``), and what follows an end goes into a busy line uncounted. The next enqueue
+An application may keep such a transaction open as long as it likes, so the engine's own work waits for none: a
+due task is left for a moment (``task_caps``), and follow-ups of an end go into a busy line uncounted. The next enqueue
 into that line counts it.
 """
 
@@ -51,7 +51,7 @@ class Capped:
         return bool(self.caps)
 
     def never_refusing(self) -> "Capped":
-        """The same, where what would be refused is dropped: there is no caller who could get the error."""
+        """The same, but with runs dropped that would be refused: there is no caller who could get the error."""
         return Capped(self.asked, {line: cap.never_refusing() for line, cap in self.caps.items()})
 
     def within(self, lines: Collection[Line]) -> "Capped":
@@ -66,7 +66,7 @@ def capped(conn: Connection, runs: Sequence[NewRun], defaults: Mapping[str, JobD
     Args:
         conn: The transaction.
         runs: They have their keys already; a group that they inherit is said.
-        defaults: What their jobs say, as far as they inherit anything.
+        defaults: Their jobs' defaults, as far as they inherit anything.
         any_group: Whether any group at all may have a cap.
     """
     groups = [value_of(defaults[run.job_name], "group") if "group" in run.inherits else run.group for run in runs]
@@ -114,7 +114,7 @@ class Room:
         return all(self._waiting[line] + count <= caps[line].limit for line, count in self._wanted.items())
 
     def verdict(self, asked: Sequence[tuple[Line, ...]], but: Collection[int] = ()) -> Verdict:
-        """Return what becomes of new runs with these lines; the stored ones that give way are locked.
+        """Decide about new runs with these lines; the stored ones that give way are locked.
 
         Args:
             asked: The lines of each.
@@ -135,7 +135,7 @@ class Room:
                 if caps[line].when_full is WhenFull.DROP_OLDEST
             }
             self._waiting = self._count(but)
-        raise InvalidState("queue full: what waits in a full queue changes too fast; try again", path=())
+        raise InvalidState("queue full: the runs in a full queue change too fast; try again", path=())
 
     def _count(self, but: Collection[int] = ()) -> dict[Line, int]:
         """Return how many wait in each line; beyond what matters they are not counted."""
@@ -232,7 +232,7 @@ def drop(tx: Tx, replaced: Mapping[int, Line], caps: Mapping[Line, Cap], *, node
 
 
 def policy_of(line: Line, caps: Mapping[Line, Cap]) -> dict[str, Any]:
-    """Return what decided that an occurrence was skipped."""
+    """Return the reason for which an occurrence was skipped."""
     cap = caps[line]
     where = {"group": line.name} if line.job_name is None else {"key": line.name}
     return {

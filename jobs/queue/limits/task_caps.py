@@ -34,7 +34,7 @@ class TaskCaps:
     def judged(
         self, tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], node: str | None
     ) -> Sequence[tuple[DueTask, Decision]]:
-        """``pairs`` with skips in the place of runs for which there is no room; what has to give way is dropped."""
+        """``pairs`` with skips in the place of runs without room; runs that have to give way are dropped."""
         planned = [
             (task.id, place)
             for task, decision in pairs
@@ -83,8 +83,8 @@ def task_caps(
     Args:
         tx: The transaction that has locked the tasks.
         due: The tasks.
-        known: What their jobs say, by name.
-        keys: By what their runs are limited, by the task's id, as far as they are.
+        known: Their jobs' defaults, by name.
+        keys: The limits of their runs, by the task's id, as far as they have any.
         any_group: Whether any group at all has a cap.
     """
     of_groups = caps_of_groups(tx.conn, {task.group for task in due}) if any_group else {}

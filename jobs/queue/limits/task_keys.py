@@ -1,4 +1,4 @@
-"""The keys and labels of due tasks' runs, and what becomes of an occurrence whose key an unfinished run has."""
+"""The keys and labels of due tasks' runs, and the fate of an occurrence whose key an unfinished run has."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class TaskKeys:
     Attributes:
         keys: The unique ones by the task's id; left out where its runs have none.
         holders: The unfinished runs that have one, by key; None = a run that this visit is about to make.
-        limits: By what the runs are limited, by the task's id, where their jobs or the tasks themselves limit them.
+        limits: The limits of the runs, by the task's id, where their jobs or the tasks themselves limit them.
         holds: How the unique keys hold, by the task's id, where their jobs say it.
     """
 
@@ -52,7 +52,7 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults])
     Args:
         tx: The transaction that has locked them.
         due: The tasks.
-        declared: What their jobs say, by name.
+        declared: Their jobs' defaults, by name.
     """
     rules = {task.id: rule for task in due if (rule := declared.get(task.job_name)) is not None and _has_keys(rule)}
     own = {task.id: key_of_task(task.id) for task in due if task.rate is not None}

@@ -70,7 +70,7 @@ class Enqueued:
 
 
 def put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
-    """Insert a run unless its key is held; then what its hold says becomes of it.
+    """Insert a run unless its key is held; then its hold decides about it.
 
     Raises:
         InvalidState: the key changes hands all the time.
@@ -112,7 +112,7 @@ def _inserted(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
     """Return the new run, or the one that was faster; None = look again.
 
     Raises:
-        InvalidState: what is to have the newest arguments cannot: the key is held in another way.
+        InvalidState: a run that is to have the newest arguments cannot: the key is held in another way.
     """
     put = _plain(tx, run, key)
     if put is None:

@@ -134,6 +134,9 @@ def sentence_of(reach: Reach, matches: int, *, full: bool) -> str:
     if reach.more:
         last = f"{reach.executions[-1].started_at:%Y-%m-%d %H:%M:%S} UTC"
         return f"{what} among {where}; older ones than that of {last} have not been looked through."
+    cut = sum(one.cut for one in reach.executions)
+    if cut:
+        return f"{what} among {where}, all that are kept: {cut} older {'line was' if cut == 1 else 'lines were'} cut."
     return f"{what} among {where}: all there are."
 
 

@@ -135,11 +135,12 @@ class Searched:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """An execution, when it began, and how many lines of it are kept."""
+    """An execution, when it began, and how many lines of it are kept and were cut."""
 
     execution_id: int
     started_at: datetime
     lines: int
+    cut: int
 
 
 def logged(conn: Connection, searched: Searched, behind: LogPlace | None, limit: int) -> list[Logged]:
@@ -147,9 +148,10 @@ def logged(conn: Connection, searched: Searched, behind: LogPlace | None, limit:
     kept = select(func.count()).where(log.c.execution_id == execution.c.id).scalar_subquery()
     # What runs says only at its end how many lines it has.
     lines = case((execution.c.completed_at.is_(None), kept), else_=execution.c.log_lines)
-    statement = select(execution.c.id, execution.c.started_at, lines.label("lines")).where(*_wanted(searched, behind))
+    statement = select(execution.c.id, execution.c.started_at, lines.label("lines"), execution.c.log_cut)
+    statement = statement.where(*_wanted(searched, behind))
     rows = conn.execute(statement.order_by(execution.c.id.desc()).limit(limit))
-    return [Logged(row.id, row.started_at, row.lines) for row in rows]
+    return [Logged(row.id, row.started_at, row.lines, row.log_cut) for row in rows]
 
 
 def _wanted(searched: Searched, behind: LogPlace | None) -> list[ColumnElement[bool]]:

@@ -8,7 +8,7 @@ from strawberry.types import ExecutionResult
 
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
-from cronograph.graphql.operations.log_search import Reach, reach_of
+from cronograph.graphql.operations.log_search import Reach, reach_of, sentence_of
 from cronograph.jobs.queue.base.logs import append_lines
 from cronograph.jobs.store.read.logs import Logged, LogLine
 from tests.graphql_api.api import Api
@@ -153,9 +153,19 @@ async def test_what_is_asked_wrong_is_said(api: Api, variables: dict[str, object
     assert said in message
 
 
+def test_lines_that_were_cut_are_no_part_of_all_there_are() -> None:
+    def sentence(cut: int) -> str:
+        return sentence_of(Reach([Logged(1, START, 10_000, cut)], more=False), 2, full=False)
+
+    assert sentence(0) == "2 lines found among 10000 lines of 1 execution: all there are."
+    assert sentence(555_500) == (
+        "2 lines found among 10000 lines of 1 execution, all that are kept: 555500 older lines were cut."
+    )
+
+
 def executions(*lines: int) -> list[Logged]:
     """Executions with so many lines, the newest first."""
-    return [Logged(100 - place, START, count) for place, count in enumerate(lines)]
+    return [Logged(100 - place, START, count, 0) for place, count in enumerate(lines)]
 
 
 def test_a_search_looks_no_further_than_its_bounds() -> None:

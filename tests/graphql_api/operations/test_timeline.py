@@ -72,6 +72,17 @@ async def test_it_has_what_ran_and_what_was_skipped_and_puts_first_what_fails(ap
     assert await rows_of(api, 100, 160) == []
 
 
+async def test_rows_come_by_their_failures_and_then_by_how_much_ran(api: Api) -> None:
+    worker = api.stored.node("w", jobs=("a-quiet", "b-busy", "c-failed"))
+    ends = (("a-quiet", None), ("b-busy", None), ("b-busy", None), ("c-failed", FAILED), ("c-failed", None))
+    for second, (job, outcome) in enumerate(ends):
+        api.stored.at(second)
+        api.stored.enqueue(job_name=job)
+        worker.end(worker.start(), outcome)
+    # Each of them ended well at last.
+    assert [row["jobName"] for row in await rows_of(api, 0, 60)] == ["c-failed", "b-busy", "a-quiet"]
+
+
 async def test_executions_that_began_in_one_part_of_the_span_are_one_bar_of_their_newest_failure(api: Api) -> None:
     worker = api.stored.node("w")
     ids: list[int] = []

@@ -17,6 +17,7 @@ export const TilesFragment = graphql(`
     stalledTasks
     liveNodes
     drainingNodes
+    slots
   }
 `);
 

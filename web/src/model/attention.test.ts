@@ -2,6 +2,8 @@ import { expect, test } from "vitest";
 import {
   blockedGroups,
   changesOf,
+  failedShare,
+  freshErrors,
   headline,
   LOST_FOR,
   nodesInTrouble,
@@ -10,8 +12,18 @@ import {
   toneOf,
 } from "./attention";
 
-const NONE: Troubles = { failing: 0, late: 0, blocked: 0, stalledNodes: 0, lostNodes: 0, people: 0 };
-const CALM = { running: 0, waiting: 0, runsPerMinute: 0 };
+const NONE: Troubles = {
+  failing: 0,
+  errors: 0,
+  failedJobs: 0,
+  failedShare: null,
+  late: 0,
+  blocked: 0,
+  stalledNodes: 0,
+  lostNodes: 0,
+  people: 0,
+};
+const CALM = { running: 0, waiting: 0, runsPerMinute: 0, slots: 10 };
 const NOW = Date.UTC(2026, 0, 1);
 const OUTCOMES: Readonly<Record<string, string | null>> = {
   s: "SUCCESS",
@@ -98,18 +110,22 @@ test.each([
 test.each([
   [NONE, null, "All is well"],
   [NONE, CALM, "All is well: the queue is empty"],
-  [NONE, { running: 3, waiting: 0, runsPerMinute: 9 }, "All is well: 3 running, the queue is empty"],
-  [NONE, { running: 3, waiting: 60, runsPerMinute: 90 }, "All is well: the queue drains in about 40 s"],
+  [NONE, { running: 3, waiting: 0, runsPerMinute: 9, slots: 10 }, "All is well: 3 running, the queue is empty"],
+  [NONE, { running: 3, waiting: 60, runsPerMinute: 90, slots: 10 }, "All is well: the queue drains in about 40 s"],
   [
     { ...NONE, failing: 3, late: 1 },
-    { running: 3, waiting: 60, runsPerMinute: 90 },
+    { running: 3, waiting: 60, runsPerMinute: 90, slots: 10 },
     "3 tasks fail, 1 task is late; the queue drains in about 40 s",
   ],
-  [{ ...NONE, failing: 1 }, { running: 0, waiting: 7, runsPerMinute: 0 }, "1 task fails; 7 waiting"],
+  [{ ...NONE, failing: 1 }, { running: 0, waiting: 7, runsPerMinute: 0, slots: 0 }, "1 task fails; 7 waiting"],
+  // There are slots for them: they wait for their time.
+  [NONE, { running: 3, waiting: 1, runsPerMinute: 90, slots: 10 }, "All is well: 1 waiting"],
+  [{ ...NONE, errors: 2, failedJobs: 1 }, null, "2 errors in 1 job within the last hour"],
+  [{ ...NONE, failedShare: 0.25 }, null, "25 % of the executions of 24 h failed"],
   // The server counts no further: when so many are done nobody knows.
-  [NONE, { running: 0, waiting: 10_001, runsPerMinute: 100 }, "All is well: 10,000+ waiting"],
+  [NONE, { running: 0, waiting: 10_001, runsPerMinute: 100, slots: 10 }, "All is well: 10,000+ waiting"],
   [
-    { failing: 10_001, late: 2, blocked: 1, stalledNodes: 1, lostNodes: 2, people: 1 },
+    { ...NONE, failing: 10_001, late: 2, blocked: 1, stalledNodes: 1, lostNodes: 2, people: 1 },
     null,
     "10,000+ tasks fail, 2 tasks are late, 1 paused group holds runs back, 1 node makes no progress, 2 nodes were lost, 1 run waits for somebody",
   ],
@@ -120,7 +136,28 @@ test.each([
 test("what nobody has to do with is good, what waits for somebody a warning, what fails is bad", () => {
   expect(toneOf(NONE)).toBe("good");
   expect(toneOf({ ...NONE, people: 1 })).toBe("warn");
+  expect(toneOf({ ...NONE, errors: 1, failedJobs: 1 })).toBe("warn");
+  expect(toneOf({ ...NONE, failedShare: 0.1 })).toBe("bad");
   expect(toneOf({ ...NONE, late: 1, failing: 1 })).toBe("bad");
+});
+
+test("errors count for an hour, and those of tasks by the tasks", () => {
+  const group = (age: number, taskName: string | null) => ({
+    jobName: "work",
+    last: new Date(NOW - age).toISOString(),
+    execution: { taskName },
+  });
+  const groups = [group(60_000, null), group(LOST_FOR, null), group(60_000, "nightly")];
+  expect(freshErrors(groups, NOW)).toEqual([groups[0]]);
+});
+
+test.each([
+  [null, 0, null],
+  [0.5, 19, null],
+  [0.96, 2_000, null],
+  [0.75, 2_000, 0.25],
+])("of a success rate of %s with %d failures %s is said to have failed", (rate, failed, share) => {
+  expect(failedShare(rate, failed)).toBe(share);
 });
 
 test("a lost node matters for an hour, one that makes no progress until it does", () => {

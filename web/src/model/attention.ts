@@ -1,5 +1,5 @@
 /** What needs a person, and the answer to "is anything wrong?" in one sentence. Pure. */
-import { capped } from "../lib/format";
+import { capped, percent, plural } from "../lib/format";
 import { wholeDuration } from "../lib/time";
 import { isFailure } from "./log-filter";
 
@@ -96,9 +96,39 @@ export function blockedGroups<G extends Group>(paused: readonly G[]): readonly G
   return paused.filter(({ waiting, scheduled, stuck }) => waiting + scheduled + stuck > 0);
 }
 
+interface ErrorGroup {
+  readonly jobName: string;
+  readonly last: string;
+  readonly execution: { readonly taskName: string | null } | null;
+}
+
+/**
+ * The errors of the last hour, of runs that no task made: whether a task fails is judged by its newest run.
+ */
+export function freshErrors<G extends ErrorGroup>(groups: readonly G[], now: number): readonly G[] {
+  return groups.filter(
+    ({ last, execution }) => (execution?.taskName ?? null) === null && now - Date.parse(last) < LOST_FOR,
+  );
+}
+
+/** So many failures in a day are worth their share; fewer are named by their errors. */
+const MANY_FAILURES = 20;
+/** A share of successes below this is said. */
+const FEW_SUCCESSES = 0.95;
+
+/** The share of the last day's executions that failed, if it is worth a word; otherwise null. */
+export function failedShare(successRate: number | null, failed: number): number | null {
+  return successRate !== null && successRate < FEW_SUCCESSES && failed >= MANY_FAILURES ? 1 - successRate : null;
+}
+
 /** How many of each kind there are; the server counts to 10,000. */
 export interface Troubles {
   readonly failing: number;
+  /** Errors of the last hour that no task has, and the jobs that have them. */
+  readonly errors: number;
+  readonly failedJobs: number;
+  /** The share of the last day's executions that failed, if it is worth a word. */
+  readonly failedShare: number | null;
   readonly late: number;
   readonly blocked: number;
   readonly stalledNodes: number;
@@ -111,10 +141,16 @@ export interface Pace {
   readonly running: number;
   readonly waiting: number;
   readonly runsPerMinute: number;
+  /** How many runs all nodes execute at once. */
+  readonly slots: number;
 }
 
-/** In how many seconds the queue is empty if all goes on like this; null where nothing can be said. */
-export function drainsIn({ waiting, runsPerMinute }: Pace): number | null {
+/**
+ * In how many seconds the queue is empty if all goes on like this; null where nothing can be said. Runs for which there
+ * are free slots wait for something else, such as their time.
+ */
+export function drainsIn({ running, waiting, runsPerMinute, slots }: Pace): number | null {
+  if (waiting <= slots - running) return null;
   return waiting === 0 || waiting > 10_000 || runsPerMinute < 1 ? null : (waiting / runsPerMinute) * 60;
 }
 
@@ -133,11 +169,13 @@ function some(count: number, one: string, many: string): readonly string[] {
 
 /** The answer in one line: `2 tasks fail, 1 task is late; the queue drains in about 40 s`. */
 export function headline(
-  { failing, late, blocked, stalledNodes, lostNodes, people }: Troubles,
+  { failing, errors, failedJobs, failedShare, late, blocked, stalledNodes, lostNodes, people }: Troubles,
   pace: Pace | null,
 ): string {
   const wrong = [
     ...some(failing, "task fails", "tasks fail"),
+    ...some(errors, "error", "errors").map((words) => `${words} in ${plural(failedJobs, "job")} within the last hour`),
+    ...(failedShare === null ? [] : [`${percent(failedShare)} of the executions of 24 h failed`]),
     ...some(late, "task is late", "tasks are late"),
     ...some(blocked, "paused group holds runs back", "paused groups hold runs back"),
     ...some(stalledNodes, "node makes no progress", "nodes make no progress"),
@@ -150,7 +188,16 @@ export function headline(
 }
 
 /** Whether anything is wrong; people who are waited for are work, not a fault. */
-export function toneOf({ failing, late, blocked, stalledNodes, lostNodes, people }: Troubles): "bad" | "warn" | "good" {
-  if (failing + stalledNodes > 0) return "bad";
-  return late + blocked + lostNodes + people > 0 ? "warn" : "good";
+export function toneOf({
+  failing,
+  errors,
+  failedShare,
+  late,
+  blocked,
+  stalledNodes,
+  lostNodes,
+  people,
+}: Troubles): "bad" | "warn" | "good" {
+  if (failing + stalledNodes > 0 || failedShare !== null) return "bad";
+  return errors + late + blocked + lostNodes + people > 0 ? "warn" : "good";
 }

@@ -87,9 +87,10 @@ class TimelineRow:
     skips: list[Skip] = field(default_factory=list[Skip])
 
     @property
-    def order(self) -> tuple[bool, bool, str]:
-        """Return what needs a person first, then by name."""
-        return not self.failing, not self.late, self.task_name or self.job_name or ""
+    def order(self) -> tuple[bool, bool, int, int, str]:
+        """Return what needs a person first, then what failed and ran most, then by name."""
+        name = self.task_name or self.job_name or ""
+        return not self.failing, not self.late, -self.failures, -self.executions, name
 
 
 @dataclass(frozen=True, slots=True)

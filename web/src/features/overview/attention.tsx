@@ -4,9 +4,19 @@ import { integer, words } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { inZone } from "../../lib/time";
 import { frozen, now, serverNow } from "../../live/clock";
-import { health } from "../../live/health";
+import { health, type TilesData } from "../../live/health";
 import { useLive } from "../../live/use-live";
-import { blockedGroups, changesOf, headline, LOST_FOR, nodesInTrouble, streakOf, toneOf } from "../../model/attention";
+import {
+  blockedGroups,
+  changesOf,
+  failedShare,
+  freshErrors,
+  headline,
+  LOST_FOR,
+  nodesInTrouble,
+  streakOf,
+  toneOf,
+} from "../../model/attention";
 import { FAILURES, isFailure } from "../../model/log-filter";
 import { resumeGroup } from "../../services/operations";
 import { runTask } from "../../services/tasks";
@@ -17,6 +27,7 @@ import { ErrorBox } from "../../ui/feedback";
 import { Few } from "../../ui/few";
 import { Icon } from "../../ui/icon";
 import { Time } from "../../ui/time";
+import type { FailureGroupRow } from "./failure-groups";
 
 /** So many of each kind are listed; the link below them leads to all. */
 const SHOWN = 5;
@@ -320,7 +331,8 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
       <More key="more people" href="/inbox" what="All runs that wait for a person are in the inbox" />
     ),
   ];
-  return <Few class="attention-list" few={ON_PHONE} items={items.filter((item) => item !== false)} />;
+  const shown = items.filter((item) => item !== false);
+  return shown.length === 0 ? null : <Few class="attention-list" few={ON_PHONE} items={shown} />;
 }
 
 interface AttentionProps {
@@ -328,13 +340,16 @@ interface AttentionProps {
   worse: boolean;
   /** The first answer to its question, if it came with that of the page. */
   first: Others | null;
+  /** The failures of the last day by their errors. */
+  failures: readonly FailureGroupRow[];
+  tiles: TilesData;
 }
 
 /**
  * The answer to "is anything wrong?": one line, and a list of what needs a person with what can be done about it. Small
  * when all is well.
  */
-export function Attention({ worse, first }: AttentionProps) {
+export function Attention({ worse, first, failures, tiles }: AttentionProps) {
   const failing = useFailing();
   const others = useOthers(first);
   const error = failing.error ?? others.error;
@@ -345,8 +360,12 @@ export function Attention({ worse, first }: AttentionProps) {
   // Of the server's clock, which ticks here.
   const trouble = known === null ? [] : nodesInTrouble(known.troubledNodes.nodes, now.value);
   const stalledNodes = trouble.filter((node) => node.state === "STALLED").length;
+  const errors = freshErrors(failures, now.value);
   const troubles = {
     failing: failing.state?.totalCount ?? 0,
+    errors: errors.length,
+    failedJobs: new Set(errors.map(({ jobName }) => jobName)).size,
+    failedShare: failedShare(tiles.successRate, tiles.failedLast24h),
     late: known?.late?.totalCount ?? 0,
     blocked: known === null ? 0 : blockedGroups(known.pausedGroups.nodes).length,
     stalledNodes,
@@ -372,6 +391,14 @@ export function Attention({ worse, first }: AttentionProps) {
               <span role="status">
                 {frozen.value && "Before the connection was lost: "}
                 {headline(troubles, health.value)}
+                {(errors.length > 0 || troubles.failedShare !== null) && (
+                  <>
+                    {" "}
+                    <a href={errors.length > 0 ? "/log?outcome=failures&range=1h" : "/log?outcome=failures&range=24h"}>
+                      Show failures
+                    </a>
+                  </>
+                )}
               </span>
             </p>
           )}

@@ -12,7 +12,7 @@ export interface FailureGroupRow {
   readonly count: number;
   readonly first: string;
   readonly last: string;
-  readonly execution: { readonly id: string } | null;
+  readonly execution: { readonly id: string; readonly taskName: string | null } | null;
 }
 
 /** The failures of the last day, grouped by their error. */

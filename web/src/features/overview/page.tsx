@@ -30,7 +30,7 @@ const FailuresFragment = graphql(`
       count
       first
       last
-      execution { id }
+      execution { id taskName }
     }
   }
 `);
@@ -72,18 +72,17 @@ function useFailures(first: ResultOf<typeof FailuresDocument> | null) {
     document: FailuresDocument,
     first,
     variables: () => ({}),
-    init: (data): readonly FailureGroupRow[] => data.failureGroups.slice(0, FAILURE_GROUPS),
+    init: (data): readonly FailureGroupRow[] => data.failureGroups,
     outdates: ({ kind, state: outcome }) => kind === "EXECUTION_FINISHED" && outcome !== null && isFailure(outcome),
     every: 1_500,
   });
 }
 
-function LastFailures({ first }: { first: ResultOf<typeof FailuresDocument> | null }) {
-  const failures = useFailures(first);
+function LastFailures({ failures }: { failures: ReturnType<typeof useFailures> }) {
   return (
     <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
       <LivePart live={failures} rows={2}>
-        {(groups) => <FailureGroups groups={groups} />}
+        {(groups) => <FailureGroups groups={groups.slice(0, FAILURE_GROUPS)} />}
       </LivePart>
     </Section>
   );
@@ -129,7 +128,6 @@ export function Overview() {
       return after === before ? before : { ...before, ...after };
     },
   });
-  const tiles = health.value ?? state?.tiles ?? null;
   useEffect(() => setTitle("Overview"), []);
   return (
     <>
@@ -138,21 +136,38 @@ export function Overview() {
       {state === null ? (
         error === null && <Skeleton rows={8} />
       ) : (
-        <div class={error === null ? "overview" : "overview dimmed"}>
-          <Banner first={answer}>{(worst) => <Attention worse={worst} first={answer} />}</Banner>
-          {tiles !== null && <Tiles tiles={tiles} />}
-          <div class="columns overview-columns">
-            <div class="stack">
-              <RunningNow runs={state.runs} />
-              <LastFailures first={answer} />
-              <OverviewQueue first={answer} />
-            </div>
-            <NextUp first={answer} />
-          </div>
-          <TimelinePart />
-          <Newest executions={state.recent} />
-        </div>
+        <Shown state={state} answer={answer} dimmed={error !== null} />
       )}
     </>
+  );
+}
+
+interface ShownProps {
+  state: State;
+  /** The first answer, which has what the parts ask for. */
+  answer: ResultOf<typeof OverviewDocument> | null;
+  dimmed: boolean;
+}
+
+function Shown({ state, answer, dimmed }: ShownProps) {
+  const tiles = health.value ?? state.tiles;
+  const failures = useFailures(answer);
+  return (
+    <div class={dimmed ? "overview dimmed" : "overview"}>
+      <Banner first={answer}>
+        {(worst) => <Attention worse={worst} first={answer} failures={failures.state ?? []} tiles={tiles} />}
+      </Banner>
+      <Tiles tiles={tiles} />
+      <div class="columns overview-columns">
+        <div class="stack">
+          <RunningNow runs={state.runs} />
+          <LastFailures failures={failures} />
+          <OverviewQueue first={answer} />
+        </div>
+        <NextUp first={answer} />
+      </div>
+      <TimelinePart />
+      <Newest executions={state.recent} />
+    </div>
   );
 }

@@ -72,7 +72,7 @@ export function Timeline({ rows: known, since, totalRows, planned, until, apart,
     );
   return (
     <ChartFrame
-      title={`${plural(rows.length, "row")}: ${titleOf(chosen, since, until, frame)}${totalRows > known.length ? `; ${integer(totalRows - known.length)} quiet rows are left out` : ""}`}
+      title={`${plural(rows.length, "row")}: ${titleOf(chosen, since, until, frame)}${totalRows > known.length ? `; ${integer(totalRows - known.length)} rows with fewer executions are left out` : ""}`}
       columns={["Task", "Executions", "Failed", "Skipped", "Next"]}
       rows={rows.map((row) => [row.name, String(row.count), String(row.failed), skipsText(row), nextText(row, frame)])}
     >

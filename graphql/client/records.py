@@ -104,10 +104,11 @@ class Schedule(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleFault(Record):
-    """Why a schedule cannot be used."""
+    """A schedule that cannot be used; code ``INVALID_SCHEDULE``, ``NEVER_FIRES`` or ``UNKNOWN_TIMEZONE``."""
 
     code: ErrorCode
     message: str
+    path: tuple[str, ...]
     field: str | None
     position: int | None
     suggestion: str | None

@@ -7,7 +7,6 @@ import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.admission.caps import WhenFull
-from ...jobs.core.base.errors import UserError as CoreError
 from ...jobs.core.model import LogLevel
 from ...jobs.store.read.logs import LogLine as StoredLine
 from ..base.enums import ErrorCode
@@ -16,7 +15,7 @@ from ..base.scalars import BigInt
 from ..execution.shown import FromModel
 
 
-@strawberry.type(description="Why an input was refused. Nothing was changed.")
+@strawberry.interface(description="Why an input was refused. Nothing was changed.")
 class UserError:
     """An error of the engine as data."""
 
@@ -27,11 +26,6 @@ class UserError:
     path: list[str] = strawberry.field(
         description='Where in the input the fault is, outermost first, e.g. `["schedule", "value"]`.'
     )
-
-    @classmethod
-    def from_error(cls, error: CoreError) -> Self:
-        """The data behind a raised error."""
-        return cls(code=error.code, message=error.message, path=list(error.path))
 
 
 @strawberry.interface(description="What every mutation answers.")

@@ -1,21 +1,21 @@
 """Schedules as they are stored and as they are judged."""
 
 from collections.abc import Iterable
-from dataclasses import fields
 from datetime import datetime
 from itertools import islice
-from typing import ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import strawberry
 
 from ...jobs.core import model
 from ...jobs.core.occurrences import first_occurrence, occurrences, schedule_of
-from ...jobs.core.schedule import ScheduleError, Syntax
+from ...jobs.core.schedule import ScheduleError as Fault
+from ...jobs.core.schedule import Syntax
 from ..base.arguments import COUNT, MAX_COUNT, checked_count
-from ..base.enums import ErrorCode
 from ..base.fields import Size, resolved
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
+from .common import UserError
 
 TIMES: Final = Size(("count",), default=5, most=MAX_COUNT, each=3)
 """Times of a schedule: each is computed."""
@@ -44,7 +44,7 @@ class Schedule:
         """When it fires, as an English sentence. Computed, never stored."""
         try:
             return schedule_of(self.spec, self.task.anchor_at).describe()
-        except ScheduleError as error:
+        except Fault as error:
             # A zone can vanish from the system's database after the schedule was stored.
             return f"cannot be read any more: {error.message}"
 
@@ -69,34 +69,40 @@ class Schedule:
     def _upcoming(self, now: datetime) -> Iterable[datetime]:
         try:
             schedule = schedule_of(self.spec, self.task.anchor_at)
-        except ScheduleError:
+        except Fault:
             return ()
         spec = self.task.spec
         return occurrences(spec, schedule, first_occurrence(spec, schedule, now))
 
 
-@strawberry.type(description="Why a schedule cannot be used.")
-class ScheduleFault:
+@strawberry.type(
+    description="A schedule that cannot be used; code `INVALID_SCHEDULE`, `NEVER_FIRES` or `UNKNOWN_TIMEZONE`."
+)
+class ScheduleError(UserError):
     """A refused schedule."""
 
-    code: ErrorCode = strawberry.field(description="`INVALID_SCHEDULE`, `NEVER_FIRES` or `UNKNOWN_TIMEZONE`.")
-    message: str = strawberry.field(description="What is wrong, in a sentence.")
     field: str | None = strawberry.field(
         description="The faulty part: second, minute, hour, day, month, year, weekday, value or timezone."
     )
-    position: int | None = strawberry.field(description="Where it begins in `value`, counted from 0.")
+    position: int | None = strawberry.field(description="Where the faulty part begins in `value`, counted from 0.")
     suggestion: str | None = strawberry.field(
-        description="What to write instead of the faulty part, or of the whole `value` when `field` is `value`, if "
-        "something better is known. It is valid itself."
+        description="A valid replacement of the faulty part, or of the whole `value` if `field` is `value`; null if "
+        "none is known."
     )
     corrected: str | None = strawberry.field(
-        description="The whole `value` with the suggestion in place; null when the suggestion is for `timezone`."
+        description="The whole `value` with the suggestion in place; null if the suggestion is for `timezone`."
     )
 
     @classmethod
-    def from_error(cls, error: ScheduleError) -> Self:
-        """The data behind a refusal."""
-        return cls(**{one.name: getattr(error, one.name) for one in fields(cls)})
+    def from_fault(cls, fault: Fault) -> Self:
+        """Return the data behind a fault that ``validateSchedule`` found."""
+        path = ["timezone" if fault.field == "timezone" else "value"]
+        return cls(code=fault.code, message=fault.message, path=path, **parts_of(fault))
+
+
+def parts_of(fault: Exception | None) -> dict[str, Any]:
+    """Return what the parser says of a faulty schedule: where, and what to write instead; nothing of another fault."""
+    return {name: getattr(fault, name, None) for name in ("field", "position", "suggestion", "corrected")}
 
 
 @strawberry.type(description="Whether a schedule can be used, and when it fires.")
@@ -106,9 +112,9 @@ class ScheduleValidation(FromModel):
     valid: bool = strawberry.field(description="Whether a task may have it.")
     humanized: str | None = strawberry.field(description="When it fires, as an English sentence.")
     next_executions: list[datetime] = strawberry.field(description="The next times, strictly after `from`.")
-    error: ScheduleFault | None = strawberry.field(description="What is wrong with it, if it is not valid.")
+    error: ScheduleError | None = strawberry.field(description="What is wrong with it, if it is not valid.")
 
     MADE: ClassVar[Makers] = {
         "next_executions": lambda found: list(found.next_occurrences),
-        "error": lambda found: None if found.error is None else ScheduleFault.from_error(found.error),
+        "error": lambda found: None if found.error is None else ScheduleError.from_fault(found.error),
     }

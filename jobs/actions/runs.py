@@ -223,6 +223,7 @@ def put_new(tx: Tx, run: NewRun, asked: str) -> Run:
             f"{asked}: run {made.run.id} is {made.run.state.value} and holds the unique key of this one, "
             f"'{made.run.unique_key}'; wait for it, or cancel it",
             path=("name",),
+            run_id=made.run.id,
         )
     return made.run
 

@@ -129,6 +129,7 @@ def check_task_version(tx: Tx, name: str, expected: int) -> None:
             f"expectedVersion: task '{name}' is at version {task.version}, got {expected}; "
             "read it again and repeat the change on what it is now",
             path=("expectedVersion",),
+            current=task,
         )
 
 
@@ -268,6 +269,7 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
             f"task '{name}' has overlap policy {policy.name} and its run {oldest} {unfinished}; "
             "wait for it, cancel it, or set overlap to ALLOW",
             path=("name",),
+            run_id=oldest,
         )
     if policy is OverlapPolicy.REPLACE and count:
         older = run_store.unfinished_of_tasks(tx.conn, [task.id])

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from ..core.base.errors import ErrorCode, InvalidInput, UserError
+from ..core.base.errors import ErrorCode, InvalidSchedule, UserError
 from ..core.base.times import time_text
 from ..core.model import Task, TaskSpec
 from ..core.occurrences import effective, first_occurrence
@@ -41,16 +41,16 @@ def judged_first(spec: TaskSpec, anchor: datetime, now: datetime) -> tuple[datet
     return occurrence, ()
 
 
-def schedule_fault(error: ScheduleError) -> InvalidInput:
+def schedule_fault(error: ScheduleError) -> InvalidSchedule:
     """A refused schedule as an error of the API: the sentence with the suggestion, and where the fault is."""
     hint = f" (suggestion: {error.suggestion})" if error.suggestion and error.suggestion not in error.message else ""
     field = "timezone" if error.field == "timezone" else "value"
-    return InvalidInput(f"{error.message}{hint}", path=("schedule", field), code=error.code)
+    return InvalidSchedule(f"{error.message}{hint}", path=("schedule", field), code=error.code, fault=error)
 
 
-def _never_fires(spec: TaskSpec, now: datetime) -> InvalidInput:
+def _never_fires(spec: TaskSpec, now: datetime) -> InvalidSchedule:
     window = " inside startAt and endAt" if spec.start_at or spec.end_at else ""
-    return InvalidInput(
+    return InvalidSchedule(
         f"schedule: '{spec.schedule.value}' has no occurrence after {time_text(now)}{window}; "
         "choose a time in the future",
         path=("schedule", "value"),

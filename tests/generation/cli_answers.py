@@ -25,6 +25,7 @@ from graphql import (
     build_schema,
     get_named_type,
     get_nullable_type,
+    is_composite_type,
     is_list_type,
     is_non_null_type,
     parse,
@@ -125,7 +126,7 @@ def scalars_of(name: str, left_out: frozenset[str]) -> dict[str, Shape]:
     return {
         field_name: _shape(field.type, None)
         for field_name, field in kind.fields.items()
-        if not isinstance(get_named_type(field.type), GraphQLObjectType) and field_name not in left_out
+        if not is_composite_type(get_named_type(field.type)) and field_name not in left_out
     }
 
 

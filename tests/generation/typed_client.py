@@ -21,6 +21,7 @@ from graphql import (
     GraphQLInputField,
     GraphQLInputObjectType,
     GraphQLInputType,
+    GraphQLInterfaceType,
     GraphQLList,
     GraphQLNonNull,
     GraphQLObjectType,
@@ -93,7 +94,7 @@ RECORDS: Final = (
     ),
     Recorded("Job", "Job", {"uniqueKey": "UniqueKey", "limits": "JobLimits", "declaredRate": "Rate"}),
     Recorded("Schedule", "Schedule"),
-    Recorded("ScheduleFault", "ScheduleFault"),
+    Recorded("ScheduleFault", "ScheduleError"),
     Recorded("ScheduleValidation", "ScheduleValidation", {"error": "ScheduleFault"}),
     Recorded("Progress", "Progress"),
     Recorded("RunKey", "Run", only=frozenset({"id"}), about="A run by its key."),
@@ -241,7 +242,7 @@ def _fields(schema: GraphQLSchema, record: Recorded) -> Iterator[tuple[str, Grap
     """The fields of the record's own, in the order of the schema."""
     for name, one in _object(schema, record.type).fields.items():
         wanted = name in record.only if record.only else name not in record.without
-        is_thing = isinstance(schema.type_map[_named(one.type)], GraphQLObjectType)
+        is_thing = isinstance(schema.type_map[_named(one.type)], GraphQLObjectType | GraphQLInterfaceType)
         if wanted and (name in record.things or (not is_thing and not one.args)):
             yield name, one
 

@@ -275,11 +275,6 @@ OPEN: Final[Mapping[str, frozenset[str]]] = {
             "setRunPriority",
         }
     ),
-    "error_types": frozenset(
-        {
-            "UserError",
-        }
-    ),
     "times": frozenset(
         {
             "Blockage.since",

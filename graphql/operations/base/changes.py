@@ -29,6 +29,7 @@ from ...base.arguments import camel, decimal
 from ...base.scalars import unstorable
 from ...resolving.context import Info
 from ...types.common import MutationPayload, UserError
+from ...types.refusals import shown
 
 P = TypeVar("P", bound=MutationPayload)
 T = TypeVar("T")
@@ -41,12 +42,12 @@ class Done(Generic[T]):
     result: T | None
     errors: list[UserError]
 
-    def answer(self, kind: type[P], **shown: Callable[[T], object]) -> P:
+    def answer(self, kind: type[P], **made_by: Callable[[T], object]) -> P:
         """Return what the mutation answers: fields made of the result, or the reasons."""
         result = self.result
         if result is None:
             return kind(errors=self.errors)
-        made: dict[str, Any] = {name: show(result) for name, show in shown.items()}
+        made: dict[str, Any] = {name: make(result) for name, make in made_by.items()}
         return kind(**made)
 
 
@@ -133,7 +134,7 @@ async def _done(input: object, write: Callable[[], Awaitable[T]], faults: Iterab
         refuse(chain(_faults(input), faults))
         return Done(await write(), [])
     except Refusal as refusal:
-        return Done(None, [UserError.from_error(fault) for fault in refusal.faults])
+        return Done(None, [shown(fault) for fault in refusal.faults])
 
 
 def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -> T:

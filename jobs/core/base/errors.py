@@ -8,6 +8,7 @@
     │   ├── NotFound
     │   ├── AlreadyExists
     │   ├── InvalidInput       a ValueError too
+    │   │   └── InvalidSchedule
     │   ├── InvalidState
     │   ├── StepMismatch
     │   ├── UnreadableRow
@@ -162,16 +163,46 @@ class UnreadableRow(UserError):
     code = ErrorCode.UNREADABLE_ROW
 
 
+class InvalidSchedule(InvalidInput):
+    """A schedule cannot be used.
+
+    Attributes:
+        fault: The error of the parser, with the place and a suggestion; None if the schedule itself is fine.
+    """
+
+    def __init__(
+        self, message: str, *, code: ErrorCode, path: Sequence[str] = (), fault: Exception | None = None
+    ) -> None:
+        super().__init__(message, path=path, code=code)
+        self.fault = fault
+
+
 class VersionConflict(UserError):
-    """Somebody else edited the thing since the caller read it (a lost update, refused)."""
+    """Somebody else edited the thing since the caller read it (a lost update, refused).
+
+    Attributes:
+        current: The thing as it is now; None if it is not known.
+    """
 
     code = ErrorCode.VERSION_CONFLICT
 
+    def __init__(self, message: str, *, path: Sequence[str] = (), current: object = None) -> None:
+        super().__init__(message, path=path)
+        self.current = current
+
 
 class Overlap(UserError):
-    """The overlap policy SKIP forbids a second unfinished run of the task."""
+    """The overlap policy SKIP forbids a second unfinished run of the task.
+
+    Attributes:
+        run_id: The key of the unfinished run.
+    """
 
     code = ErrorCode.OVERLAP
+
+    def __init__(self, message: str, *, path: Sequence[str] = (), run_id: int | None = None) -> None:
+        super().__init__(message, path=path)
+        self.run_id = run_id
 
 
 class QueueFull(UserError):

@@ -7,16 +7,16 @@ from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
-from .actions.runs import cancel_runs
-from .actions.signals import signal_run
+from .actions.runs import cancelled
+from .actions.signals import signalled
 from .core.base.errors import ConfigurationError, StorageError
 from .core.flows import FlowSpec
 from .core.model import NewRun, Run
-from .core.run_spec import RunSpec
+from .core.run_spec import RunSpec, RunTarget
 from .core.waits import Signal
 from .own.forks import Gate, leave_to_parent, renew_in_forks
 from .queue.base.new_runs import by_driver, stored_here
-from .queue.enqueue.enqueue import Transaction, at_once, enqueue_many_sync, enqueue_sync, put_in
+from .queue.enqueue.enqueue import Transaction, at_once, change_in, enqueue_many_sync, enqueue_sync, put_in
 from .queue.enqueue.requests import new_run, new_runs, traced
 from .queue.flows.new_flows import enqueue_flow_sync
 from .queue.group_commit import GroupCommit
@@ -163,33 +163,32 @@ class Connection:
         """The newest runs, the newest first."""
         return self._write(lambda tx: stored_runs.latest(tx.conn, number))
 
-    def cancel(self, run_id: int, reason: str | None) -> Run:
-        """Cancel a run as far as it is unfinished; the run afterwards.
+    def cancel(self, target: RunTarget, reason: str | None, session: "Transaction | None" = None) -> Run:
+        """See ``RunQueue``.
 
         Raises:
-            NotFound: it has been pruned.
+            NotFound: there is no such run.
         """
+        return self._change(lambda tx: cancelled(tx, target, reason), session)
 
-        def cancel(tx: Tx) -> Run:
-            (run,) = cancel_runs(tx, [run_id], reason=reason)
-            dialect.notify(tx.conn, str((tx.wakes | Wake.EVENTS).value))
-            return run
-
-        return self._write(cancel)
-
-    def signal(self, run_id: int, signal: Signal) -> Run:
-        """Send a signal to an unfinished run; the run afterwards.
+    def signal(self, target: RunTarget, signal: Signal, session: "Transaction | None" = None) -> Run:
+        """See ``RunQueue``.
 
         Raises:
             UserError: the run is over or unknown, or what the signal brings along is not what it waits for.
         """
+        return self._change(lambda tx: signalled(tx, target, signal), session)
 
-        def send(tx: Tx) -> Run:
-            run = signal_run(tx, run_id=run_id, signal=signal)
+    def _change(self, change: Callable[[Tx], Run], session: "Transaction | None") -> Run:
+        if session is not None:
+            return change_in(session, change, schema=self._schema_of_sessions)
+
+        def act(tx: Tx) -> Run:
+            run = change(tx)
             dialect.notify(tx.conn, str((tx.wakes | Wake.EVENTS).value))
             return run
 
-        return self._write(send)
+        return self._write(act)
 
     def close(self) -> None:
         """Close the connection; the jobs know no database any more. Twice is fine."""
@@ -254,6 +253,22 @@ def put_in_session(registry: Registry, session: Transaction, spec: RunSpec) -> R
     if queue is not None:
         return queue.put_in(session, spec)
     return enqueue_sync(session, spec, schema=_named_schema())
+
+
+def cancel_in_session(registry: Registry, session: Transaction, target: RunTarget, reason: str | None) -> Run:
+    """Cancel a run as part of the transaction of ``session``; the run then."""
+    queue = queue_of(registry)
+    if queue is not None:
+        return queue.cancel(target, reason, session)
+    return change_in(session, lambda tx: cancelled(tx, target, reason), schema=_named_schema())
+
+
+def signal_in_session(registry: Registry, session: Transaction, target: RunTarget, signal: Signal) -> Run:
+    """Send a signal as part of the transaction of ``session``; the run then."""
+    queue = queue_of(registry)
+    if queue is not None:
+        return queue.signal(target, signal, session)
+    return change_in(session, lambda tx: signalled(tx, target, signal), schema=_named_schema())
 
 
 def put_many_in_session(registry: Registry, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:

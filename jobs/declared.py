@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 
 from . import lazy
 from .base.context import JobContext, current_host
+from .core.base.lazy import LazyModule
 from .core.defaults import RUN_POLICIES
 from .core.flows import unknown_in
 from .core.model import Json
-from .core.run_spec import NO_KEY, RunSpec
+from .core.run_spec import NO_KEY, RunSpec, RunTarget
+from .core.states import RunState
+from .core.waits import Signal
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, define, registry_or_default
 from .registry.names import check_failure_job
-from .registry.queue import HOLDS, RunOptions, check_options, check_session, holding, in_seconds
+from .registry.queue import HOLDS, RunOptions, RunQueue, check_options, check_session, holding, in_seconds
 
 if TYPE_CHECKING:
+    from .own import threads as own_threads
     from .queue.enqueue.enqueue import AsyncTransaction, Transaction
+else:
+    own_threads = LazyModule(f"{__package__}.own.threads")
 
 F = ParamSpec("F")
 """The parameters of the function."""
@@ -120,6 +126,114 @@ class Job(Generic[F, P, R]):
         if queue is None:
             raise no_database()
         return RunHandle(queue.put(asked), queue)
+
+    async def cancel(
+        self,
+        session: "AsyncTransaction | None" = None,
+        /,
+        *,
+        unique_key: str | None = None,
+        run_id: int | None = None,
+        reason: str | None = None,
+    ) -> RunState:
+        """Cancel an unfinished run of this job: ``await reminder.cancel(session, unique_key="trial-7")``.
+
+        Args:
+            session: As of ``enqueue``: the run is cancelled if, and only if, you commit; without one at once. A refusal
+                leaves the session as it was.
+            unique_key: Of the unfinished run; give this or ``run_id``.
+            run_id: Its id; a finished run stays as it is.
+            reason: Why, shown with the run.
+
+        Returns:
+            The state then: ``cancelled``, or ``running`` while its job is asked to stop.
+
+        Raises:
+            NotFound: this job has no such run.
+            ConfigurationError: neither a session nor a database is known.
+        """
+        check_session(session, f"{self.name}.cancel", asynchronous=True)
+        target = self._target("cancel", unique_key, run_id)
+        if session is None:
+            return (await own_threads.briefly_in_thread(lambda: self._queue().cancel(target, reason))).state
+        return (await session.run_sync(lambda it: lazy.cancel_in_session(self.registry, it, target, reason))).state
+
+    def cancel_sync(
+        self,
+        session: "Transaction | None" = None,
+        /,
+        *,
+        unique_key: str | None = None,
+        run_id: int | None = None,
+        reason: str | None = None,
+    ) -> RunState:
+        """``cancel`` for code without an event loop, and for synchronous sessions and connections."""
+        check_session(session, f"{self.name}.cancel_sync", asynchronous=False)
+        target = self._target("cancel", unique_key, run_id)
+        if session is not None:
+            return lazy.cancel_in_session(self.registry, session, target, reason).state
+        return self._queue().cancel(target, reason).state
+
+    async def signal(
+        self,
+        session: "AsyncTransaction | None" = None,
+        /,
+        *,
+        name: str,
+        payload: Json = None,
+        reject: str | None = None,
+        unique_key: str | None = None,
+        run_id: int | None = None,
+    ) -> RunState:
+        """Send a signal to an unfinished run of this job, for ``ctx.wait_for``; the run's state then.
+
+        Args:
+            session: As of ``cancel``.
+            name: Of the wait; of one with a key ``name[key]``.
+            payload: What it brings along, plain JSON.
+            reject: It says no, for this reason.
+            unique_key: As of ``cancel``.
+            run_id: As of ``cancel``.
+
+        Raises:
+            NotFound: this job has no such run.
+            UserError: the run has ended, or what the signal brings along is not what it waits for.
+            ConfigurationError: neither a session nor a database is known.
+        """
+        check_session(session, f"{self.name}.signal", asynchronous=True)
+        target, sent = self._target("signal", unique_key, run_id), Signal(name, payload, reject)
+        if session is None:
+            return (await own_threads.briefly_in_thread(lambda: self._queue().signal(target, sent))).state
+        return (await session.run_sync(lambda inner: lazy.signal_in_session(self.registry, inner, target, sent))).state
+
+    def signal_sync(
+        self,
+        session: "Transaction | None" = None,
+        /,
+        *,
+        name: str,
+        payload: Json = None,
+        reject: str | None = None,
+        unique_key: str | None = None,
+        run_id: int | None = None,
+    ) -> RunState:
+        """``signal`` for code without an event loop, and for synchronous sessions and connections."""
+        check_session(session, f"{self.name}.signal_sync", asynchronous=False)
+        target, sent = self._target("signal", unique_key, run_id), Signal(name, payload, reject)
+        if session is not None:
+            return lazy.signal_in_session(self.registry, session, target, sent).state
+        return self._queue().signal(target, sent).state
+
+    def _target(self, method: str, unique_key: str | None, run_id: int | None) -> RunTarget:
+        if (unique_key is None) == (run_id is None):
+            raise TypeError(f"{self.name}.{method}: give either unique_key or run_id")
+        return RunTarget(run_id, unique_key, self.name)
+
+    def _queue(self) -> RunQueue:
+        queue = lazy.queue_of(self.registry)
+        if queue is None:
+            raise no_database()
+        return queue
 
     def _check_session(self, session: object, method: str) -> None:
         first = next(iter(self.definition.parameters), None)

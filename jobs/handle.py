@@ -10,7 +10,7 @@ from .base.outcomes import RunFailed
 from .core.base.errors import ConfigurationError, NotFound
 from .core.base.lazy import LazyModule
 from .core.model import Json, Run
-from .core.run_spec import Seconds, length
+from .core.run_spec import RunTarget, Seconds, length
 from .core.states import FINAL, RunState
 from .core.waits import Signal
 from .registry.queue import RunQueue
@@ -69,7 +69,7 @@ class RunHandle:
 
     def cancel_sync(self, reason: str | None = None) -> RunState:
         """See ``cancel``."""
-        return self._asked().cancel(self.run_id, reason).state
+        return self._asked().cancel(RunTarget(self.run_id), reason).state
 
     async def signal(self, name: str, payload: Json = None, *, reject: str | None = None) -> RunState:
         """Send a signal to the run, for ``ctx.wait_for`` of this name; where the run stands then.
@@ -87,7 +87,7 @@ class RunHandle:
 
     def signal_sync(self, name: str, payload: Json = None, *, reject: str | None = None) -> RunState:
         """See ``signal``."""
-        return self._asked().signal(self.run_id, Signal(name, payload, reject)).state
+        return self._asked().signal(RunTarget(self.run_id), Signal(name, payload, reject)).state
 
     async def result(self, timeout: Seconds | None = None) -> Json:
         """Wait until the run has ended, and give the value of the ``Result`` that its job returned.

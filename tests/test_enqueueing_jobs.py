@@ -195,6 +195,56 @@ def test_a_run_is_part_of_the_users_transaction(connection: Connection, database
     assert (stored.group, stored.args) == ("own", {})
 
 
+def test_a_run_is_cancelled_in_the_users_transaction(connection: Connection, database_url: str) -> None:
+    run = import_orders.enqueue_sync(source="web")
+    engine = create_engine(database_url)
+    with engine.connect() as conn:
+        assert import_orders.cancel_sync(conn, unique_key="import-web-None", reason="left") == "cancelled"
+        conn.rollback()
+        assert run.status_sync() == "waiting"
+        new = import_orders.enqueue_sync(conn, "new")
+        # A refusal leaves the transaction as it was.
+        with pytest.raises(NotFound, match="unfinished run of job 'import_orders' with the unique key"):
+            import_orders.cancel_sync(conn, unique_key="nobody")
+        with pytest.raises(NotFound, match="run of job 'label'"):
+            label.cancel_sync(conn, run_id=run.run_id)
+        assert import_orders.cancel_sync(conn, unique_key="import-web-None", reason="left") == "cancelled"
+        # Also what the same transaction has enqueued.
+        assert import_orders.cancel_sync(conn, run_id=new.run_id) == "cancelled"
+        conn.commit()
+    engine.dispose()
+    stored = connection.find(run.run_id)
+    assert stored is not None
+    assert (stored.state, stored.error, new.status_sync()) == ("cancelled", "cancelled: left", "cancelled")
+
+
+@pytest.mark.postgres
+async def test_a_signal_is_sent_and_a_run_cancelled_in_an_asynchronous_session(postgres_url: str) -> None:
+    with connect(postgres_url, registry=JOBS):
+        await _signals_and_cancels(Stored(postgres_url))
+
+
+async def _signals_and_cancels(stored: Stored) -> None:
+    run = await import_orders.enqueue(None, "web")
+    with pytest.raises(TypeError, match="give either unique_key or run_id"):
+        await import_orders.cancel()
+    with pytest.raises(TypeError, match="the session is synchronous"):
+        await import_orders.cancel(create_engine("sqlite://").connect(), run_id=run.run_id)  # type: ignore[arg-type]
+    engine = create_async_engine(stored.database.url)
+    async with AsyncSession(engine) as session:
+        with pytest.raises(InvalidInput):
+            await import_orders.signal(session, name="", run_id=run.run_id)
+        assert await import_orders.signal(session, name="paid", payload=7, unique_key="import-web-None") == "waiting"
+        await session.rollback()
+        assert await import_orders.signal(session, name="paid", payload=8, unique_key="import-web-None") == "waiting"
+        await session.commit()
+    await engine.dispose()
+    assert await import_orders.signal(name="paid", payload=9, run_id=run.run_id) == "waiting"
+    assert [row.payload for row in stored.rows(tables.run_signal)] == [8, 9]
+    assert await import_orders.cancel(unique_key="import-web-None") == "cancelled"
+    stored.close()
+
+
 async def test_a_result_is_waited_for(connection: Connection, stored: Stored) -> None:
     stored.now = datetime.now(UTC) + timedelta(hours=1)
     worker = stored.node(jobs=("import_orders",))

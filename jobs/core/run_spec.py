@@ -88,3 +88,18 @@ class RunSpec:
     max_duration: Seconds | None = None
     settled: bool = field(default=False, compare=False)
     signature: str | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTarget:
+    """Names one run, by its id or as the unfinished run with a unique key.
+
+    Attributes:
+        run_id: The id; None = the key names it.
+        unique_key: The key; None = the id names it.
+        job_name: The job that the run must be of; None = any.
+    """
+
+    run_id: int | None = None
+    unique_key: str | None = None
+    job_name: str | None = None

@@ -8,7 +8,7 @@ from ..core.admission.holding import Debounce, Hold, Throttle, hold_of
 from ..core.base.errors import python_names
 from ..core.flows import FlowSpec
 from ..core.model import Priority, Run
-from ..core.run_spec import DURATIONS, RunSpec, Seconds, seconds_of
+from ..core.run_spec import DURATIONS, RunSpec, RunTarget, Seconds, seconds_of
 from ..core.waits import Signal
 
 AnySession: TypeAlias = Any
@@ -92,12 +92,12 @@ class RunQueue(Protocol):
         """The run as it is now; None if it has been pruned."""
         ...
 
-    def cancel(self, run_id: int, reason: str | None) -> Run:
-        """Cancel a run as far as it is unfinished; the run afterwards."""
+    def cancel(self, target: RunTarget, reason: str | None, session: AnySession | None = None) -> Run:
+        """Cancel a run as far as it is unfinished, as part of the transaction of ``session`` if given; the run then."""
         ...
 
-    def signal(self, run_id: int, signal: Signal) -> Run:
-        """Send a signal to an unfinished run; the run afterwards."""
+    def signal(self, target: RunTarget, signal: Signal, session: AnySession | None = None) -> Run:
+        """Send a signal to an unfinished run, as part of the transaction of ``session`` if given; the run then."""
         ...
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ..actions.runs import cancel_runs, put
-from ..actions.signals import signal_run
+from ..actions.runs import cancel_runs, cancelled, put
+from ..actions.signals import signalled
 from ..core.flows import FlowSpec
 from ..core.model import NewRun, Run
-from ..core.run_spec import RunSpec
+from ..core.run_spec import RunSpec, RunTarget
 from ..core.waits import Signal
 from ..own.threads import briefly_in_thread
 from ..queue.enqueue.enqueue import Transaction
@@ -100,21 +100,23 @@ class CapturedQueue:
 
         return [run for run in self._database.write_sync(read) if run.id not in self._withdrawn]
 
-    def cancel(self, run_id: int, reason: str | None) -> Run:
-        """Cancel a run as far as it is unfinished; the run afterwards.
+    def cancel(self, target: RunTarget, reason: str | None, session: "Transaction | None" = None) -> Run:
+        """Cancel a run as far as it is unfinished, at once: a rollback of ``session`` does not undo it.
 
         Raises:
             NotFound: there is none.
         """
-        return self._database.write_sync(lambda tx: cancel_runs(tx, [run_id], reason=reason))[0]
+        del session
+        return self._database.write_sync(lambda tx: cancelled(tx, target, reason))
 
-    def signal(self, run_id: int, signal: Signal) -> Run:
-        """Send a signal to an unfinished run; the run afterwards.
+    def signal(self, target: RunTarget, signal: Signal, session: "Transaction | None" = None) -> Run:
+        """Send a signal to an unfinished run, at once: a rollback of ``session`` does not undo it.
 
         Raises:
             UserError: the run is over or unknown, or what the signal brings along is not what it waits for.
         """
-        return self._database.write_sync(lambda tx: signal_run(tx, run_id=run_id, signal=signal))
+        del session
+        return self._database.write_sync(lambda tx: signalled(tx, target, signal))
 
     def _put(self, runs: Sequence[NewRun]) -> list[Run]:
         self._learn()

@@ -15,6 +15,7 @@ from ...jobs.connection import Connection
 from ...jobs.core.base.errors import UserError
 from ...jobs.core.flows import FlowSpec
 from ...jobs.core.model import Run
+from ...jobs.core.run_spec import RunTarget
 from ...jobs.core.waits import Signal
 from ...jobs.queue.enqueue.enqueue import Transaction
 from ...jobs.store.db.dialects.lent import lent
@@ -109,13 +110,19 @@ class DjangoQueue:
         """See ``RunQueue``."""
         return self._own.find(run_id)
 
-    def cancel(self, run_id: int, reason: str | None) -> Run:
-        """See ``RunQueue``."""
-        return self._own.cancel(run_id, reason)
+    def cancel(self, target: RunTarget, reason: str | None, session: "Transaction | None" = None) -> Run:
+        """Cancel a run: with Django's transaction, or at once where the database is another."""
+        if self._alias is None or session is not None:
+            return self._own.cancel(target, reason, session)
+        with joined(self._alias) as conn:
+            return self._own.cancel(target, reason, conn)
 
-    def signal(self, run_id: int, signal: Signal) -> Run:
-        """See ``RunQueue``."""
-        return self._own.signal(run_id, signal)
+    def signal(self, target: RunTarget, signal: Signal, session: "Transaction | None" = None) -> Run:
+        """Send a signal: with Django's transaction, or at once where the database is another."""
+        if self._alias is None or session is not None:
+            return self._own.signal(target, signal, session)
+        with joined(self._alias) as conn:
+            return self._own.signal(target, signal, conn)
 
 
 def enqueue_on_commit(job: Job[Any, P, Any], *args: P.args, **kwargs: P.kwargs) -> RunHandle | None:

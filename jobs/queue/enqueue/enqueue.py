@@ -3,10 +3,10 @@
 Run, event and notification are committed together, in a transaction of ours or of the user's, or not at all.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from sqlalchemy import Connection
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
     from sqlalchemy.orm import Session
 
+T = TypeVar("T")
 Transaction: TypeAlias = "Session | Connection"
 """A synchronous transaction of the user's."""
 AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection"
@@ -140,6 +141,32 @@ def put_in(conn: Connection, runs: Sequence[NewRun], *, of_several: bool = False
         outbox.append(conn, tx.now, tx.changes)
     dialect.notify(conn, str(WAKES.value))
     return [one.run for one in enqueued]
+
+
+def change_in(session: Transaction, change: Callable[[Tx], T], *, schema: str | None) -> T:
+    """Change runs as part of ``session``'s transaction, which the caller commits, with their events.
+
+    A refusal leaves the transaction as it was before, and usable.
+
+    Args:
+        session: See ``enqueue_sync``.
+        change: What to do.
+        schema: That of the tables.
+
+    Raises:
+        UserError: what ``change`` refuses.
+        StorageError: there are no tables.
+    """
+    conn = connection_of(session)
+    with borrowed(conn, schema):
+        begin_writing(conn)
+        with conn.begin_nested(), python_names():
+            tx = Tx(conn)
+            done = change(tx)
+            if tx.changes:
+                outbox.append(conn, tx.now, tx.changes)
+            dialect.notify(conn, str((tx.wakes | Wake.EVENTS).value))
+        return done
 
 
 def put_of_several(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:

@@ -6,7 +6,10 @@ type LookUp = "execution" | "flow" | "group" | "job" | "node" | "run" | "task";
 
 type Types = introspection["types"];
 
-/** Every root field is nullable in the schema. Those that look nothing up are null only beside an error, which is thrown. */
+/**
+ * Every root field is nullable in the schema. Those that look nothing up are null only beside an error, which is
+ * thrown.
+ */
 type Sure<Root extends { fields: object }> = Omit<Root, "fields"> & {
   fields: {
     [Name in keyof Root["fields"]]: Name extends LookUp

@@ -20,13 +20,13 @@ MOST: Final[Mapping[str, float]] = {
     "files of the column concurrency_key": 42,
     "files of the column rate_key": 44,
     "files of the column max_concurrent": 22,
-    "files of the mutation pause_group": 7,
-    "files of the mutation resume_node": 8,
+    "files of the mutation pause_group": 6,
+    "files of the mutation resume_node": 7,
     "files of the mutation cancel_runs": 9,
     "files of the list of secrets": 9,
     "files of the list of nodes": 26,
     "docstrings that begin with a relative word": 0,
-    "'what' in 1,000 words of docstrings and messages": 12.5,
+    "'what' in 1,000 words of docstrings and messages": 6.5,
 }
 """The numbers that no change may raise. A feature that needs more modules or lines raises these two, and says why."""
 

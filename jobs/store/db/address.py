@@ -24,7 +24,7 @@ SHOWN: Final = frozenset((
 ))  # fmt: skip
 """Parameters whose values may be shown. Of any other, also of one that is misspelled, only the name is."""
 SHORTEST: Final = 3
-"""Characters: what is shorter is not looked for in other texts, of which it would take every letter."""
+"""Characters: a shorter one is not looked for in other texts, of which it would take every letter."""
 _Parts: TypeAlias = Iterator[tuple[str, bool]]
 """An address in pieces, and whether each must not be shown."""
 _SCHEME: Final = re.compile(r"[A-Za-z][\w+.-]*(:/{1,3}|//)")
@@ -40,13 +40,14 @@ def without_password(text: str) -> str:
     """Return an address with ``***`` in the place of each password.
 
     Takes a URL or a connection string of libpq (``host=… password=…``). Passwords may be anywhere that libpq takes
-    them. One with ``@``, ``/`` or ``?`` that are not written in percent is hidden whole, in doubt with what follows.
+    them. One with ``@``, ``/`` or ``?`` that are not written in percent is hidden whole, in doubt with the text after
+    it.
     """
     return "".join(HIDDEN if secret else part for part, secret in _parts(text) if part)
 
 
 def hide_passwords(message: str, address: str) -> str:
-    """Return what a driver says of an address, without the passwords in that, as they are written and as they are."""
+    """Return a driver's message about an address, without its passwords, escaped or not."""
     secrets = {one for part, secret in _parts(address) if secret for one in (part, unquote_plus(part), _unquoted(part))}
     for one in sorted(secrets, key=len, reverse=True):
         if len(one) >= SHORTEST:
@@ -119,7 +120,7 @@ KEEPALIVES = {"keepalives_idle": "30", "keepalives_interval": "10", "keepalives_
 
 
 OWNER_ONLY = 0o600
-"""The mode of every file that holds what a database does; SQLite gives its log and its index the same."""
+"""The mode of every file with a database's contents; SQLite gives its log and its index the same."""
 
 
 _SEVERAL: Final = re.compile(
@@ -187,7 +188,7 @@ def sqlite_path(url: URL) -> Path:
 def is_pooled(url: URL) -> bool:
     """Return whether a pooler stands between, which gives each transaction another connection: ``?pooler=transaction``.
 
-    What belongs to a connection does not hold there: prepared statements, settings, ``LISTEN``.
+    Options of a connection do not hold there: prepared statements, settings, ``LISTEN``.
 
     Raises:
         ConfigurationError: another kind of pooler.
@@ -225,7 +226,7 @@ def with_schema(text: str, schema: str) -> str:
 
 
 def for_drivers(url: URL) -> URL:
-    """The address as the drivers take it, without what it says to us alone."""
+    """The address as the drivers take it, without our own options."""
     return url.difference_update_query(["pooler", "schema"])
 
 

@@ -147,7 +147,7 @@ class AutocommitConnection:
 
 
 async def _readable(cursor: "psycopg.AsyncCursor[Any]") -> Sequence[Any]:
-    """The rows of a statement that was executed, but those that cannot be read: what it did is committed."""
+    """The rows of a statement that was executed, but those that cannot be read: its changes are committed."""
     try:
         return await cursor.fetchall()
     except psycopg.DataError as error:
@@ -203,7 +203,7 @@ def _numbered(statement: str, schema: str) -> tuple[LiteralString, tuple[str, ..
     """A statement with its parameters as the server takes them, and their names in this order.
 
     psycopg would find them again at each execution: it remembers no statement as long as a claim. Its types are to
-    keep what users write out of statements; these texts are all our own.
+    keep users' text out of statements; these texts are all our own.
     """
     text = in_schema(statement, schema)
     names = tuple(dict.fromkeys(_PARAMETER.findall(text)))

@@ -52,7 +52,7 @@ def borrowed(conn: Connection, schema: str | None) -> Generator[None]:
 
 @contextmanager
 def explaining_missing_tables(schema: str | None) -> Generator[None]:
-    """Say what to do where statements of the block find no tables.
+    """Name the remedy if statements of the block find no tables.
 
     Raises:
         StorageError: there are none.

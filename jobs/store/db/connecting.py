@@ -175,7 +175,7 @@ def _says_too_many(error: BaseException) -> bool:
 
 
 def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:
-    """Return what every connection to PostgreSQL is opened with, apart from the address.
+    """Return the options of every connection to PostgreSQL, apart from the address.
 
     Args:
         url: From ``parse_url``.
@@ -211,8 +211,8 @@ def _set_in_each_transaction(engine: Engine, statement: str) -> None:
 def check_when_idle(engine: Engine, idle_seconds: float = IDLE_SECONDS) -> None:
     """Have the pool of ``engine`` replace connections that died while nobody used them.
 
-    Only what was idle for a while is tested: the pool's own test before every use costs a transaction a fifth of its
-    time.
+    Only connections that were idle for a while are tested: the pool's own test before every use costs a transaction a
+    fifth of its time.
     """
 
     @event.listens_for(engine, "checkin")
@@ -237,7 +237,7 @@ def _open_files(engine: Engine, path: Path, is_there: Callable[[], bool]) -> Non
     """Have connections open the file that is known, and only where none is known yet make one.
 
     Next to a file that was moved away is its log. SQLite deletes that log once it reads an empty file of the same
-    name, and what was committed last is lost.
+    name, and the last commits are lost.
     """
 
     @event.listens_for(engine, "do_connect")
@@ -256,9 +256,9 @@ def _open_files(engine: Engine, path: Path, is_there: Callable[[], bool]) -> Non
 
 
 def _make_private(path: Path) -> None:
-    """Make a file that is not there yet for its owner alone, no matter what the ``umask`` is.
+    """Make a file that is not there yet for its owner alone, whatever the ``umask``.
 
-    It will hold the arguments of jobs and hashes of credentials. What SQLite puts next to it gets the same mode.
+    It will hold the arguments of jobs and hashes of credentials. SQLite's files next to it get the same mode.
     """
     # Where no file can be made, SQLite says why.
     with suppress(OSError):

@@ -118,7 +118,7 @@ class Database:
         usage: How much it was used.
         deadline: See ``with_deadline``.
         retry_seconds: See ``with_retry``.
-        cache: What actions keep of it between transactions, by name; whether it is still so, a statement asks.
+        cache: Values that actions keep of it between transactions, by name; whether it is still so, a statement asks.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class Database:
         self._listeners.append(listener)
 
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run ``function(connection, …)`` on one consistent snapshot and return what it returns."""
+        """Run ``function(connection, …)`` on one consistent snapshot and return its result."""
         self._check_process()
         self.usage.reads += 1
         loop = asyncio.get_running_loop()
@@ -294,7 +294,7 @@ class Database:
         return self._access.write_sync(work)[0]
 
     def _check_process(self) -> None:
-        """Let pass what asks in the process that has opened the database.
+        """Refuse callers in another process than the one that has opened the database.
 
         Raises:
             StorageError: this process was forked from that one, and has neither its threads nor its connections.
@@ -309,7 +309,7 @@ class Database:
     def version(self) -> object | None:
         """Differs from an earlier one if anybody has committed since; None = that is not known. Costs microseconds.
 
-        Known on SQLite alone; not where the time is replaced, since what is due changes there without a commit.
+        Known on SQLite alone; not with a replaced clock, by which things become due without a commit.
         """
         return self._access.version() if self.clock is None else None
 
@@ -349,7 +349,7 @@ class Database:
         return schema_in(self.url)
 
     async def plain_connection(self) -> "psycopg.AsyncConnection[TupleRow]":
-        """A connection of its own to PostgreSQL for what needs the bare driver, such as listening; see there."""
+        """A connection of its own to PostgreSQL for uses of the bare driver, such as listening; see there."""
         return await plain_connection(self.url)
 
     def libpq_url(self) -> str:
@@ -357,7 +357,7 @@ class Database:
         return libpq_url(self.url)
 
     def hang_up(self) -> None:
-        """End every connection to a server at once, from any thread; what is asked later opens others.
+        """End every connection to a server at once, from any thread; later requests open others.
 
         Callers that wait for an answer get an error: a commit may have happened or not. For a server that
         is out of reach: nothing is sent, and nothing waited for. A file needs nothing of this.

@@ -67,7 +67,7 @@ class SteadyClock:
         self._lock = threading.Lock()
 
     def now(self) -> datetime:
-        """The time of day; after that was set back, the last time and what has passed since, slowed down."""
+        """The time of day; after that was set back, the last time plus the time passed since, slowed down."""
         with self._lock:
             wall, at = self._wall(), self._monotonic()
             going_on = self._last + timedelta(seconds=(at - self._at) * SLOWED)
@@ -82,7 +82,7 @@ def is_postgresql(conn: Connection) -> bool:
 
 
 def database_now(conn: Connection) -> datetime:
-    """The time that decides what is due: PostgreSQL's own clock, so that nodes with differing clocks agree.
+    """The time that decides about due things: PostgreSQL's own clock, so that nodes with differing clocks agree.
 
     SQLite has one process, and its own ``CURRENT_TIMESTAMP`` knows whole seconds only: there it is this process' clock,
     which does not go back when the machine's is set back.
@@ -106,7 +106,7 @@ def notify(conn: Connection, payload: str) -> None:
 
 
 def insert_or_ignore(conn: Connection, table: Table) -> Any:
-    """``INSERT … ON CONFLICT DO NOTHING`` into ``table``: what a unique constraint forbids is left out."""
+    """``INSERT … ON CONFLICT DO NOTHING`` into ``table``: rows that a unique constraint forbids are left out."""
     return ignoring_conflicts(table, postgres=is_postgresql(conn))
 
 
@@ -137,8 +137,8 @@ def batch(
 ) -> tuple[Subquery, dict[str, Any]]:
     """``rows`` as something to select from: one statement for any number of rows, always the same text.
 
-    They travel as one JSON array (``json_to_recordset``, ``json_each``): that costs the client a third of what an
-    array per column does.
+    They travel as one JSON array (``json_to_recordset``, ``json_each``): that costs the client a third of an array per
+    column.
 
     Args:
         conn: Decides the form.
@@ -183,7 +183,7 @@ def batch_rows(
 def insert_rows(
     conn: Connection, table: Table, rows: Sequence[Mapping[str, Any]], returned: tuple[ColumnElement[Any], ...] = ()
 ) -> Sequence[Row[Any]]:
-    """Insert rows in their order, by one statement of one parameter; what a constraint forbids is left out.
+    """Insert rows in their order, by one statement of one parameter; rows that a constraint forbids are left out.
 
     Args:
         conn: The transaction.
@@ -192,7 +192,7 @@ def insert_rows(
         returned: The columns that are returned; none = all.
 
     Returns:
-        What was stored, in any order.
+        The stored rows, in any order.
     """
     if not rows:
         return []
@@ -234,7 +234,7 @@ def _stored(kind: TypeEngine[Any]) -> TypeEngine[Any]:
 
 
 def time_text(value: object) -> str:
-    """A time as both databases read it from JSON; ``json`` asks for what it does not know itself."""
+    """A time as both databases read it from JSON; ``json`` asks for values that it does not know itself."""
     if isinstance(value, datetime):
         return _text_of(value)
     raise TypeError(f"a {type(value).__name__} is no value of a row")

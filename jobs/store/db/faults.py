@@ -126,7 +126,7 @@ def log_fault(log: logging.Logger, what: str, error: BaseException) -> str | Non
     Args:
         log: Whose fault it is.
         what: In words, without the reason.
-        error: The reason; of a group, what it holds.
+        error: The reason; of a group, its members.
 
     Returns:
         The id, if it has one.
@@ -150,6 +150,6 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def first_line(error: BaseException) -> str:
-    """Return what the driver said, without the statement that SQLAlchemy adds."""
+    """Return the driver's message, without the statement that SQLAlchemy adds."""
     original: object = getattr(error, "orig", None) or error
     return str(original).partition("\n")[0] or type(original).__name__

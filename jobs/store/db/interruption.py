@@ -89,7 +89,7 @@ class ReadBounds:
     """Bound the reads of an access.
 
     Attributes:
-        connections: So many at once; what is more waits.
+        connections: So many at once; further ones wait.
         seconds: A read that takes longer is ended, on PostgreSQL each of its statements by the server, too. There they
             have one process each: parallel ones would take the processors of everybody else.
     """
@@ -119,7 +119,7 @@ async def read_in_thread(
     Args:
         threads: In one of these.
         engine: Gives the connection.
-        function: What to read.
+        function: The read function.
         before: Called in the thread before the connection is asked for.
     """
     loop, interruption = asyncio.get_running_loop(), _Interruption()
@@ -178,7 +178,7 @@ class _Interruption:
             return self._asked
 
     def ask(self) -> None:
-        """Cancel what is under way until it is over; what has not begun does not begin."""
+        """Cancel the statements under way until they are over; others do not begin."""
         while self._cancelled():
             # The database forgets a request that comes between two statements.
             self._over.wait(AGAIN_SECONDS)

@@ -26,7 +26,7 @@ _RIGHTS = text("""
 
 
 def check_folder(database_url: str) -> None:
-    """Let pass what can be written next to a SQLite file (its log and its lock); PostgreSQL needs no folder.
+    """Check that a SQLite file's log and lock can be written next to it; PostgreSQL needs no folder.
 
     Raises:
         StorageError: nothing can be written there.
@@ -144,7 +144,7 @@ def create_tables(url: str) -> None:
 def scratch_database(database_url: str) -> Generator[str]:
     """The address of an empty place: a schema of its own in the same PostgreSQL database, or a file next to SQLite's.
 
-    What the database holds is neither read nor changed. The caller closes it before the block ends.
+    The database's contents are neither read nor changed. The caller closes it before the block ends.
 
     Raises:
         ConfigurationError: the address is of no form that is known.

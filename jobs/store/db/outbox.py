@@ -41,5 +41,5 @@ def append(conn: Connection, now: datetime, changes: Sequence[Change | Listed]) 
 
 
 def as_text(changes: Sequence[Change | Listed]) -> str | None:
-    """Return what ``APPENDING`` takes; None = no row is written."""
+    """Return the parameters of ``APPENDING``; None = no row is written."""
     return json.dumps([change.to_json() for change in changes]) if changes else None

@@ -26,7 +26,7 @@ T = TypeVar("T")
 class FilePresence:
     """Remembers which file it was, by device and inode.
 
-    A deleted file still takes what is written to it, and all of that is lost with the last connection. A file that was
+    A deleted file can still be written to, and all of that is lost with the last connection. A file that was
     put in its place is another database.
 
     Args:
@@ -103,7 +103,7 @@ class FairThread:
             future.set_exception(error)
 
     def close(self) -> None:
-        """Do what was asked for, and end. Closing twice is fine."""
+        """Do the requested work, and end. Closing twice is fine."""
         self._pool.shutdown()
 
 
@@ -172,14 +172,14 @@ class Writer:
         """Run a function in one transaction, in the writer's thread.
 
         Raises:
-            OperationalError: the file is gone, perhaps with what was just written.
+            OperationalError: the file is gone, perhaps with the last writes.
         """
         result = _in_transaction(self.presence, self._engine, function)
         self.presence.check()
         return result
 
     def close(self) -> None:
-        """Write what was asked for, and end."""
+        """Write the requested rows, and end."""
         self._thread.close()
         self._engine.dispose()
 
@@ -263,7 +263,7 @@ _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 def copy_online(source: Path, target: Path) -> int:
     """Copy a database file while others read and write it; the size of the copy in bytes.
 
-    The copy is what was committed at one moment. It is checked, can be read by its owner alone, and gets its name
+    The copy has the commits up to one moment. It is checked, can be read by its owner alone, and gets its name
     once it is complete and on the disk.
 
     Args:

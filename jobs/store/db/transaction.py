@@ -1,4 +1,4 @@
-"""One transaction: its connection, its time, what it changed, and whom to wake once it is committed."""
+"""One transaction: its connection, its time, its changes, and whom to wake once it is committed."""
 
 import time
 from collections.abc import Callable, Generator, Iterable
@@ -72,7 +72,7 @@ class Wake(Flag):
 
 @dataclass(slots=True)
 class Tx:
-    """A write transaction. Store functions take its ``conn``; actions read ``now`` and record what they change.
+    """A write transaction. Store functions take its ``conn``; actions read ``now`` and record their changes.
 
     Attributes:
         conn: The open connection; its maker commits it.
@@ -82,7 +82,7 @@ class Tx:
         actor: Who asked for the transaction; None = the engine itself.
         records: Recorded by ``record``; written into the audit log at the end.
         known_code: Judges arguments by the code of jobs that this process has.
-        before: Noted by ``was``: what each thing was before it was changed.
+        before: Noted by ``was``: each thing's values before it was changed.
     """
 
     conn: Connection
@@ -107,13 +107,13 @@ class Tx:
     def monotonic(self, at: datetime) -> float:
         """When ``time.monotonic()`` of this machine will say that it is ``at`` by the database's time, or a bit later.
 
-        The bit is what the answer with that time took to arrive: a look at that time is not too early.
+        The bit is the time that the answer took to arrive: a look at that time is not too early.
         """
         return (at - self.now).total_seconds() + self._asked_at
 
     @property
     def own_now(self) -> datetime | None:
-        """The time where this process says what time it is; None where the database does."""
+        """The time in a process with a clock of its own; None where the database does."""
         return self.now if self.clock is not None or not dialect.is_postgresql(self.conn) else None
 
     def learn_now(self, now: datetime | None) -> None:
@@ -133,7 +133,7 @@ class Tx:
 
     @contextmanager
     def undone(self) -> Generator[None]:
-        """Have the database judge what happens in the block like anything else, and then take it back."""
+        """Let the database judge the block's statements like any others, and then take them back."""
         with self._taking_back() as take_back:
             try:
                 yield
@@ -142,10 +142,10 @@ class Tx:
 
     @contextmanager
     def savepoint(self) -> Generator[Callable[[], None]]:
-        """Take back what happened in the block if it raises; the error is raised, and the transaction goes on.
+        """Take back the block's changes if it raises; the error is raised, and the transaction goes on.
 
         Yields:
-            A function by which the block may take back what it did without raising; it must do nothing afterwards.
+            A function by which the block may take back its changes without raising; it must do nothing afterwards.
         """
         with self._taking_back() as take_back:
             try:
@@ -169,10 +169,10 @@ class Tx:
             nested.commit()
 
     def note_before(self, subject: str, **values: Json) -> None:
-        """Note what a thing was before a change, for the record of the change."""
+        """Note a thing's values before a change, for the record of the change."""
         self.before.setdefault(subject, dict(values))
 
     def record(self, action: str, subject: str | None = None, *, before: Json = None, after: Json = None) -> None:
-        """Put a change into the audit log; what the engine does by itself is in the execution log and not there."""
+        """Put a change into the audit log; the engine's own work is in the execution log and not there."""
         if self.actor is not None:
             self.records.append(Record(self.actor, action, subject, before, after))

@@ -58,7 +58,7 @@ def each(
     *,
     stored: ColumnElement[Any] | None = None,
 ) -> list[M | UnreadableRow]:
-    """Return what ``make`` makes of each row, in order, or in its place what is wrong with it.
+    """Return the result of ``make`` for each row, in order, or in its place the row's fault.
 
     Args:
         conn: A connection.
@@ -96,7 +96,7 @@ def every(
     make: Callable[[Row[Any]], M],
     parameters: Mapping[str, Any] = _NOTHING,
 ) -> list[M]:
-    """Return what ``make`` makes of each row, in order.
+    """Return the result of ``make`` for each row, in order.
 
     Raises:
         UnreadableRow: one of the rows cannot be read; it names the first of them.
@@ -147,9 +147,9 @@ def _one(
 
 
 def fault_of(conn: Connection, key: ColumnElement[Any], value: Key, error: Exception) -> UnreadableRow:
-    """Return what is wrong with the row of this key, which could not be decoded for ``error``.
+    """Return the fault of the row of this key, which could not be decoded for ``error``.
 
-    The message names table, key and column, and shows what is stored there.
+    The message names table, key and column, and shows the stored value.
     """
     place = f"table {_table_of(key)}, row {_name_of(key)} {value}"
     column = _column_at_fault(conn, key, value, error)

@@ -7,5 +7,5 @@ from ..db.database import Database
 
 
 async def server_time(database: Database) -> datetime:
-    """The time that decides what is due: the clock set for the database in tests, else the database's own."""
+    """The time that decides about due things: the clock set for the database in tests, else the database's own."""
     return database.clock() if database.clock is not None else await database.read(dialect.database_now)

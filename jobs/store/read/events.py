@@ -52,7 +52,7 @@ def newest(conn: Connection) -> Cursor:
 
 
 def is_of_this_history(conn: Connection, cursor: Cursor) -> bool:
-    """Return whether the database remembers what this cursor stands for, or has pruned it since.
+    """Return whether the database remembers the event of this cursor, or has pruned it since.
 
     False after it was set back: by a restore, or by a failover to a standby that had not received everything.
     """

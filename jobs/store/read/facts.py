@@ -193,7 +193,7 @@ def _waiting(conn: Connection, caps: Mapping[Line, Cap]) -> dict[Line, int]:
 
 
 def _bucket(run: Run, queue: _Queue) -> Bucket | None:
-    """Return what is left of the rate of the run's task or job, if it has one."""
+    """Return the tokens left of the rate of the run's task or job, if it has one."""
     if run.rate_key is None:
         return None
     task_id = task_of_key(run.rate_key)

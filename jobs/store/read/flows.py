@@ -19,7 +19,7 @@ flow_from = reader_of(Flow, {"state": FlowState})
 
 
 class Member(NamedTuple):
-    """A run's place in its flow: its key, under which condition it starts, and what kept it from starting."""
+    """A run's place in its flow: its key, the condition of its start, and the runs that kept it from starting."""
 
     run_id: int
     flow_id: int

@@ -48,8 +48,8 @@ group_from = reader_of(Group, {"rate": _rate, "cap": _cap})
 def all_names() -> Subquery:
     """The names of all groups: of tasks, of unfinished runs, of those with a row of their own, and of the default one.
 
-    The queue may be long and have few groups, so its index is walked by jumps from each name to the next: what that
-    costs depends on the groups and not on the runs. What nodes hold is bounded by their slots.
+    The queue may be long and have few groups, so its index is walked by jumps from each name to the next: its cost
+    depends on the groups and not on the runs. The runs of nodes are bounded by their slots.
     """
     pending = _walk("pending", r.c.state.in_(sql_literals(CLAIMABLE)))
     suspended = _walk("suspended", r.c.state == sql_literal(RunState.SUSPENDED))

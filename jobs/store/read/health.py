@@ -35,9 +35,9 @@ class IndexFault:
 
     Attributes:
         table: Whose.
-        why: What is wrong with it, in words.
+        why: Its fault, in words.
         is_there: Whether there is one of its name.
-        statement: What makes it.
+        statement: The statement that makes it.
     """
 
     name: str
@@ -93,7 +93,7 @@ def _index_faults(conn: Connection, found: Mapping[str, Any]) -> Iterator[IndexF
 
 
 def _meaning(statement: str) -> str:
-    """Return what a statement that makes an index says, however it is written: PostgreSQL says it in its own way.
+    """Return the meaning of a statement that makes an index, however it is written: PostgreSQL says it in its own way.
 
     Uniqueness, columns, their order and the condition count; schemas, casts and parentheses do not.
     """
@@ -143,9 +143,9 @@ class SqliteHealth:
     """Describe the health of the file.
 
     Attributes:
-        faults: What SQLite's quick check has found.
+        faults: The findings of SQLite's quick check.
         bytes: Its size.
-        free_bytes: What of that holds nothing.
+        free_bytes: The unused part of that.
     """
 
     faults: tuple[str, ...]
@@ -167,9 +167,9 @@ def read_sqlite(conn: Connection) -> SqliteHealth:
 
 
 HISTORY: Final = ("run", "job_execution", "execution_log", "event", "run_label", "run_step", "skipped_occurrence")
-"""The tables that grow with what is run, and that a pruning makes smaller."""
+"""The tables that grow with the runs, and that a pruning makes smaller."""
 DAYS: Final = (1, 7, 14)
-"""The shorter times of which it is said what they would free."""
+"""The shorter times whose freed space is estimated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class HistoryHealth:
 def read_history(conn: Connection, now: datetime) -> HistoryHealth:
     """Look at both ends of the execution log, and at where the days of ``DAYS`` begin in it.
 
-    Ids ascend with the time of the start, so what is between two of them is counted by their difference.
+    Ids ascend with the time of the start, so the executions between two of them are counted by their difference.
     """
     ends = conn.execute(select(func.min(e.c.id), func.max(e.c.id))).one()
     sizes = table_bytes(conn)
@@ -268,7 +268,7 @@ class Holder:
 
     Attributes:
         what: ``session``, ``replication slot`` or ``prepared transaction``.
-        name: Its process id and what it calls itself, or its name.
+        name: Its process id and its own name, or its name.
         seconds: For how long its transaction is open; 0 for a slot.
         transactions: How many others have begun since the oldest one that it may still see.
         end: The statement that ends it.

@@ -96,7 +96,7 @@ _NAMED_AND_NOW = _NAMED.add_columns(func.statement_timestamp().label("now"))
 
 
 def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema], datetime | None]:
-    """Return what arguments these published jobs take, by name, and the time if the database returns it.
+    """Return the argument schemas of these published jobs, by name, and the time if the database returns it.
 
     If one of them is not published, it is what all published jobs take: to find one with a name like it.
     """
@@ -125,7 +125,7 @@ def _schema(row: Row[Any]) -> Schema:
 
 
 def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:
-    """Return what each of these jobs says about its runs and tasks; nothing for one that nobody has published."""
+    """Return the declared defaults of each of these jobs; nothing for one that nobody has published."""
     found = published_defaults(conn, names)
     return {name: found.get(name, NO_DEFAULTS) for name in names}
 

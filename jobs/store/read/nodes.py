@@ -19,7 +19,7 @@ TAKING = sorted(state.value for state in TAKING_NODES)
 
 
 def choice_from(stored: Json) -> NodeChoice:
-    """Return what a node takes, as it is stored: the parts that leave something out."""
+    """Return a node's choice of runs, as it is stored: the parts that leave something out."""
     return NodeChoice(**{name: tuple(names) for name, names in stored.items()}) if stored else EVERYTHING
 
 

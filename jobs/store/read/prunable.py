@@ -61,7 +61,7 @@ class RunPlace:
 
 
 def keeping(conn: Connection, now: datetime, age: timedelta) -> Keeping:
-    """Return how long the history of jobs and groups is kept: what they say now, ``age`` where they say nothing."""
+    """Return how long the history of jobs and groups is kept: their present settings, ``age`` where they have none."""
     groups = conn.execute(select(g.c.name, g.c.keep).where(g.c.keep.is_not(None)))
     jobs = conn.execute(select(j.c.name, j.c.defaults))
     by_job = {row.name: row.defaults["keep"] for row in jobs if row.defaults.get("keep") is not None}

@@ -30,7 +30,7 @@ _RESULTS = select(s.c.step, s.c.attempt, s.c.value, s.c.kind, s.c.state, s.c.wak
 
 
 def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None, skip: int = 0) -> dict[int, list[Step]]:
-    """Return what is stored of the steps of these runs: attempts one after the other, each by the start of its steps.
+    """Return the stored steps of these runs: attempts one after the other, each by the start of its steps.
 
     Args:
         conn: The connection.

@@ -1,4 +1,4 @@
-"""The tables of accounts: what they sign in with, the secrets of jobs, saved views, and who changed what.
+"""The tables of accounts: their credentials, the secrets of jobs, saved views, and the audit log.
 
 Nothing stands in any of them that somebody could sign in with: of a password the argon2id hash, of a passkey the public
 half, of every other credential the SHA-256. The values of secrets are encrypted before they come here.

@@ -1,4 +1,4 @@
-"""Tables of what is counted over time."""
+"""Tables of counts over time."""
 
 from enum import StrEnum
 

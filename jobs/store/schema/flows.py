@@ -123,7 +123,7 @@ flow_run = Table(
 """A run of a flow.
 
 ``uses``: the keys of the results that its arguments take, and these arguments before they are filled in. ``chain``: if
-it was skipped, the keys of what kept it from starting, the first cause first.
+it was skipped, the keys of the runs that kept it from starting, the first cause first.
 """
 
 flow_edge = Table(

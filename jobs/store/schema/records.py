@@ -1,4 +1,4 @@
-"""Tables of what is recorded in addition to executions: their log lines, and occurrences that did not become runs."""
+"""Tables of records in addition to executions: their log lines, and occurrences that did not become runs."""
 
 from sqlalchemy import CheckConstraint, Column, Float, Index, Integer, String, Table, Text
 

@@ -36,7 +36,7 @@ class RowReader(Generic[M]):
     Args:
         make: Makes the model of the values, in the order of the columns.
         columns: Their names, at least two.
-        meanings: What makes the value of a column that is not stored as it is: an enumeration of its word, a function.
+        meanings: The maker of a column's value that is not stored as it is: an enumeration of its word, a function.
     """
 
     def __init__(self, make: Callable[..., M], columns: Iterable[str], meanings: Mapping[str, Meaning]) -> None:
@@ -60,7 +60,7 @@ class RowReader(Generic[M]):
         """Return the model.
 
         Raises:
-            UnreadableValueError: a column holds what it must not.
+            UnreadableValueError: a column holds an invalid value.
         """
         # Rows of one statement share this object; ``_fields`` would list the names for each row.
         statement: Any = row._parent  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]

@@ -39,7 +39,7 @@ _BEFORE: Final = [one.name for one in fields(TaskSpec)].index("schedule")
 
 
 def spec_of(values: Sequence[Any]) -> TaskSpec:
-    """Return what a user decided, of the values of ``COLUMNS``."""
+    """Return a user's decisions, of the values of ``COLUMNS``."""
     schedule = ScheduleSpec(*values[_OWN : _OWN + _SCHEDULE])
     # By place, as each task that comes due or is listed is read in this way; a test reads back all of them.
     rate, inherits = values[_OWN - 2 : _OWN]
@@ -49,7 +49,7 @@ def spec_of(values: Sequence[Any]) -> TaskSpec:
 
 
 def spec_values(spec: TaskSpec) -> dict[str, Any]:
-    """The columns that hold what a user decides."""
+    """The columns that hold a user's decisions."""
     return {**_written(spec, _SPEC), **_written(spec.schedule, _IN_FORCE)}
 
 
@@ -68,7 +68,7 @@ _STORED: Final = frozenset({PER_RUN, *(one.name for one in fields(JobDefaults))}
 
 
 def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
-    """Return what a job says about its runs and tasks, read back from the column ``defaults``.
+    """Return a job's declared defaults, read back from the column ``defaults``.
 
     Names that this version does not know are ignored: a node of a newer one has published them.
     """
@@ -88,7 +88,7 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
 
 
 def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
-    """The column ``defaults``: what a job says, without what it leaves open."""
+    """The column ``defaults``: a job's declared defaults, without unset ones."""
     values = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
     if defaults.unique_key is not None:
         values["unique_key"] = defaults.unique_key.to_json()

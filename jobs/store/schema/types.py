@@ -108,13 +108,15 @@ BY_JOB = "failures >= 0"
 """Hold for every run; only statements that say the one may use the indexes that go across all lanes and groups, and
 only those that say the other the one that begins with the job.
 
-Where the statistics are of a time at which nothing waited, PostgreSQL takes every index of what waits for as short as
-every other: it would look for the runs of each lane of each group along an index of all of them. Those statements do
-not say it, so it cannot. They are about columns that no index is ordered by: SQLite might begin at such a bound.
+Where the statistics are of a time at which nothing waited, PostgreSQL takes every index of waiting runs for as short
+as every other: it would look for the runs of each lane of each group along an index of all of them. Those statements
+do not say it, so it cannot. They are about columns that no index is ordered by: SQLite might begin at such a bound.
 """
 
 IN_LINE: Final[ColumnElement[Any]] = literal_column("coalesce(due_at, available_at)")
-"""When a run is due: the order in which a queue is shown. What waits for a slot or a token has its place there too."""
+"""When a run is due: the order in which a queue is shown. A run that waits for a slot or a token has its place there
+too.
+"""
 
 metadata = MetaData(
     schema=SCHEMA,

@@ -1,4 +1,4 @@
-"""The publisher of changes: what is committed gets its number, one publisher at a time, and is read in that order."""
+"""The publisher of changes: committed events get their numbers, one publisher at a time, and are read in that order."""
 
 from datetime import datetime
 
@@ -17,7 +17,7 @@ _ADVANCE = update(event_publisher).where(event_publisher.c.id == 1).values(last_
 
 
 def publish(conn: Connection, limit: int = 500) -> int:
-    """Number what is committed and has no number yet, oldest first; returns how many rows.
+    """Number committed events that have no number yet, oldest first; returns how many rows.
 
     The publisher's row is locked meanwhile, so numbers ascend in the order in which readers can see them.
     """

@@ -3,8 +3,8 @@
 The log is counted so that figures over days cost the same however many executions there were. An hour is counted once,
 when it is over and nothing that began in it still runs: then its executions do not change any more.
 For hours nothing is written where executions begin and end; readers count the few hours that are not counted yet in the
-log itself. The minutes of the last two days are counted by the transactions that end executions. What is pruned by
-number later stays counted; by age the hours go with the log.
+log itself. The minutes of the last two days are counted by the transactions that end executions. Executions pruned by
+number later stay counted; by age the hours go with the log.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ _COUNTS: Final = ("ended", "failures", "successes")
 MERGED: Final = 0
 """The shard of minutes that have been added up; no connection of PostgreSQL has this number."""
 MOST_PARTS = 200
-"""Rows of a minute besides the sums of what is beyond: two days of them are half a million at the very most."""
+"""Rows of a minute besides the sums of further ones: two days of them are half a million at the very most."""
 
 
 def count_hour(conn: Connection, hour: datetime) -> bool:
@@ -61,7 +61,7 @@ def count_hour(conn: Connection, hour: datetime) -> bool:
 
 
 def _merge_minutes(conn: Connection, hour: datetime) -> None:
-    """Add up what several connections counted in the minutes of an hour in which nothing is counted any more."""
+    """Add up the counts of several connections in the minutes of an hour in which nothing is counted any more."""
     if not dialect.is_postgresql(conn):
         return
     # Where a transaction counts at this moment, its row stays as it is, so that neither waits for the other.

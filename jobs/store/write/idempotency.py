@@ -13,7 +13,7 @@ from ..schema.tables import idempotency_key as k
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """A request that was answered under a key. ``digest`` is a hash of what was asked."""
+    """A request that was answered under a key. ``digest`` is a hash of the request."""
 
     operation: str
     digest: str
@@ -29,7 +29,7 @@ def reserve(conn: Connection, key: str, operation: str, digest: str, now: dateti
 
 
 def find(conn: Connection, keys: Sequence[str]) -> dict[str, Answered]:
-    """Return what was answered under some keys, by key."""
+    """Return the answers under some keys, by key."""
     rows = conn.execute(select(k).where(k.c.key.in_(keys)))
     return {row.key: Answered(row.operation, row.request_hash, row.answer) for row in rows}
 

@@ -23,9 +23,9 @@ _PUBLISHED = ("description", "schedule", "isolation", "args_schema", "defaults",
 
 
 def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
-    """Write what this node can run; the newest node's description counts.
+    """Write the jobs that this node can run; the newest node's description counts.
 
-    What another version takes is kept with it, until no node has that version (``forget_versions``).
+    The schema of another version is kept with it, until no node has that version (``forget_versions``).
     """
     if not jobs:
         return
@@ -148,7 +148,7 @@ def set_state(conn: Connection, node_id: int, state: NodeState, sources: Collect
 
 
 def set_blockage(conn: Connection, node_id: int, blockage: Blockage | None) -> NodeState | None:
-    """Say what keeps a live node's loop from turning, None = it turns; the node's state, None if it is not live."""
+    """Store the blockage of a live node's loop, None = it turns; the node's state, None if it is not live."""
     return _set(conn, node_id, blockage=None if blockage is None else _blockage_values(blockage))
 
 

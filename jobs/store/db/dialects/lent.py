@@ -66,7 +66,7 @@ registry.register(f"sqlite.{_DRIVER}", __name__, LentSQLite.__name__)
 
 @cache
 def _engine(backend: str) -> Engine:
-    """One for each kind of database: it asks the first connection once what the server can do."""
+    """One for each kind of database: it asks the first connection once for the server's abilities."""
     options: dict[str, Any] = {"use_native_hstore": False} if backend == "postgresql" else {}
     return create_engine(
         f"{backend}+{_DRIVER}://", creator=_lent.get, poolclass=NullPool, pool_reset_on_return=None, **options

@@ -1,6 +1,6 @@
 """Read the number of queued runs at each minute, as nodes kept it, and the number now.
 
-A minute is kept as a row for each job, group and state with any run, the largest of them; what is beyond is summed up
+A minute is kept as a row for each job, group and state with any run, the largest of them; further ones are summed up
 under no name. The row without a name that waits is always there, also at zero: it shows that the minute was kept.
 """
 
@@ -65,7 +65,7 @@ def stalled_of(conn: Connection, tasks: Collection[Task], now: datetime) -> tupl
 
 
 def _owed(conn: Connection, tasks: Collection[Task]) -> set[int]:
-    """Of which of these tasks a scheduled run has yet to begin, or what was due last was skipped for want of a node."""
+    """Return tasks whose scheduled run has yet to begin, or whose last occurrence was skipped for want of a node."""
     keys = [task.id for task in tasks]
     asked, parameters = dialect.batch(conn, {"task_id": dialect.KINDS[int]}, [(key,) for key in keys], name="asked")
     unbegun = (
@@ -86,7 +86,7 @@ def _owed(conn: Connection, tasks: Collection[Task]) -> set[int]:
 
 KEPT_FOR = timedelta(days=2)
 UNNAMED = ""
-"""Job and group of what is summed up."""
+"""Job and group of the summed-up rest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 An hour is counted once, when it is over and nothing that began in it still runs: then its executions do not change any
 more. Nothing is written for it where executions begin and end; readers count the few hours that
-are not counted yet in the log itself. What is pruned by number later stays counted; by age the hours go with the log.
+are not counted yet in the log itself. Executions pruned by number later stay counted; by age the hours go with the log.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -111,8 +111,8 @@ def hour_of(instant: datetime) -> datetime:
 def first_to_count(conn: Connection, now: datetime) -> datetime | None:
     """Return where to begin to count at the start of a node; None without any execution.
 
-    With the whole log, or where that has been done a week before the newest hour that is counted: pruning leaves hardly
-    anything of what is older, and takes the hours with it.
+    With the whole log, or where that has been done a week before the newest hour that is counted: pruning leaves
+    hardly anything older, and takes the hours with it.
     """
     oldest = conn.execute(select(func.min(e.c.started_at, type_=UtcDateTime()))).scalar_one()
     if oldest is None:
@@ -193,7 +193,7 @@ def tallies(
 
 
 def gaps(start: datetime, end: datetime, hours: Collection[datetime]) -> list[tuple[datetime, datetime]]:
-    """Return what of ``start <= time < end`` is in none of these hours, all of which lie within, as spans in order."""
+    """Return the spans of ``start <= time < end`` outside these hours, all of which lie within, in order."""
     edges = [start, *(edge for hour in sorted(hours) for edge in (hour, hour + HOUR)), end]
     return [(first, last) for first, last in zip(edges[::2], edges[1::2], strict=True) if first < last]
 

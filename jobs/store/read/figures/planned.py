@@ -20,7 +20,7 @@ def planned(
 
     These are the tasks due before ``start`` (their later occurrences may lie in the span) and, of those due in the
     span, the ``first`` earliest. Paused tasks and those whose job no node has published are left out. In the place of
-    one that cannot be read is what is wrong with it.
+    one that cannot be read is its fault.
 
     Args:
         conn: A connection.

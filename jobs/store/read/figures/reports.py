@@ -25,7 +25,7 @@ MINUTES = 60
 SAMPLE = 10_000
 """So many executions say where percentiles lie as well as all: the rank of the 99th is right to 0.1 in 100."""
 EXAMINED = 50_000
-"""So many are looked at for what no index finds: of a rare group or node the sample is small."""
+"""So many are looked at for conditions that no index serves: of a rare group or node the sample is small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Wanted:
 class Statistics:
     """Figures of a scope: durations in all, over time, lateness, and how many of its tasks are stalled.
 
-    With ``estimated`` the counts are those of an even sample, scaled up. What was not wanted is None.
+    With ``estimated`` the counts are those of an even sample, scaled up. Unwanted parts are None.
     """
 
     total: Figures
@@ -101,7 +101,7 @@ EVERYTHING = frozenset(Part)
 
 
 def overview(conn: Connection, now: datetime, wanted: AbstractSet[Part] = EVERYTHING) -> Overview:
-    """The state of the queue, and what became of the last day.
+    """The state of the queue, and the results of the last day.
 
     Args:
         conn: A connection.
@@ -145,11 +145,11 @@ def statistics(
     *,
     examined: int = EXAMINED,
 ) -> Statistics:
-    """The figures of a scope, in all and per bucket of ``seconds``; what is not wanted is None.
+    """The figures of a scope, in all and per bucket of ``seconds``; unwanted parts are None.
 
     Everything is counted; percentiles of more than ``SAMPLE`` executions are those of an even sample of about so many,
-    or of fewer where more than ``examined`` would have to be looked at. What has several names is searched for among
-    so many, too.
+    or of fewer where more than ``examined`` would have to be looked at. A thing with several names is searched for
+    among so many, too.
     """
     if scope.label is not None:
         scope = replace(scope, label=replace(scope.label, spread=spreads(conn, [scope.label])[scope.label]))

@@ -36,7 +36,7 @@ class Series(IntEnum):
     """Name the durations that have percentiles."""
 
     TOTAL = 0
-    """The durations of all, in seconds; what runs has none."""
+    """The durations of all, in seconds; a running one has none."""
     POINTS = 1
     """The durations of each bucket."""
     LATENESS = 2
@@ -152,7 +152,7 @@ class FailureRow:
 
 
 def scaled(point: Point, by: int) -> Point:
-    """Return what one of so many executions stands for."""
+    """Return the weight of one of so many executions."""
     figures = point.figures
     return Point(
         point.at,

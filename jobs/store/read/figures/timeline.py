@@ -73,7 +73,7 @@ class TimelineRow:
         executions: How many began in the span.
         failures: How many of them failed.
         bars: From the earliest to the latest.
-        skips: What was skipped, the newest first.
+        skips: The skipped occurrences, the newest first.
     """
 
     task_name: str | None
@@ -88,7 +88,7 @@ class TimelineRow:
 
     @property
     def order(self) -> tuple[bool, bool, int, int, str]:
-        """Return what needs a person first, then what failed and ran most, then by name."""
+        """Return the key of the order: rows that need a person first, then by failures and runs, then by name."""
         name = self.task_name or self.job_name or ""
         return not self.failing, not self.late, -self.failures, -self.executions, name
 
@@ -138,7 +138,7 @@ def read(conn: Connection, scope: Scope, seconds: int, first: int, now: datetime
 
 
 def row_name(row: TimelineRow) -> RowName:
-    """Return what identifies a row."""
+    """Return the identity of a row."""
     return row.task_name, None if row.task_name is not None else row.job_name
 
 
@@ -203,7 +203,7 @@ def _bars(
 def _of_rows(shown: Collection[RowName]) -> ColumnElement[bool]:
     """That an execution belongs to one of these rows: those of others are not put into parts of the span.
 
-    By what SQLite cannot look up by name: it would read all that these rows ever did, and not the span.
+    The columns that SQLite cannot look up by name: it would read all that these rows ever did, and not the span.
     """
     tasks = sorted(task for task, _ in shown if task is not None)
     jobs = sorted(job for task, job in shown if task is None and job is not None)

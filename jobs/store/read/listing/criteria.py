@@ -85,7 +85,7 @@ _NEIGHBOURS = 100
 
 
 def began_after(instant: datetime) -> ColumnElement[bool]:
-    """Return what follows for the id of an execution that began at a time or later.
+    """Return the condition on the id of an execution that began at a time or later.
 
     Says little new, but an index over something else and the id can begin or end there: else it would be read through
     the whole history. Nothing began so late if there is no neighbour.
@@ -96,7 +96,7 @@ def began_after(instant: datetime) -> ColumnElement[bool]:
 
 
 def began_before(instant: datetime) -> ColumnElement[bool]:
-    """Return what follows for the id of an execution that began at a time or earlier, see ``began_after``."""
+    """Return the condition on the id of an execution that began at a time or earlier, see ``began_after``."""
     earlier = e.c.started_at < instant + SLACK
     neighbours = (
         select(e.c.id).where(earlier).order_by(e.c.started_at.desc()).limit(_NEIGHBOURS).subquery("end_of_span")

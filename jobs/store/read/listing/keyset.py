@@ -42,7 +42,7 @@ class PageRequest:
     """Select a part of a list.
 
     Attributes:
-        order: What to order by, ending with a unique field.
+        order: The order, ending with a unique field.
         limit: Most rows, at least 0.
         criteria: Which rows count.
         backwards: Take the rows from the end (``last``) instead of the beginning; they come in the same order.
@@ -70,7 +70,7 @@ class Page(Generic[M]):
         backwards: Whether it was read from the end of the list.
         outermost: The first and the last position of the page, those of rows that cannot be read included; None = they
             are those of ``positions``.
-        unreadable: What is wrong with rows of this page that cannot be read; they are not among ``items``.
+        unreadable: The faults of rows of this page that cannot be read; they are not among ``items``.
         reached: Where a search ended that looked at as many rows as it may; None = it found all of the page.
     """
 

@@ -89,12 +89,12 @@ NOTHING: Final = Search()
 
 
 def search_of(indexes: Indexes, criteria: Criteria, order: tuple[OrderKey, ...] = (), *, owned: bool = False) -> Search:
-    """Return what a read has to do for each row.
+    """Return the work of a read for each row.
 
     Args:
         indexes: Of the list.
         criteria: Which rows.
-        order: What they are ordered by; empty = they are counted.
+        order: Their order; empty = they are counted.
         owned: Whether the rows of one owner are read, which an index has in the order of the key.
     """
     required = list(conjuncts(criteria))
@@ -138,14 +138,14 @@ class Listing(Generic[M]):
     """One aggregate as a list.
 
     Attributes:
-        name: What cursors of this list are bound to.
+        name: The name that cursors of this list are bound to.
         rows: Selects everything that ``model`` reads.
         key: The unique field; all lists but those of groups and jobs have the primary key, and as the field ``id``.
         fields: The expression behind each name that filters and orders may use.
         order: The order unless another is asked for.
         model: Makes the model of a row.
-        hints: What follows from a condition; SQLite takes a partial index only if it reads the index' own condition.
-        indexes: What indexes find and order; None = the list is never long, or never read in full.
+        hints: The consequences of a condition; SQLite takes a partial index only if it reads the index' own condition.
+        indexes: The fields that indexes find and order; None = the list is never long, or never read in full.
         stored: The column that holds the key, if ``key`` is one of a subquery.
     """
 
@@ -168,7 +168,7 @@ class Listing(Generic[M]):
 
     @property
     def reader(self) -> RowReader[M]:
-        """Return what reads its columns, where each model is made of a row by itself; jobs are not."""
+        """Return the reader of its columns, where each model is made of a row by itself; jobs are not."""
         reader: Any = self.model
         assert isinstance(reader, RowReader), self.name
         return cast("RowReader[M]", reader)
@@ -178,7 +178,7 @@ class Listing(Generic[M]):
         return _only(self, columns)
 
     def condition(self, criteria: Criteria) -> ColumnElement[bool]:
-        """The SQL of a condition, and what follows from it that an index is made for."""
+        """The SQL of a condition, and the consequence of it that an index is made for."""
         hints = (hint for required in conjuncts(criteria) for hint in self.hints(required))
         return and_(to_sql(criteria, self.fields), *hints)
 

@@ -31,7 +31,7 @@ class Counted:
 
 
 def capped(number: int, cap: int = COUNT_CAP) -> Counted:
-    """Return what was counted up to ``cap`` + 1."""
+    """Return the count of a search up to ``cap`` + 1."""
     return Counted(number, number <= cap)
 
 
@@ -60,12 +60,12 @@ _MIN, _MAX = func.min, func.max
 
 
 def search_for(listing: Listing[Any], request: PageRequest, *, owned: bool = False) -> Search | None:
-    """Return what a page of a list takes in addition to reading its rows; None = nothing."""
+    """Return the work of a page of a list in addition to reading its rows; None = nothing."""
     return _search(listing, request.criteria, request.order, owned=owned)
 
 
 def search_to_count(listing: Listing[Any], criteria: Criteria, *, owned: bool = False) -> Search | None:
-    """Return what counting takes in addition to reading what is counted; None = nothing."""
+    """Return the work of counting in addition to reading the rows; None = nothing."""
     return _search(listing, criteria, (), owned=owned)
 
 

@@ -139,7 +139,7 @@ def mutates(*, description: str | None = None, requires: Role, size: Size | None
     Its description ends with the codes of its errors, see ``raised``.
 
     It answers a type of its own with the fields of the one that it returns: ``createTask`` a ``CreateTaskPayload``.
-    The answer is nullable: a mutation that fails leaves the answers of those beside it.
+    The answer is nullable: a mutation that fails leaves the answers of the others.
     """
 
     def decorate(resolver: F) -> F:

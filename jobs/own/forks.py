@@ -15,7 +15,7 @@ FORKED: Final = (
     "this process was forked from one that serves, whose threads and connections it does not have; start it by "
     "multiprocessing's 'spawn' or as a program of its own, or call cronograph.jobs.connect in it and use that"
 )
-"""Tells code in a fork that it uses a thing which cannot start again there."""
+"""Said to code in a fork that uses a thing which cannot start again there."""
 PATIENCE: Final = 2.0
 """Seconds that a fork waits until the threads of this process have left its gates: a database may not answer."""
 

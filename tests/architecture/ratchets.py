@@ -14,8 +14,10 @@ from tests.docs.messages import messages_of
 from tests.support.sources import PRODUCT_FOLDERS, ROOT, Source, read_sources
 
 MOST: Final[Mapping[str, float]] = {
-    "modules": 576,
-    "lines": 90_300,
+    # Raised by 1 and 500 for the typed errors of the API, dry runs of all mutations, job.cancel and job.signal in the
+    # author's transaction, and full claims by kind.
+    "modules": 577,
+    "lines": 90_800,
     "modules under 80 lines with one importer": 32,
     "files of the column concurrency_key": 42,
     "files of the column rate_key": 44,

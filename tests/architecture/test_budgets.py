@@ -38,6 +38,8 @@ SLEEPERS = {
     "tests/runtime/sample_jobs.py": "jobs that take their time",
     "tests/runtime/process_jobs.py": "jobs that take their time",
     "tests/bench/bench_costly.py": "asks again after a refusal as from a network, not at once",
+    "tests/bench/bench_drain.py": "enqueues at a pace of its own",
+    "tests/bench/drain_jobs.py": "jobs that take their time",
     "tests/bench/bench_kills.py": "ends connections and enqueues at an even pace",
     "tests/bench/bench_logs.py": "enqueues at an even pace",
     "tests/bench/bench_reading.py": "writes at an even pace beside the pruning",

@@ -186,7 +186,7 @@ def name_of(tx: Tx, account_id: int) -> str | None:
 
 
 def bad_link(advice: str) -> UserError:
-    """The refusal of a link, whatever its fault: a stranger learns nothing."""
+    """The refusal of a link, the same for each fault: a stranger learns nothing."""
     return UserError(f"link: must be unspent and of the last 24 hours; {advice}", code=ErrorCode.INVALID_LINK)
 
 

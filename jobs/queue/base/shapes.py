@@ -1,4 +1,4 @@
-"""Shape runs on their way: as a claim judges them, as a node holds them, and as an event tells of them.
+"""Shape runs on their way: as a claim judges them, as a node holds them, and as an event names them.
 
 The fields are columns of ``run`` (``group`` is ``group_name``; the node is the caller's), and rows are read by their
 names. A request is a ``NewRun`` of ``core.model``; ``new_runs`` says how it is written.

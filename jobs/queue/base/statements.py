@@ -123,7 +123,7 @@ _CONVERTED: Final = _converted()
 class _Prepared:
     """A statement as SQLAlchemy takes it.
 
-    SQLAlchemy keeps its knowledge of rows whose columns are found by place. So they are, once the first rows have told
+    SQLAlchemy keeps its knowledge of rows whose columns are found by place. So they are, once the first rows have named
     the columns: to look up each by its name at each execution would take some 50 µs.
     """
 

@@ -74,7 +74,7 @@ class _SubscribedParts:
 class Wakeup(Service):
     """Listens on PostgreSQL and notifies this process' parts; sends this node's hints, always after the commit.
 
-    On SQLite nobody tells a process of the commits of others: it asks the file for them, and cannot know what they
+    On SQLite the commits of others are not announced: a process asks the file for them, and cannot know what they
     concern. Parts may live in several event loops, commits happen in any of them: each part is called in the loop in
     which it subscribed.
     """
@@ -146,7 +146,7 @@ class Wakeup(Service):
             version = self._database.version()
             if version is None or version == seen:
                 continue
-            # What this process has committed itself was announced; beside it, others may have enqueued or cancelled.
+            # What this process has committed itself was announced; others may have enqueued or cancelled.
             own, self._has_committed, seen = self._has_committed, False, version
             self._announce(Wake.RUNS | Wake.CANCEL if own else ~Wake.NONE)
             self.passed()

@@ -256,7 +256,7 @@ def _open_files(engine: Engine, path: Path, is_there: Callable[[], bool]) -> Non
 
 
 def _make_private(path: Path) -> None:
-    """Make a file that is not there yet for its owner alone, whatever the ``umask``.
+    """Make a file that is not there yet for its owner alone, with any ``umask``.
 
     It will hold the arguments of jobs and hashes of credentials. SQLite's files next to it get the same mode.
     """

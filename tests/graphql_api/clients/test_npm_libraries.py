@@ -28,7 +28,8 @@ EXCEPTIONS: Final = {
 }
 """What graphql-eslint finds and stays: the rule with the field, and the reason; `try.mjs` names two options."""
 
-pytestmark = pytest.mark.costly
+# The first of them may have to install the packages.
+pytestmark = [pytest.mark.costly, pytest.mark.timeout(600)]
 
 Try = Callable[[str], dict[str, Any]]
 

@@ -124,17 +124,21 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish], *, alone: b
 def finish_or_bare(tx: Tx, node_id: int, node: str, ended: Finish, bare: Finish) -> tuple[Finish, Finished]:
     """Write the end of one attempt; ``bare`` in its place, if it cannot be written. Returns the one that was written.
 
-    Both are tried in one transaction. So ``bare`` is not written because the database has come to accept anything at
-    all between two transactions.
+    Once ``bare`` was accepted, the end is tried again as it is: the database may have come to accept anything at all
+    between the two, and then the end is not to blame.
     """
     finished: list[Finished] = []
 
     def write(ends: Sequence[Finish]) -> None:
-        finished.append(finish(tx, node_id, node, ends, alone=True))
+        finished[:] = [finish(tx, node_id, node, ends, alone=True)]
 
     if in_halves(tx, [ended], write):
-        write([bare])
-        return bare, finished[0]
+        with tx.savepoint() as take_back:
+            write([bare])
+            take_back()
+        if in_halves(tx, [ended], write):
+            write([bare])
+            return bare, finished[0]
     return ended, finished[0]
 
 

@@ -35,6 +35,7 @@ FOREIGN = frozenset(
         "FailedJobRegistry",  # of RQ
         "Containerfile",
         "OnBootSec",  # of systemd
+        "Relay",
         "Retry",  # of RQ
         *("AsyncResult", "ChordError"),  # of Celery
         *("SetWorkflowID", "SetWorkflowTimeout"),  # of DBOS

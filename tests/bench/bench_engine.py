@@ -110,7 +110,9 @@ async def throughput(bench: Bench, runs: int) -> str:
     done, began, cpu = bench.recorder.count, time.perf_counter(), cpu_seconds()
     await eventually(lambda: bench.recorder.count >= runs, within=600)
     await eventually(partial(_all_stored, bench.database, runs), within=60)
-    took, cpu, counted = time.perf_counter() - began, cpu_seconds() - cpu, bench.recorder.count - done
+    took, cpu = time.perf_counter() - began, cpu_seconds() - cpu
+    # Few runs may all be done in the first batch, before anything is counted.
+    counted = max(1, bench.recorder.count - done)
     return (
         f"{counted / took:8.0f} runs/s, {cpu / counted * 1e6:6.0f} µs of this process' CPU and "
         f"{bench.statements.total / counted:5.2f} statements per run{_commonest(bench.statements, counted)}"

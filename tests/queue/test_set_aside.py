@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 
+import pytest
 from sqlalchemy import text
 
 from cronograph.jobs.core.explain import RunFacts, TaskFacts, explain_run, explain_task
@@ -118,6 +119,29 @@ def test_an_end_that_cannot_be_stored_as_it_is_is_stored_bare(stored: Stored) ->
         outcomes.append(which is ended)
     assert outcomes == [False, True]
     assert [(row.state, row.error) for row in stored.rows(tables.run)] == [("failed", "why"), ("success", None)]
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+@pytest.mark.postgres
+def test_an_end_that_is_accepted_at_the_second_try_is_stored_as_it_is(stored: Stored) -> None:
+    worker = stored.node()
+    stored.enqueue()
+    started = worker.start()
+    # A sequence alone remembers a refusal that is taken back.
+    stored.do(_execute, "CREATE SEQUENCE cronograph.refusals")
+    refuse(
+        stored,
+        "run",
+        "UPDATE",
+        "CASE WHEN NEW.result IS NULL THEN false ELSE nextval('cronograph.refusals') = 1 END",
+    )
+    ended = Finish(started.run, started.execution_id, Succeeded(value={"it": "is"}))
+    bare = Finish(started.run, started.execution_id, Failed("UnstorableResult", "why", permanent=True))
+    which, finished = stored.do(finish_or_bare, worker.node.id, worker.node.name, ended, bare)
+    assert which is ended
+    assert finished.accepted == {started.run.id}
+    assert [(row.state, row.error, row.result) for row in stored.rows(tables.run)] == [("success", None, {"it": "is"})]
+    assert [row.outcome for row in stored.rows(tables.job_execution)] == ["success"]
 
 
 def test_a_run_that_cannot_be_ended_as_others_are_fails_and_the_others_are_rescued(stored: Stored) -> None:

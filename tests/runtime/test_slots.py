@@ -141,6 +141,29 @@ async def test_a_node_that_was_waiting_begins_all_that_it_can_at_once(start_engi
     assert await began_together(engine, ids[0]) == ids
 
 
+async def test_a_slot_that_is_free_behind_long_runs_is_filled_though_claims_are_full(start_engine: StartEngine) -> None:
+    """A full claim waits for half of the slots, but not for ever."""
+    gates = [asyncio.Event() for _ in range(6)]
+    begun: list[int] = []
+
+    async def waits(number: int) -> None:
+        begun.append(number)
+        await gates[number].wait()
+
+    registry = Registry()
+    registry.add(define("waits", waits))
+    engine = await start_engine(registry, slots=4)
+    runs = [NewRun("waits", Trigger.API, args={"number": number}) for number in range(6)]
+    ids = [one.run.id for one in await engine.database.write(enqueue_runs, runs)]
+    await eventually(lambda: len(begun) == 4, message="all slots to be taken")
+    gates[begun[0]].set()
+    await eventually(lambda: len(begun) == 5, message="the slot to be taken again")
+    for gate in gates:
+        gate.set()
+    for run_id in ids:
+        assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS
+
+
 async def began_together(engine: RunningEngine, run_id: int) -> list[int]:
     """The runs that began in the same transaction as this one."""
 

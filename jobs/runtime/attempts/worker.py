@@ -205,7 +205,7 @@ class Worker(Service):
 
     async def _fill(self) -> bool:
         """Store ends and fill free slots; whether there may be more to take at once."""
-        more, tried = False, set[Allowance]()
+        more, tried = False, set[frozenset[Isolation]]()
         async with self._claiming:
             while self._taking and await self._take_turn(tried):
                 more = True
@@ -213,8 +213,8 @@ class Worker(Service):
             self._capacity.filled(is_full=more)
         return more
 
-    async def _take_turn(self, tried: set[Allowance]) -> bool:
-        """One claim for jobs that were not ``tried``; whether there may be more of them."""
+    async def _take_turn(self, tried: set[frozenset[Isolation]]) -> bool:
+        """One claim for jobs of kinds that were not ``tried`` together; whether there may be more of them."""
         order, allowance = self._order(tried)
         claimant = replace(self._claimant, jobs=allowance.jobs)
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
@@ -243,7 +243,7 @@ class Worker(Service):
                 self._capacity.note_empty(allowance, notices)
         return more
 
-    def _order(self, tried: set[Allowance]) -> tuple[Order, Allowance]:
+    def _order(self, tried: set[frozenset[Isolation]]) -> tuple[Order, Allowance]:
         """Return the order for the next turn, and the allowance that it is for."""
         # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
         ended = self.attempts.finisher.take() if self._queue.shares_turns else []
@@ -256,7 +256,7 @@ class Worker(Service):
             ahead = 0
         return Order(ended, reserved, allowance.count, ahead), allowance
 
-    def _allowance(self, held: Counter[Isolation], tried: set[Allowance]) -> Allowance:
+    def _allowance(self, held: Counter[Isolation], tried: set[frozenset[Isolation]]) -> Allowance:
         """The largest allowance that was not tried yet, unless nothing was found for it a moment ago."""
         allowances = self._capacity.allowances(held, self.attempts.waiting)
         if not allowances and self._prefetch:
@@ -265,8 +265,8 @@ class Worker(Service):
             if self._capacity.was_empty(allowance):
                 # What can be taken now need not have been announced: an end of ours may have made it possible.
                 self._set_timer(PAUSE)
-            elif all(allowance.jobs != one.jobs for one in tried):
-                tried.add(allowance)
+            elif allowance.kinds not in tried:
+                tried.add(allowance.kinds)
                 return allowance
         return NO_ALLOWANCE
 

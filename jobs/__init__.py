@@ -18,6 +18,7 @@ from .core.base.errors import (
     ConfigurationError,
     CronographError,
     InvalidInput,
+    KeyHeld,
     NotFound,
     QueueFull,
     StorageError,
@@ -31,7 +32,7 @@ from .core.states import RunState
 from .declared import Job, job
 from .flow import Flow, FlowRun
 from .handle import RunHandle
-from .registry import Backoff, Cap, Rate, Registry, Reuse
+from .registry import Backoff, Batch, Cap, Rate, Registry, Reuse
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 from .registry.options import JobOptions
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "GIVEN",
     "Backoff",
+    "Batch",
     "Cancel",
     "Cap",
     "ConfigurationError",
@@ -58,6 +60,7 @@ __all__ = [
     "Job",
     "JobContext",
     "JobOptions",
+    "KeyHeld",
     "MisfirePolicy",
     "NotFound",
     "OverlapPolicy",

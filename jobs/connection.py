@@ -5,18 +5,28 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from .actions.runs import cancelled
-from .actions.signals import signalled
-from .core.base.errors import ConfigurationError, StorageError
+import psycopg
+
+from .actions.run_changes import changed, history_of, run_of
+from .core.base.errors import ConfigurationError, StorageError, python_names
 from .core.flows import FlowSpec
-from .core.model import NewRun, Run
+from .core.model import Enqueued, Execution, NewRun, Run
 from .core.run_spec import RunSpec, RunTarget
-from .core.waits import Signal
+from .core.waits import RunChange
 from .own.forks import Gate, leave_to_parent, renew_in_forks
 from .queue.base.new_runs import by_driver, stored_here
-from .queue.enqueue.enqueue import Transaction, at_once, change_in, enqueue_many_sync, enqueue_sync, put_in
+from .queue.enqueue.enqueue import (
+    AsyncTransaction,
+    Transaction,
+    at_once,
+    change_in,
+    enqueue_many_sync,
+    enqueue_sync,
+    joined,
+    put_in,
+)
 from .queue.enqueue.requests import new_run, new_runs, traced
 from .queue.flows.new_flows import enqueue_flow_sync
 from .queue.group_commit import GroupCommit
@@ -26,6 +36,7 @@ from .store.db import dialect
 from .store.db.address import is_sqlite, parse_url, sqlite_path, with_schema
 from .store.db.callers import explaining_missing_tables
 from .store.db.database import Database, SyncAutocommitConnection
+from .store.db.dialects import lent
 from .store.db.faults import ErrorKind, kind_of
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
@@ -100,7 +111,7 @@ class Connection:
                 "`cronograph migrate` with it"
             )
 
-    def put(self, spec: RunSpec) -> Run:
+    def put(self, spec: RunSpec) -> Enqueued:
         """Put a run into the queue, committed when this returns.
 
         Raises:
@@ -110,18 +121,18 @@ class Connection:
         run = new_run(traced(spec))
         return self._group_of(run).put(run)
 
-    async def put_in_loop(self, spec: RunSpec) -> Run:
+    async def put_in_loop(self, spec: RunSpec) -> Enqueued:
         """``put`` for a task of an event loop."""
         run = new_run(traced(spec))
         return await self._group_of(run).put_in_loop(run)
 
-    def _group_of(self, run: NewRun) -> GroupCommit[NewRun, Run]:
+    def _group_of(self, run: NewRun) -> GroupCommit[NewRun, Enqueued]:
         """Have what may have to wait for others keep nothing else waiting."""
         return self._puts if run.unique_key is None and run.hold is None and run.cap is None else self._patient_puts
 
     def _put_together(
         self, database: Database, connection: SyncAutocommitConnection | None, runs: Sequence[NewRun]
-    ) -> list[Run]:
+    ) -> list[Enqueued]:
         """Put runs of several callers into the queue."""
         if connection is not None:
             stored = None
@@ -135,7 +146,7 @@ class Connection:
                 return stored
         return self._write(lambda tx: put_in(tx.conn, runs, of_several=True), database)
 
-    def put_in(self, session: Transaction, spec: RunSpec) -> Run:
+    def put_in(self, session: Transaction, spec: RunSpec) -> Enqueued:
         """See ``RunQueue``; for errors see ``put``."""
         return enqueue_sync(session, spec, schema=self._schema_of_sessions)
 
@@ -155,36 +166,34 @@ class Connection:
     def _schema_of_sessions(self) -> str:
         return _named_schema() if self.schema == SQLITE_SCHEMA else self.schema
 
-    def find(self, run_id: int) -> Run | None:
-        """The run as it is now; None if it has been pruned."""
-        return self._write(lambda tx: stored_runs.by_ids(tx.conn, [run_id]).get(run_id))
+    def find(self, target: RunTarget) -> Run | None:
+        """See ``RunQueue``."""
+        return self._write(lambda tx: run_of(tx, target))
+
+    def history(self, run_id: int, session: "Transaction | None" = None) -> tuple[Run, Sequence[Execution]] | None:
+        """See ``RunQueue``; with what ``session`` has changed, if it is given."""
+        if session is None:
+            return self._write(lambda tx: history_of(tx.conn, run_id))
+        with joined(session, self._schema_of_sessions) as conn:
+            return history_of(conn, run_id)
 
     def latest(self, number: int) -> list[Run]:
         """The newest runs, the newest first."""
         return self._write(lambda tx: stored_runs.latest(tx.conn, number))
 
-    def cancel(self, target: RunTarget, reason: str | None, session: "Transaction | None" = None) -> Run:
+    def change(self, target: RunTarget, change: RunChange, session: "Transaction | None" = None) -> Run:
         """See ``RunQueue``.
 
         Raises:
             NotFound: there is no such run.
+            UserError: it is not in a state for that, or a value is not what it must be.
         """
-        return self._change(lambda tx: cancelled(tx, target, reason), session)
-
-    def signal(self, target: RunTarget, signal: Signal, session: "Transaction | None" = None) -> Run:
-        """See ``RunQueue``.
-
-        Raises:
-            UserError: the run is over or unknown, or what the signal brings along is not what it waits for.
-        """
-        return self._change(lambda tx: signalled(tx, target, signal), session)
-
-    def _change(self, change: Callable[[Tx], Run], session: "Transaction | None") -> Run:
         if session is not None:
-            return change_in(session, change, schema=self._schema_of_sessions)
+            return change_in(session, lambda tx: changed(tx, target, change), schema=self._schema_of_sessions)
 
         def act(tx: Tx) -> Run:
-            run = change(tx)
+            with python_names():
+                run = changed(tx, target, change)
             dialect.notify(tx.conn, str((tx.wakes | Wake.EVENTS).value))
             return run
 
@@ -235,13 +244,20 @@ def queue_of(registry: Registry) -> RunQueue | None:
     return registry.queue
 
 
-def run_of(spec: RunSpec, run_id: int) -> Run:
+def enqueued_by_node(spec: RunSpec, run_id: int) -> Run:
     """A run that the node of this attempt has put into the queue, as far as it is known here."""
     (run,) = new_runs([spec])
     return stored_here(run, run_id, datetime.now(UTC))
 
 
-def put_in_session(registry: Registry, session: Transaction, spec: RunSpec) -> Run:
+async def in_transaction(session: AsyncTransaction, work: Callable[[Any], T]) -> T:
+    """Do something synchronous with the transaction of an asynchronous session or connection of the user's."""
+    if isinstance(session, psycopg.AsyncConnection):
+        return await lent.in_transaction(session, work)
+    return await session.run_sync(work)
+
+
+def put_in_session(registry: Registry, session: Transaction, spec: RunSpec) -> Enqueued:
     """Put a run of a job of ``registry`` into the queue as part of the transaction of ``session``.
 
     Raises:
@@ -255,20 +271,12 @@ def put_in_session(registry: Registry, session: Transaction, spec: RunSpec) -> R
     return enqueue_sync(session, spec, schema=_named_schema())
 
 
-def cancel_in_session(registry: Registry, session: Transaction, target: RunTarget, reason: str | None) -> Run:
-    """Cancel a run as part of the transaction of ``session``; the run then."""
+def change_in_session(registry: Registry, session: Transaction, target: RunTarget, change: RunChange) -> Run:
+    """Change a run as part of the transaction of ``session``; the run then."""
     queue = queue_of(registry)
     if queue is not None:
-        return queue.cancel(target, reason, session)
-    return change_in(session, lambda tx: cancelled(tx, target, reason), schema=_named_schema())
-
-
-def signal_in_session(registry: Registry, session: Transaction, target: RunTarget, signal: Signal) -> Run:
-    """Send a signal as part of the transaction of ``session``; the run then."""
-    queue = queue_of(registry)
-    if queue is not None:
-        return queue.signal(target, signal, session)
-    return change_in(session, lambda tx: signalled(tx, target, signal), schema=_named_schema())
+        return queue.change(target, change, session)
+    return change_in(session, lambda tx: changed(tx, target, change), schema=_named_schema())
 
 
 def put_many_in_session(registry: Registry, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:

@@ -1,29 +1,27 @@
 """``@job``: a function that any node can run, that can be put into the queue, and that can still be called."""
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, Unpack, overload
 
-from . import lazy
+from . import handle, lazy
 from .base.context import JobContext, current_host
-from .core.base.lazy import LazyModule
 from .core.defaults import RUN_POLICIES
 from .core.flows import unknown_in
 from .core.model import Json
-from .core.run_spec import NO_KEY, RunSpec, RunTarget
+from .core.run_spec import NO_KEY, Cancel, ReplaceArgs, Reschedule, RunSpec, RunTarget
 from .core.states import RunState
-from .core.waits import Signal
+from .core.waits import RunChange, Signal
 from .handle import RunHandle, no_database
 from .registry import JobDefinition, JobOptions, Registry, define, registry_or_default
 from .registry.names import check_failure_job
-from .registry.queue import HOLDS, RunOptions, RunQueue, check_options, check_session, holding, in_seconds
+from .registry.queue import HOLDS, RunOptions, check_options, check_session, holding, in_seconds
 
 if TYPE_CHECKING:
-    from .own import threads as own_threads
     from .queue.enqueue.enqueue import AsyncTransaction, Transaction
-else:
-    own_threads = LazyModule(f"{__package__}.own.threads")
 
 F = ParamSpec("F")
 """The parameters of the function."""
@@ -90,8 +88,9 @@ class Job(Generic[F, P, R]):
         """Put a run into the queue.
 
         Args:
-            session: An asynchronous SQLAlchemy session or connection, of whose transaction the run is a part (you
-                commit); without one it is committed at once, in the database of ``connect``.
+            session: An asynchronous session or connection of SQLAlchemy, or an ``AsyncConnection`` of psycopg 3, of
+                whose transaction the run is a part (you commit); without one it is committed at once, in the database
+                of ``connect``.
             args: Arguments as the function takes them, without its ``JobContext``.
             kwargs: The same by name. The words of ``options`` are taken here too, each behind an underscore
                 (``_group``, ``_run_at`` or ``_at``); type checkers, which cannot know these, ask for ``options``.
@@ -104,28 +103,31 @@ class Job(Generic[F, P, R]):
         self._check_session(session, "enqueue")
         asked, queue = self._asked(args, kwargs), lazy.queue_of(self.registry)
         if session is not None:
-            run = await session.run_sync(lambda inner: lazy.put_in_session(self.registry, inner, asked))
-            return RunHandle(run, queue)
+            put = await lazy.in_transaction(session, lambda inner: lazy.put_in_session(self.registry, inner, asked))
+            return RunHandle(put.run, queue, put.deduplicated)
         host = current_host.get()
         if queue is None and host is not None:
-            return RunHandle(lazy.run_of(asked, (await host.enqueue([asked]))[0]), queue)
+            return _enqueued_by_node(asked, await host.enqueue([asked]))
         if queue is None:
             raise no_database()
-        return RunHandle(await queue.put_in_loop(asked), queue)
+        put = await queue.put_in_loop(asked)
+        return RunHandle(put.run, queue, put.deduplicated)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
         """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
         self._check_session(session, "enqueue_sync")
         asked, queue = self._asked(args, kwargs), lazy.queue_of(self.registry)
         if session is not None:
-            return RunHandle(lazy.put_in_session(self.registry, session, asked), queue)
+            put = lazy.put_in_session(self.registry, session, asked)
+            return RunHandle(put.run, queue, put.deduplicated)
         host = current_host.get()
         if queue is None and host is not None:
             # In a child process: the node puts it there.
-            return RunHandle(lazy.run_of(asked, host.enqueue_waiting([asked])[0]), queue)
+            return _enqueued_by_node(asked, host.enqueue_waiting([asked]))
         if queue is None:
             raise no_database()
-        return RunHandle(queue.put(asked), queue)
+        put = queue.put(asked)
+        return RunHandle(put.run, queue, put.deduplicated)
 
     async def cancel(
         self,
@@ -152,11 +154,7 @@ class Job(Generic[F, P, R]):
             NotFound: this job has no such run.
             ConfigurationError: neither a session nor a database is known.
         """
-        check_session(session, f"{self.name}.cancel", asynchronous=True)
-        target = self._target("cancel", unique_key, run_id)
-        if session is None:
-            return (await own_threads.briefly_in_thread(lambda: self._queue().cancel(target, reason))).state
-        return (await session.run_sync(lambda it: lazy.cancel_in_session(self.registry, it, target, reason))).state
+        return await self._change("cancel", session, RunTarget(run_id, unique_key), Cancel(reason))
 
     def cancel_sync(
         self,
@@ -168,11 +166,7 @@ class Job(Generic[F, P, R]):
         reason: str | None = None,
     ) -> RunState:
         """``cancel`` for code without an event loop, and for synchronous sessions and connections."""
-        check_session(session, f"{self.name}.cancel_sync", asynchronous=False)
-        target = self._target("cancel", unique_key, run_id)
-        if session is not None:
-            return lazy.cancel_in_session(self.registry, session, target, reason).state
-        return self._queue().cancel(target, reason).state
+        return self._change_sync("cancel_sync", session, RunTarget(run_id, unique_key), Cancel(reason))
 
     async def signal(
         self,
@@ -200,11 +194,7 @@ class Job(Generic[F, P, R]):
             UserError: the run has ended, or what the signal brings along is not what it waits for.
             ConfigurationError: neither a session nor a database is known.
         """
-        check_session(session, f"{self.name}.signal", asynchronous=True)
-        target, sent = self._target("signal", unique_key, run_id), Signal(name, payload, reject)
-        if session is None:
-            return (await own_threads.briefly_in_thread(lambda: self._queue().signal(target, sent))).state
-        return (await session.run_sync(lambda inner: lazy.signal_in_session(self.registry, inner, target, sent))).state
+        return await self._change("signal", session, RunTarget(run_id, unique_key), Signal(name, payload, reject))
 
     def signal_sync(
         self,
@@ -218,22 +208,123 @@ class Job(Generic[F, P, R]):
         run_id: int | None = None,
     ) -> RunState:
         """``signal`` for code without an event loop, and for synchronous sessions and connections."""
-        check_session(session, f"{self.name}.signal_sync", asynchronous=False)
-        target, sent = self._target("signal", unique_key, run_id), Signal(name, payload, reject)
-        if session is not None:
-            return lazy.signal_in_session(self.registry, session, target, sent).state
-        return self._queue().signal(target, sent).state
+        sent = Signal(name, payload, reject)
+        return self._change_sync("signal_sync", session, RunTarget(run_id, unique_key), sent)
 
-    def _target(self, method: str, unique_key: str | None, run_id: int | None) -> RunTarget:
-        if (unique_key is None) == (run_id is None):
+    async def reschedule(
+        self,
+        session: "AsyncTransaction | None" = None,
+        /,
+        *,
+        run_at: datetime,
+        unique_key: str | None = None,
+        run_id: int | None = None,
+    ) -> RunState:
+        """Give a run of this job that waits another time: ``reminder.reschedule(session, unique_key=…, run_at=…)``.
+
+        Args:
+            session: As of ``cancel``.
+            run_at: Not before this time, with a time zone.
+            unique_key: As of ``cancel``.
+            run_id: As of ``cancel``.
+
+        Returns:
+            Its state, which stays as it is: ``waiting``, or ``stuck`` before a retry.
+
+        Raises:
+            NotFound: this job has no such run.
+            UserError: the run does not wait, or the time has no zone.
+            ConfigurationError: neither a session nor a database is known.
+        """
+        return await self._change("reschedule", session, RunTarget(run_id, unique_key), Reschedule(run_at))
+
+    def reschedule_sync(
+        self,
+        session: "Transaction | None" = None,
+        /,
+        *,
+        run_at: datetime,
+        unique_key: str | None = None,
+        run_id: int | None = None,
+    ) -> RunState:
+        """``reschedule`` for code without an event loop, and for synchronous sessions and connections."""
+        return self._change_sync("reschedule_sync", session, RunTarget(run_id, unique_key), Reschedule(run_at))
+
+    async def replace_args(
+        self,
+        session: "AsyncTransaction | None" = None,
+        /,
+        *,
+        by: RunSpec,
+        unique_key: str | None = None,
+        run_id: int | None = None,
+    ) -> RunState:
+        """Give a run that has not begun other arguments: ``reminder.replace_args(session, by=reminder.run(…))``.
+
+        Its labels, its unique key and its limits follow if the job makes them of the arguments.
+
+        Args:
+            session: As of ``cancel``.
+            by: A run to be of this job, of which the arguments are taken, all of them.
+            unique_key: As of ``cancel``; unless this or ``run_id`` is given, the key of ``by``.
+            run_id: As of ``cancel``.
+
+        Raises:
+            NotFound: this job has no such run.
+            UserError: the run has begun, or no node has published a form of the job that takes these arguments.
+            ConfigurationError: neither a session nor a database is known.
+        """
+        target, change = self._replacement("replace_args", by, unique_key, run_id)
+        return await self._change("replace_args", session, target, change)
+
+    def replace_args_sync(
+        self,
+        session: "Transaction | None" = None,
+        /,
+        *,
+        by: RunSpec,
+        unique_key: str | None = None,
+        run_id: int | None = None,
+    ) -> RunState:
+        """``replace_args`` for code without an event loop, and for synchronous sessions and connections."""
+        target, change = self._replacement("replace_args_sync", by, unique_key, run_id)
+        return self._change_sync("replace_args_sync", session, target, change)
+
+    def _replacement(
+        self, method: str, by: RunSpec, unique_key: str | None, run_id: int | None
+    ) -> tuple[RunTarget, ReplaceArgs]:
+        given: object = by
+        if not isinstance(given, RunSpec) or given.job_name != self.name:
+            raise TypeError(f"{self.name}.{method}: by must be a run to be, {self.name}.run(…), got {given!r:.60}")
+        key = unique_key if unique_key is not None or run_id is not None else given.unique_key or None
+        return RunTarget(run_id, key), ReplaceArgs(given.args or {})
+
+    async def _change(
+        self, method: str, session: "AsyncTransaction | None", target: RunTarget, change: RunChange
+    ) -> RunState:
+        check_session(session, f"{self.name}.{method}", asynchronous=True)
+        target = self._own(method, target)
+        if session is None:
+            return await handle.change(lazy.queue_of(self.registry), target, change)
+        return (
+            await lazy.in_transaction(
+                session, lambda inner: lazy.change_in_session(self.registry, inner, target, change)
+            )
+        ).state
+
+    def _change_sync(
+        self, method: str, session: "Transaction | None", target: RunTarget, change: RunChange
+    ) -> RunState:
+        check_session(session, f"{self.name}.{method}", asynchronous=False)
+        target = self._own(method, target)
+        if session is None:
+            return handle.change_sync(lazy.queue_of(self.registry), target, change)
+        return lazy.change_in_session(self.registry, session, target, change).state
+
+    def _own(self, method: str, target: RunTarget) -> RunTarget:
+        if (target.unique_key is None) == (target.run_id is None):
             raise TypeError(f"{self.name}.{method}: give either unique_key or run_id")
-        return RunTarget(run_id, unique_key, self.name)
-
-    def _queue(self) -> RunQueue:
-        queue = lazy.queue_of(self.registry)
-        if queue is None:
-            raise no_database()
-        return queue
+        return replace(target, job_name=self.name)
 
     def _check_session(self, session: object, method: str) -> None:
         first = next(iter(self.definition.parameters), None)
@@ -290,6 +381,12 @@ class Job(Generic[F, P, R]):
 
     def __repr__(self) -> str:
         return f"<job '{self.name}': {self.definition.where}>"
+
+
+def _enqueued_by_node(spec: RunSpec, ids: Sequence[int]) -> RunHandle:
+    """Return the handle of a run that the node of this attempt has enqueued."""
+    known = None if spec.unique_key else False
+    return RunHandle(lazy.enqueued_by_node(spec, ids[0]), None, known)
 
 
 class Decorator(Protocol):

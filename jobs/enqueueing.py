@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Unpack
 
-from .connection import put_in_session, put_many_in_session
+from .connection import in_transaction, put_in_session, put_many_in_session
 from .core.model import Json, Run
 from .core.run_spec import RunSpec
 from .queue.enqueue.enqueue import AsyncTransaction, Transaction
@@ -25,9 +25,9 @@ def enqueue_sync(
     (None) is as the job says that the nodes have published, or else the product's default.
 
     Args:
-        session: A SQLAlchemy session or connection to the database that Cronograph uses. Its search path does not
-            matter: The tables are looked for in the schema of ``connect``, else of ``CRONOGRAPH_DATABASE_SCHEMA``,
-            else in ``cronograph``.
+        session: A session or connection of SQLAlchemy, or a connection of psycopg 3, to the database that Cronograph
+            uses. Its search path does not matter: the tables are looked for in the schema of ``connect``, else of
+            ``CRONOGRAPH_DATABASE_SCHEMA``, else in ``cronograph``.
         job_name: Which job.
         args: Its arguments, plain JSON; validated when the run starts.
         carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
@@ -40,9 +40,7 @@ def enqueue_sync(
         StorageError: the database has no tables of Cronograph in that schema.
     """
     _check_session(session, "enqueue_sync", asynchronous=False)
-    check_options(options)
-    spec = RunSpec(job_name, args, carried=carried, **in_seconds(options))
-    return put_in_session(default_registry(), session, spec)
+    return put_in_session(default_registry(), session, _spec(job_name, args, carried, options)).run
 
 
 async def enqueue(
@@ -55,7 +53,8 @@ async def enqueue(
 ) -> Run:
     """``enqueue_sync`` for an asynchronous session or connection; the arguments are the same."""
     _check_session(session, "enqueue", asynchronous=True)
-    return await session.run_sync(lambda inner: enqueue_sync(inner, job_name, args, carried=carried, **options))
+    spec = _spec(job_name, args, carried, options)
+    return (await in_transaction(session, lambda inner: put_in_session(default_registry(), inner, spec))).run
 
 
 def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
@@ -79,7 +78,14 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec]) -> list[int
 async def enqueue_many(session: AsyncTransaction, runs: Iterable[RunSpec]) -> list[int]:
     """``enqueue_many_sync`` for an asynchronous session or connection."""
     _check_session(session, "enqueue_many", asynchronous=True)
-    return await session.run_sync(lambda inner: enqueue_many_sync(inner, runs))
+    return await in_transaction(session, lambda inner: put_many_in_session(default_registry(), inner, runs))
+
+
+def _spec(
+    job_name: str, args: Mapping[str, Json] | None, carried: Mapping[str, Json] | None, options: RunOptions
+) -> RunSpec:
+    check_options(options)
+    return RunSpec(job_name, args, carried=carried, **in_seconds(options))
 
 
 def _check_session(session: object, called: str, *, asynchronous: bool) -> None:

@@ -198,7 +198,7 @@ class Flow:
         """
         check_session(session, "Flow.enqueue", asynchronous=True)
         if session is not None:
-            return await session.run_sync(self._put_in)
+            return await lazy.in_transaction(session, self._put_in)
         host = current_host.get()
         if host is not None and lazy.queue_of(self._home) is None:
             return await host.enqueue_flow(self._described())

@@ -2,17 +2,21 @@
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, Self
 
+from . import lazy
+from .base.context import current_host
 from .base.outcomes import RunFailed
 from .core.base.errors import ConfigurationError, NotFound
 from .core.base.lazy import LazyModule
 from .core.model import Json, Run
-from .core.run_spec import RunTarget, Seconds, length
+from .core.run_spec import Cancel, ReplaceArgs, Reschedule, RunTarget, Seconds, length
 from .core.states import FINAL, RunState
-from .core.waits import Signal
+from .core.waits import RunChange, Signal
+from .registry import Registry, registry_or_default
 from .registry.queue import RunQueue
 
 if TYPE_CHECKING:
@@ -37,10 +41,41 @@ class RunHandle:
 
     Attributes:
         run: As it was put into the queue, or the unfinished one that had its unique key.
+        deduplicated: Whether it is that one, and nothing was added. None: not known, because the node of a running job
+            has enqueued it.
     """
 
     run: Run
     _queue: RunQueue | None
+    deduplicated: bool | None = False
+
+    @classmethod
+    async def of(cls, run: int | str, *, registry: Registry | None = None) -> Self:
+        """Return the handle of a run that is in the queue already.
+
+        Args:
+            run: Its id, or the unique key that it holds while it is unfinished.
+            registry: Whose database; that of the default registry unless given.
+
+        Raises:
+            NotFound: there is no such run.
+            ConfigurationError: this process knows no database.
+        """
+        return await own_threads.briefly_in_thread(lambda: cls.of_sync(run, registry=registry))
+
+    @classmethod
+    def of_sync(cls, run: int | str, *, registry: Registry | None = None) -> Self:
+        """See ``of``."""
+        queue = lazy.queue_of(registry_or_default(registry))
+        if queue is None:
+            raise no_database()
+        found = queue.find(RunTarget(unique_key=run) if isinstance(run, str) else RunTarget(run))
+        if found is None:
+            named = (
+                f"unfinished run has the unique key {run!r:.60}" if isinstance(run, str) else f"run has the id {run}"
+            )
+            raise NotFound(f"run: no {named}")
+        return cls(found, queue)
 
     @property
     def run_id(self) -> int:
@@ -65,11 +100,37 @@ class RunHandle:
         Raises:
             NotFound: see ``status``.
         """
-        return await own_threads.briefly_in_thread(self.cancel_sync, reason)
+        return await change(self._queue, RunTarget(self.run_id), Cancel(reason))
 
     def cancel_sync(self, reason: str | None = None) -> RunState:
         """See ``cancel``."""
-        return self._asked().cancel(RunTarget(self.run_id), reason).state
+        return change_sync(self._queue, RunTarget(self.run_id), Cancel(reason))
+
+    async def reschedule(self, run_at: datetime) -> RunState:
+        """Give the run, which must be waiting, another time; its state then.
+
+        Raises:
+            NotFound: see ``status``.
+            UserError: the run does not wait, or the time has no zone.
+        """
+        return await change(self._queue, RunTarget(self.run_id), Reschedule(run_at))
+
+    def reschedule_sync(self, run_at: datetime) -> RunState:
+        """See ``reschedule``."""
+        return change_sync(self._queue, RunTarget(self.run_id), Reschedule(run_at))
+
+    async def replace_args(self, args: Mapping[str, Json]) -> RunState:
+        """Give the run, which must not have begun, other arguments instead of all that it has; its state then.
+
+        Raises:
+            NotFound: see ``status``.
+            UserError: the run has begun, or its job does not take these arguments.
+        """
+        return await change(self._queue, RunTarget(self.run_id), ReplaceArgs(args))
+
+    def replace_args_sync(self, args: Mapping[str, Json]) -> RunState:
+        """See ``replace_args``."""
+        return change_sync(self._queue, RunTarget(self.run_id), ReplaceArgs(args))
 
     async def signal(self, name: str, payload: Json = None, *, reject: str | None = None) -> RunState:
         """Send a signal to the run, for ``ctx.wait_for`` of this name; where the run stands then.
@@ -83,11 +144,11 @@ class RunHandle:
             NotFound: see ``status``.
             UserError: the run has ended, or what the signal brings along is not what it waits for.
         """
-        return await own_threads.briefly_in_thread(lambda: self.signal_sync(name, payload, reject=reject))
+        return await change(self._queue, RunTarget(self.run_id), Signal(name, payload, reject))
 
     def signal_sync(self, name: str, payload: Json = None, *, reject: str | None = None) -> RunState:
         """See ``signal``."""
-        return self._asked().signal(RunTarget(self.run_id), Signal(name, payload, reject)).state
+        return change_sync(self._queue, RunTarget(self.run_id), Signal(name, payload, reject))
 
     async def result(self, timeout: Seconds | None = None) -> Json:
         """Wait until the run has ended, and give the value of the ``Result`` that its job returned.
@@ -132,15 +193,30 @@ class RunHandle:
         return TimeoutError(f"run {self.run_id} of job '{self.run.job_name}' has not ended within {shown}")
 
     def _now(self) -> Run:
-        found = self._asked().find(self.run_id)
+        if self._queue is None:
+            raise no_database()
+        found = self._queue.find(RunTarget(self.run_id))
         if found is None:
             raise NotFound(f"run {self.run_id} does not exist: was its session committed, and is it still kept?")
         return found
 
-    def _asked(self) -> RunQueue:
-        if self._queue is None:
-            raise no_database()
-        return self._queue
+
+async def change(queue: RunQueue | None, target: RunTarget, asked: RunChange) -> RunState:
+    """Change a run in a transaction of its own; its state then. Within a job, its node does it if ``queue`` is None."""
+    host = current_host.get()
+    if queue is None and host is not None:
+        return await host.change(target, asked)
+    return await own_threads.briefly_in_thread(change_sync, queue, target, asked)
+
+
+def change_sync(queue: RunQueue | None, target: RunTarget, asked: RunChange) -> RunState:
+    """``change`` for code without an event loop."""
+    host = current_host.get()
+    if queue is None and host is not None:
+        return host.change_waiting(target, asked)
+    if queue is None:
+        raise no_database()
+    return queue.change(target, asked).state
 
 
 def no_database() -> ConfigurationError:

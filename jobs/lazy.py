@@ -6,41 +6,41 @@ from .core.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from .connection import (
-        cancel_in_session,
+        change_in_session,
         connect,
+        enqueued_by_node,
+        in_transaction,
         put_flow_in_session,
         put_in_session,
         queue_of,
-        run_of,
-        signal_in_session,
     )
     from .enqueueing import enqueue, enqueue_many, enqueue_many_sync, enqueue_sync
 
 __all__ = [
-    "cancel_in_session",
+    "change_in_session",
     "connect",
     "enqueue",
     "enqueue_many",
     "enqueue_many_sync",
     "enqueue_sync",
+    "enqueued_by_node",
+    "in_transaction",
     "put_flow_in_session",
     "put_in_session",
     "queue_of",
-    "run_of",
-    "signal_in_session",
 ]
 
 __getattr__ = lazy_exports(
     __package__,
     {
         ".connection": (
-            "cancel_in_session",
+            "change_in_session",
             "connect",
+            "enqueued_by_node",
+            "in_transaction",
             "put_flow_in_session",
             "put_in_session",
             "queue_of",
-            "run_of",
-            "signal_in_session",
         ),
         ".enqueueing": ("enqueue", "enqueue_many", "enqueue_many_sync", "enqueue_sync"),
     },

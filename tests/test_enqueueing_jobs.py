@@ -28,7 +28,9 @@ from cronograph.jobs import (
 )
 from cronograph.jobs.connection import Connection
 from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput, NotFound
+from cronograph.jobs.core.model import Enqueued
 from cronograph.jobs.core.outcome import Failed, Succeeded
+from cronograph.jobs.core.run_spec import RunTarget
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema import tables
@@ -93,13 +95,13 @@ async def test_without_a_session_a_run_is_committed_at_once(connection: Connecti
 def test_a_run_without_a_session_is_stored_as_one_of_a_session_is(connection: Connection, database_url: str) -> None:
     tomorrow = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
     runs = {"group": "g", "priority": "high", "run_at": tomorrow, "retries": 5, "retry_delay": 2.0, "timeout": 9.0}
-    alone = connection.put(RunSpec("unheard of", {"text": 'ä"\\', "n": 1}, **runs))  # type: ignore[arg-type]
+    alone = connection.put(RunSpec("unheard of", {"text": 'ä"\\', "n": 1}, **runs)).run  # type: ignore[arg-type]
     with sync_engine(parse_url(database_url)).begin() as conn:
         beside = enqueue_sync(conn, "unheard of", {"text": 'ä"\\', "n": 1}, **runs)  # type: ignore[arg-type]
         keyed = enqueue_sync(conn, "unheard of", unique_key="one at a time")
     assert replace(alone, id=beside.id, submitted_at=beside.submitted_at) == beside
-    assert connection.find(alone.id) == alone
-    assert connection.put(RunSpec("unheard of", unique_key="one at a time")) == keyed
+    assert connection.find(RunTarget(alone.id)) == alone
+    assert connection.put(RunSpec("unheard of", unique_key="one at a time")) == Enqueued(keyed, deduplicated=True)
     with sync_engine(parse_url(database_url)).begin() as conn:
         # What was there already is no change.
         assert len(conn.execute(select(tables.event)).all()) == 3
@@ -138,7 +140,7 @@ def test_arguments_that_do_not_fit_are_refused_before_anything_is_written(connec
 
 async def test_an_argument_in_the_place_of_the_session_is_shown_how_to_be_written() -> None:
     anything: Any = "shop"
-    says = "the first argument is a SQLAlchemy session or connection, got 'shop'; "
+    says = "the first argument is a session or connection of SQLAlchemy, or a connection of psycopg 3, got 'shop'; "
     with pytest.raises(TypeError) as caught:
         import_orders.enqueue_sync(anything)
     assert str(caught.value) == (
@@ -190,7 +192,7 @@ def test_a_run_is_part_of_the_users_transaction(connection: Connection, database
     engine.dispose()
     assert kept.status_sync() == "waiting"
     assert len(set(ids)) == 4
-    stored = connection.find(ids[3])
+    stored = connection.find(RunTarget(ids[3]))
     assert stored is not None
     assert (stored.group, stored.args) == ("own", {})
 
@@ -213,7 +215,7 @@ def test_a_run_is_cancelled_in_the_users_transaction(connection: Connection, dat
         assert import_orders.cancel_sync(conn, run_id=new.run_id) == "cancelled"
         conn.commit()
     engine.dispose()
-    stored = connection.find(run.run_id)
+    stored = connection.find(RunTarget(run.run_id))
     assert stored is not None
     assert (stored.state, stored.error, new.status_sync()) == ("cancelled", "cancelled: left", "cancelled")
 

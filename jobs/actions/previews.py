@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from ..core.base.errors import Overlap, QueueFull
 from ..core.events import Change
 from ..core.explain.previews import Preview, Tried, outcome_of, previews, refused
-from ..core.model import Run, Task
+from ..core.model import Enqueued, Run, Task
 from ..core.states import FINAL, RunState
-from ..queue.limits.uniqueness import Enqueued
 from ..store.db.transaction import Tx
 from ..store.read import facts
 from ..store.read import runs as stored_runs

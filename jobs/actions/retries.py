@@ -6,9 +6,8 @@ from dataclasses import replace
 from ..core.base.errors import InvalidState
 from ..core.defaults import TTL, UNIQUE_KEY
 from ..core.limits import LIMITS, task_of_key
-from ..core.model import Json, NewRun, Run, Trigger
+from ..core.model import Enqueued, Json, NewRun, Run, Trigger
 from ..core.states import FINAL
-from ..queue.limits.uniqueness import Enqueued
 from ..queue.steps import copy_results, labels_before
 from ..store.db.transaction import Tx
 from .acting import account_of

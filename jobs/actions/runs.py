@@ -14,9 +14,8 @@ from ..core.base.times import check_time
 from ..core.base.tracing import TRACED
 from ..core.defaults import FOLLOWED, PER_RUN, UNIQUE_KEY, run_of_job, settle
 from ..core.flows import references, unknown_in
-from ..core.model import Json, NewRun, Priority, Run, Trigger
+from ..core.model import Enqueued, Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
-from ..core.run_spec import RunTarget
 from ..core.states import CLAIMABLE, RunState
 from ..queue.base import runs as run_store
 from ..queue.base.changes import run_change
@@ -25,7 +24,6 @@ from ..queue.base.shapes import HeldRun
 from ..queue.cancel import cancel_all
 from ..queue.enqueue import enqueue
 from ..queue.group_commit import LoopGroupCommit
-from ..queue.limits.uniqueness import Enqueued
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
@@ -324,29 +322,6 @@ def cancel_runs(tx: Tx, ids: Sequence[int], *, reason: str | None = None, actor:
         # Those that cannot be read were not cancelled, and say so here.
         _check_all_exist(ids, stored_runs.by_ids(tx.conn, ids))
     return runs
-
-
-def run_of(tx: Tx, target: RunTarget) -> Run:
-    """Return the run that a target names.
-
-    Raises:
-        NotFound: there is none, or it is one of another job.
-    """
-    if target.unique_key is not None:
-        found = stored_runs.unfinished_with_key(tx.conn, target.unique_key)
-    else:
-        found = None if target.run_id is None else stored_runs.by_ids(tx.conn, [target.run_id]).get(target.run_id)
-    if found is not None and target.job_name in (None, found.job_name):
-        return found
-    kind = "run" if target.job_name is None else f"run of job '{target.job_name}'"
-    if target.unique_key is not None:
-        raise unknown(f"unfinished {kind} with the unique key", target.unique_key, [], field="unique_key")
-    raise unknown(kind, str(target.run_id), [], field="id")
-
-
-def cancelled(tx: Tx, target: RunTarget, reason: str | None) -> Run:
-    """Cancel the run that a target names, as far as it is unfinished; the run afterwards."""
-    return cancel_runs(tx, [run_of(tx, target).id], reason=reason)[0]
 
 
 def retry_now(tx: Tx, run_id: int) -> Run:

@@ -7,12 +7,10 @@ from ..core.arguments.judging import value_faults
 from ..core.base.errors import ErrorCode, InvalidInput, InvalidState, UserError, refuse
 from ..core.model import Run
 from ..core.rules import MAX_REASON, check_text, unknown
-from ..core.run_spec import RunTarget
 from ..core.states import FINAL
 from ..core.waits import MAX_BOX, Signal, check_box, stored_payload
 from ..queue import waits
 from ..store.db.transaction import Tx
-from .runs import run_of
 
 
 def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = None, signal: Signal) -> Run:
@@ -46,11 +44,6 @@ def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = No
     _check_fits(found, sent)
     tx.record("signal_run", str(run.id), after={"name": sent.name, "rejects": sent.rejects})
     return waits.send(tx, run, sent)
-
-
-def signalled(tx: Tx, target: RunTarget, signal: Signal) -> Run:
-    """Send a signal to the unfinished run that a target names; the run afterwards. For errors see ``signal_run``."""
-    return signal_run(tx, run_id=run_of(tx, target).id, signal=signal)
 
 
 def _found(tx: Tx, name: str, run_id: int | None, unique_key: str | None) -> waits.Addressed:

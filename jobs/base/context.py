@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 from ..core.flows import FlowSpec
 from ..core.model import Json
-from ..core.run_spec import RunSpec
+from ..core.run_spec import RunSpec, RunTarget
 from ..core.states import RunState
 from ..core.steps import StepKind, StoredStep, check_step
-from ..core.waits import Wait
+from ..core.waits import RunChange, Wait
 from ..own.forks import renew_in_forks
 from .durable import DurableContext
 from .outcomes import RunFailed
@@ -82,6 +82,14 @@ class Host(Protocol):
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
         """Put runs into the queue in the transaction that ends the attempt, if it ends well."""
+        ...
+
+    def change(self, target: RunTarget, change: RunChange) -> Awaitable[RunState]:
+        """Change a run of the queue now; its state then."""
+        ...
+
+    def change_waiting(self, target: RunTarget, change: RunChange) -> RunState:
+        """``change`` for code that no event loop of ours runs."""
         ...
 
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any, Final, TypeAlias
 
 from .admission.caps import Cap, Rate
-from .admission.holding import Hold
+from .admission.holding import Hold, OnConflict
 from .schedule import Syntax
 from .states import RunState
 
@@ -250,6 +250,7 @@ class NewRun:
     max_duration: float | None = None
     cap_key: str | None = None
     cap: Cap | None = None
+    on_conflict: OnConflict = OnConflict.KEEP
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +317,14 @@ class Run:
     deadline_at: datetime | None = None
     unread_by: dict[str, Json] | None = None
     lost_follow_ups: list[dict[str, Json]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enqueued:
+    """Answer a request for a run; ``deduplicated``: ``run`` is the existing run that holds its unique key."""
+
+    run: Run
+    deduplicated: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from .admission.holding import Hold
+from .admission.holding import Hold, OnConflict
 from .base.errors import InvalidInput
 from .model import Json, Priority
 from .rules import MAX_SECONDS
@@ -65,6 +65,7 @@ class RunSpec:
     Attributes:
         retry_delay, timeout, max_duration, ttl: Seconds, a ``timedelta``, or a text such as ``"5m"``.
         unique_key: None: as the job declares; ``NO_KEY``: none.
+        on_conflict: ``"keep"`` (None), ``"replace"`` or ``"raise"``: see ``OnConflict``.
         parent_labels: Those of the run that makes it.
         settled: Whether the job's own code has derived the settings that follow from the arguments: the labels.
         signature: Of the version of the job that accepted the arguments; None: no code of it has.
@@ -86,6 +87,7 @@ class RunSpec:
     ttl: Seconds | None = None
     hold: Hold | None = None
     max_duration: Seconds | None = None
+    on_conflict: OnConflict | str | None = None
     settled: bool = field(default=False, compare=False)
     signature: str | None = field(default=None, compare=False)
 
@@ -103,3 +105,24 @@ class RunTarget:
     run_id: int | None = None
     unique_key: str | None = None
     job_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Cancel the run, as far as it is unfinished."""
+
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reschedule:
+    """Give the run, which waits, another time; a time with a zone."""
+
+    run_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceArgs:
+    """Give the run, which has not begun, other arguments instead of all that it has."""
+
+    args: Mapping[str, Json]

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeAlias
 
 from .actor import RANK, Role
 from .base.errors import InvalidInput
 from .base.unwritable import Unwritable, unwritable
 from .model import Json
-from .run_spec import RunSpec
+from .run_spec import Cancel, ReplaceArgs, Reschedule, RunSpec
 from .steps import StepKind, StepName, StoredStep, check_step
 
 LISTED: Final = 20
@@ -161,6 +161,10 @@ class Signal:
     def rank(self) -> int:
         """The role as a number, to be compared by the database."""
         return RANK[self.role]
+
+
+RunChange: TypeAlias = Cancel | Signal | Reschedule | ReplaceArgs
+"""A change that an application asks for of one of its runs."""
 
 
 def stored_payload(payload: Json) -> Json:

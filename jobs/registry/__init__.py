@@ -4,10 +4,11 @@ from .define import define
 from .definition import Handler, JobDefinition, Registry, default_registry, registry_or_default
 from .limits import Cap, Rate
 from .options import JobOptions
-from .policies import Backoff, JobPolicies, Reuse
+from .policies import Backoff, Batch, JobPolicies, Reuse
 
 __all__ = [
     "Backoff",
+    "Batch",
     "Cap",
     "Handler",
     "JobDefinition",

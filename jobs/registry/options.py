@@ -10,7 +10,7 @@ from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority
 from ..core.outcome import Failure
 from ..core.run_spec import Seconds
 from .limits import Cap, Rate
-from .policies import Backoff, Reuse
+from .policies import Backoff, Batch, Reuse
 from .unique_key import KeyFunction
 
 
@@ -86,6 +86,9 @@ class JobOptions(TypedDict, total=False):
             run of this job fails for good; or a function that a node calls then, at most once.
         keep: How long the history of its finished runs is kept: their executions and log lines, too. As long as
             ``prune_history`` says unless given; their group's setting counts first.
+        batch: Runs that wait at the same time are carried out by one call: ``Batch(size=100, wait="200ms")``. The
+            function takes a list of items, one for each run, and returns None or a list of their results, in which an
+            exception fails its run.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
     """
 
@@ -125,6 +128,7 @@ class JobOptions(TypedDict, total=False):
     cap_key: str | Sequence[str] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
     keep: Seconds | None
+    batch: Batch | None
     tags: str | Sequence[str]
 
 

@@ -20,6 +20,11 @@ from .unique_key import KeyFunction
 DEFAULT_MEMORY: Final = 512 * 1024 * 1024
 """Bytes of memory above which a child process is not used again unless its job says otherwise."""
 
+MOST_OF_A_BATCH: Final = 10_000
+"""Runs of one call."""
+LONGEST_WAIT_OF_A_BATCH: Final = 60.0
+"""Seconds for which the first run of a call waits for others at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reuse:
@@ -51,6 +56,43 @@ class Reuse:
             raise ValueError(f"reuse: age must be above 0, got {self.age}")
         if not _is_number(self.memory):
             raise ValueError(f"reuse: memory must be a number of bytes above 0, got {self.memory!r:.60}")
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Carry out many runs by one call: ``@job(batch=Batch(size=100, wait="200ms"))``.
+
+    Attributes:
+        size: How many runs a call has at most, 1 to 10,000.
+        wait: How long its first run waits for others at most: seconds, a ``timedelta``, or a text such as ``"200ms"``,
+            up to a minute.
+
+    Raises:
+        ValueError: names the value that cannot be.
+    """
+
+    size: int
+    wait: Seconds
+
+    def __post_init__(self) -> None:
+        """Refuse an invalid value."""
+        if not _is_number(self.size) or self.size > MOST_OF_A_BATCH:
+            raise ValueError(f"batch: size must be a whole number from 1 to {MOST_OF_A_BATCH:,}, got {self.size!r:.60}")
+        if not 0 <= self.seconds <= LONGEST_WAIT_OF_A_BATCH:
+            raise ValueError(f"batch: wait must be at most {LONGEST_WAIT_OF_A_BATCH:.0f} s, got {self.wait!r:.60}")
+
+    @property
+    def seconds(self) -> float:
+        """The time to wait in seconds."""
+        if isinstance(self.wait, str) and self.wait.strip().endswith("ms"):
+            try:
+                return float(self.wait.strip().removesuffix("ms")) / 1000
+            except ValueError:
+                raise ValueError(f"batch: wait must be a duration such as '200ms', got {self.wait!r:.60}") from None
+        try:
+            return length("batch: wait", self.wait)
+        except InvalidInput as error:
+            raise ValueError(error.message) from None
 
 
 def _is_number(value: object) -> bool:

@@ -2,17 +2,18 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from inspect import iscoroutinefunction
 from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
-from ..core.admission.holding import Debounce, Hold, Throttle, hold_of
+from ..core.admission.holding import Debounce, Hold, OnConflict, Throttle, hold_of
 from ..core.base.errors import python_names
 from ..core.flows import FlowSpec
-from ..core.model import Priority, Run
+from ..core.model import Enqueued, Execution, Priority, Run
 from ..core.run_spec import DURATIONS, RunSpec, RunTarget, Seconds, seconds_of
-from ..core.waits import Signal
+from ..core.waits import RunChange
 
 AnySession: TypeAlias = Any
-"""A synchronous SQLAlchemy session or connection; this module must not need SQLAlchemy to say so."""
+"""A synchronous session or connection; this module must not need SQLAlchemy to say so."""
 HOLDS: Final = ("unique_for", "unique_among", "debounce", "throttle")
 """The options that say how a unique key holds."""
 
@@ -36,6 +37,8 @@ class RunOptions(TypedDict, total=False):
         throttle: At most one run of a key in a period: ``Throttle(period="1m")``.
         expires_at: A run that has not started by then is skipped, with the reason ``expired``.
         ttl: The same as a duration from when it may start; as ``retry_delay``. Give one of the two.
+        on_conflict: If an unfinished run holds the key with other arguments: ``"keep"`` returns it, as it is;
+            ``"replace"`` gives it these arguments, and ``run_at`` if given, unless it has begun; ``"raise"`` refuses.
         labels: Words by which the run is found, in addition to those that its job gives it: ``{"customer": "42"}``.
     """
 
@@ -54,6 +57,7 @@ class RunOptions(TypedDict, total=False):
     throttle: Throttle | None
     expires_at: datetime | None
     ttl: Seconds | None
+    on_conflict: OnConflict | str | None
 
 
 class RunQueue(Protocol):
@@ -64,15 +68,15 @@ class RunQueue(Protocol):
         """The schema of its tables on PostgreSQL; ``main`` in a SQLite file."""
         ...
 
-    def put(self, spec: RunSpec) -> Run:
+    def put(self, spec: RunSpec) -> Enqueued:
         """Put a run into the queue."""
         ...
 
-    async def put_in_loop(self, spec: RunSpec) -> Run:
+    async def put_in_loop(self, spec: RunSpec) -> Enqueued:
         """``put`` for a task of an event loop."""
         ...
 
-    def put_in(self, session: AnySession, spec: RunSpec) -> Run:
+    def put_in(self, session: AnySession, spec: RunSpec) -> Enqueued:
         """Put a run into the queue as part of the transaction of ``session``, which its owner commits."""
         ...
 
@@ -88,16 +92,16 @@ class RunQueue(Protocol):
         """Put a flow into the queue as part of the transaction of ``session``; its id."""
         ...
 
-    def find(self, run_id: int) -> Run | None:
-        """The run as it is now; None if it has been pruned."""
+    def find(self, target: RunTarget) -> Run | None:
+        """The run as it is now; None if there is none, or it has been pruned."""
         ...
 
-    def cancel(self, target: RunTarget, reason: str | None, session: AnySession | None = None) -> Run:
-        """Cancel a run as far as it is unfinished, as part of the transaction of ``session`` if given; the run then."""
+    def history(self, run_id: int) -> tuple[Run, Sequence[Execution]] | None:
+        """The run as it is now, and its attempts in order; None if there is none, or it has been pruned."""
         ...
 
-    def signal(self, target: RunTarget, signal: Signal, session: AnySession | None = None) -> Run:
-        """Send a signal to an unfinished run, as part of the transaction of ``session`` if given; the run then."""
+    def change(self, target: RunTarget, change: RunChange, session: AnySession | None = None) -> Run:
+        """Change a run, as part of the transaction of ``session`` if given; the run then."""
         ...
 
 
@@ -160,7 +164,7 @@ def check_session(
     Raises:
         TypeError: it is none, or of the other kind.
     """
-    is_asynchronous = hasattr(session, "run_sync")
+    is_asynchronous = hasattr(session, "run_sync") or iscoroutinefunction(getattr(session, "execute", None))
     if (session is None and not needed) or (is_asynchronous == asynchronous and hasattr(session, "execute")):
         return
     if is_asynchronous:
@@ -171,4 +175,5 @@ def check_session(
     hint = f"connect to the database, and call {called}(session, …), or the job's own enqueue"
     if not needed:
         hint = f"write {f'{called}({first}={shown}), or ' if first else ''}{called}(None, {shown})"
-    raise TypeError(f"{called}: the first argument is a SQLAlchemy session or connection, got {shown}; {hint}")
+    wanted = "a session or connection of SQLAlchemy, or a connection of psycopg 3"
+    raise TypeError(f"{called}: the first argument is {wanted}, got {shown}; {hint}")

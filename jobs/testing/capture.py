@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ..actions.runs import cancel_runs, cancelled, put
-from ..actions.signals import signalled
+from ..actions.run_changes import changed, history_of, run_of
+from ..actions.runs import cancel_runs, put
+from ..core.base.errors import python_names
 from ..core.flows import FlowSpec
-from ..core.model import NewRun, Run
+from ..core.model import Enqueued, Execution, NewRun, Run
 from ..core.run_spec import RunSpec, RunTarget
-from ..core.waits import Signal
+from ..core.waits import RunChange
 from ..own.threads import briefly_in_thread
 from ..queue.enqueue.enqueue import Transaction
 from ..queue.enqueue.requests import new_run, new_runs
@@ -40,7 +41,7 @@ class CapturedQueue:
         self._rollbacks = Rollbacks(self._withdraw)
         self._withdrawn: set[int] = set()
 
-    def put(self, spec: RunSpec) -> Run:
+    def put(self, spec: RunSpec) -> Enqueued:
         """Put a run there.
 
         Raises:
@@ -48,15 +49,15 @@ class CapturedQueue:
         """
         return self._put([new_run(spec)])[0]
 
-    async def put_in_loop(self, spec: RunSpec) -> Run:
+    async def put_in_loop(self, spec: RunSpec) -> Enqueued:
         """See ``RunQueue``."""
         return await briefly_in_thread(self.put, spec)
 
-    def put_in(self, session: Transaction, spec: RunSpec) -> Run:
+    def put_in(self, session: Transaction, spec: RunSpec) -> Enqueued:
         """The same, until the transaction of ``session`` is rolled back."""
-        run = self.put(spec)
-        self._rollbacks.watch(session, [run.id])
-        return run
+        put = self.put(spec)
+        self._rollbacks.watch(session, () if put.deduplicated else [put.run.id])
+        return put
 
     def put_many(self, runs: Iterable[RunSpec]) -> list[int]:
         """Put runs there, all or none; their ids, in order.
@@ -64,7 +65,7 @@ class CapturedQueue:
         Raises:
             UserError: the first run that is not what it must be, with its place in the path.
         """
-        return [run.id for run in self._put(new_runs(runs))]
+        return [one.run.id for one in self._put(new_runs(runs))]
 
     def put_many_in(self, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
         """The same, until the transaction of ``session`` is rolled back."""
@@ -87,9 +88,14 @@ class CapturedQueue:
         self._rollbacks.watch(session, [run.id for run in self.found(equal("flow_id", flow_id))])
         return flow_id
 
-    def find(self, run_id: int) -> Run | None:
+    def find(self, target: RunTarget) -> Run | None:
         """The run as it is now; None if there is none, or it was withdrawn."""
-        return next((run for run in self.found(equal("id", run_id))), None)
+        run = self._database.write_sync(run_of, target)
+        return None if run is None or run.id in self._withdrawn else run
+
+    def history(self, run_id: int) -> tuple[Run, Sequence[Execution]] | None:
+        """See ``RunQueue``."""
+        return self._database.write_sync(lambda tx: history_of(tx.conn, run_id))
 
     def found(self, criteria: Criteria = EVERYTHING) -> list[Run]:
         """All runs but those that were withdrawn, the oldest first."""
@@ -100,27 +106,19 @@ class CapturedQueue:
 
         return [run for run in self._database.write_sync(read) if run.id not in self._withdrawn]
 
-    def cancel(self, target: RunTarget, reason: str | None, session: "Transaction | None" = None) -> Run:
-        """Cancel a run as far as it is unfinished, at once: a rollback of ``session`` does not undo it.
+    def change(self, target: RunTarget, change: RunChange, session: "Transaction | None" = None) -> Run:
+        """Change a run at once: a rollback of ``session`` does not undo it.
 
         Raises:
-            NotFound: there is none.
+            UserError: what the queue would refuse.
         """
         del session
-        return self._database.write_sync(lambda tx: cancelled(tx, target, reason))
+        with python_names():
+            return self._database.write_sync(changed, target, change)
 
-    def signal(self, target: RunTarget, signal: Signal, session: "Transaction | None" = None) -> Run:
-        """Send a signal to an unfinished run, at once: a rollback of ``session`` does not undo it.
-
-        Raises:
-            UserError: the run is over or unknown, or what the signal brings along is not what it waits for.
-        """
-        del session
-        return self._database.write_sync(lambda tx: signalled(tx, target, signal))
-
-    def _put(self, runs: Sequence[NewRun]) -> list[Run]:
+    def _put(self, runs: Sequence[NewRun]) -> list[Enqueued]:
         self._learn()
-        return [one.run for one in self._database.write_sync(put, runs)]
+        return self._database.write_sync(put, runs)
 
     def _withdraw(self, numbers: Sequence[int]) -> None:
         self._withdrawn.update(numbers)

@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -35,7 +35,6 @@ from ..queue.deadlines import fail_overdue, next_deadline
 from ..queue.due_tasks import look_ahead
 from ..queue.enqueue.requests import new_run, new_runs
 from ..queue.finish import Finish, finish
-from ..queue.flows.new_flows import put_spec
 from ..queue.limits.admission import look_for_tokens
 from ..queue.occurrences import dispatch_due
 from ..registry import Rate, Registry, default_registry, registry_or_default
@@ -157,7 +156,7 @@ class Queue:
         self._attempts: dict[int, list[AttemptResult]] = {}
         self._captured = CapturedQueue(self.database, self._learn)
         self._before: list[tuple[Registry, RunQueue | None]] = []
-        self._steps = _StepsByClock(self.database, TEST_URL, self.clock)
+        self._steps = _StepsByClock(self.database, TEST_URL, self.clock, self._learn)
 
     async def __aenter__(self) -> Self:
         return self.__enter__()
@@ -374,7 +373,7 @@ class Queue:
             recorder,
             clock=self.clock,
             save=self._save,
-            enqueue=self._enqueue_specs,
+            queue=self._steps,
             steps=self._steps,
             services=services,
             hooks=self.registry.hooks,
@@ -394,12 +393,6 @@ class Queue:
         if failure is not None:
             await call_on_failure(definition, failure)
 
-    async def _enqueue_specs(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
-        self._learn()
-        if isinstance(asked, FlowSpec):
-            return [await self.database.write(put_spec, asked)]
-        return [one.run.id for one in await self.database.write(put, new_runs(asked))]
-
     async def _save(self, started: Started, value: Json) -> None:
         await self.database.write(save_checkpoint, started.run, value)
 
@@ -410,11 +403,19 @@ class Queue:
 
 
 class _StepsByClock(Keeping):
-    """Stores steps with the time of the test's clock, which no step moves."""
+    """Stores steps with the time of the test's clock, which no step moves; enqueues jobs declared since as well."""
 
-    def __init__(self, database: Database, public_url: str, clock: FakeClock) -> None:
+    def __init__(self, database: Database, public_url: str, clock: FakeClock, learn: Callable[[], None]) -> None:
         super().__init__(database, public_url)
         self._clock = clock
+        self._learn = learn
+
+    @override
+    async def enqueue(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
+        self._learn()
+        if isinstance(asked, FlowSpec):
+            return await super().enqueue(asked)
+        return [one.run.id for one in await self._database.write(put, new_runs(asked))]
 
     @override
     def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:

@@ -32,20 +32,22 @@ from ..core.model import (
 )
 from ..core.outcome import Failed, JobOutcome, Succeeded, Verdict, judge, time_box
 from ..core.rules import unknown
-from ..core.run_spec import RunSpec, Seconds
+from ..core.run_spec import RunSpec, RunTarget, Seconds
 from ..core.states import FINAL, RunState
+from ..core.waits import RunChange
 from ..declared import Job
 from ..queue.claims.claim import Started
 from ..queue.enqueue.requests import new_runs
 from ..queue.flows.new_flows import new_flow
 from ..registry import Handler, JobDefinition, Registry, define, registry_or_default
+from ..registry.batches import alone
 from ..registry.hooks import Hooks
 from ..registry.queue import in_seconds
 from ..runtime.attempts.attempt import Attempt, ended_by_deadline, retried
 from ..runtime.attempts.bodies import execute
 from ..runtime.attempts.keeping import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
-from ..runtime.job.host import Enqueue, LocalHost, SaveCheckpoint
+from ..runtime.job.host import HostQueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import RawLine, keep_lines_of_jobs, level_name
 from ..runtime.job.middleware import middleware_of
 from ..runtime.job.ownership import noting_tasks
@@ -146,6 +148,15 @@ class Recorder:
         self.enqueued += runs
         return list(range(len(self.enqueued) - len(runs) + 1, len(self.enqueued) + 1))
 
+    async def change(self, target: RunTarget, change: RunChange) -> RunState:
+        """Refuse a change: there is no queue.
+
+        Raises:
+            NotFound: always.
+        """
+        del change
+        raise NotFound(f"run {target.unique_key or target.run_id}: run_job has no queue; use Queue to have its runs")
+
     def write(self, execution_id: int, lines: Iterable[RawLine], *, dropped: int = 0) -> float:
         """Keep lines."""
         del execution_id, dropped
@@ -229,7 +240,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     *,
     clock: FakeClock | None,
     save: SaveCheckpoint | None = None,
-    enqueue: Enqueue | None = None,
+    queue: HostQueue | None = None,
     steps: StepStore | None = None,
     stop: StopReason | None = None,
     services: Services | None = None,
@@ -252,7 +263,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
         signal,
         checkpoint=started.checkpoint,
         save=keep,
-        enqueue=enqueue or recorder.enqueue,
+        queue=queue or recorder,
         lines=recorder,
         show_progress=recorder.show,
         steps=steps or recorder.steps,
@@ -268,6 +279,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
     outcome: JobOutcome | None = ended_by_deadline(attempt) or _without_secrets(attempt, secrets)
     if outcome is None:
         keep_lines_of_jobs()
+        alone.set(True)
         with kept_prints(), closing(_OneThread(1)) as threads, noting_tasks(host.branches):
             outcome = retried(attempt, await execute(attempt, services, threads, ChildPool(Spawner(), 1), grace=GRACE))
             outcome = await host.end_branches(outcome)

@@ -1,6 +1,6 @@
 """The queue of a Django project: runs are part of Django's own transaction, if both have one database."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, ParamSpec
@@ -14,17 +14,16 @@ from ...jobs import Job, Registry, RunHandle, RunSpec
 from ...jobs.connection import Connection
 from ...jobs.core.base.errors import UserError
 from ...jobs.core.flows import FlowSpec
-from ...jobs.core.model import Run
+from ...jobs.core.model import Enqueued, Execution, Run
 from ...jobs.core.run_spec import RunTarget
-from ...jobs.core.waits import Signal
+from ...jobs.core.waits import RunChange
 from ...jobs.queue.enqueue.enqueue import Transaction
-from ...jobs.store.db.dialects.lent import lent
 from .choices import choices
 
 
 @contextmanager
 def joined(alias: str) -> Generator[Transaction]:
-    """A connection whose statements belong to the transaction of one of Django's databases; one begins if none is open.
+    """The connection on which the transaction of one of Django's databases is; one begins if none is open.
 
     Args:
         alias: Of the database in ``DATABASES``.
@@ -45,8 +44,7 @@ def joined(alias: str) -> Generator[Transaction]:
                 f"CRONOGRAPH['DATABASE']: must be reached by psycopg 3, got '{alias}' by {type(driver).__module__}"
             )
         try:
-            with lent(driver) as conn:
-                yield conn
+            yield driver
         except UserError as error:
             # Nothing was sent, or it was taken back: the transaction goes on.
             refused = error
@@ -76,18 +74,18 @@ class DjangoQueue:
         """See ``RunQueue``."""
         return self._own.schema
 
-    def put(self, spec: RunSpec) -> Run:
+    def put(self, spec: RunSpec) -> Enqueued:
         """Put a run into the queue: with Django's transaction, or at once where the database is another."""
         if self._alias is None:
             return self._own.put(spec)
         with joined(self._alias) as conn:
             return self._own.put_in(conn, spec)
 
-    async def put_in_loop(self, spec: RunSpec) -> Run:
+    async def put_in_loop(self, spec: RunSpec) -> Enqueued:
         """``put`` for a task of an event loop, in the thread that has Django's connections."""
         return await sync_to_async(self.put)(spec)
 
-    def put_in(self, session: Transaction, spec: RunSpec) -> Run:
+    def put_in(self, session: Transaction, spec: RunSpec) -> Enqueued:
         """See ``RunQueue``."""
         return self._own.put_in(session, spec)
 
@@ -106,23 +104,23 @@ class DjangoQueue:
         """See ``RunQueue``."""
         return self._own.put_flow_in(session, flow)
 
-    def find(self, run_id: int) -> Run | None:
+    def find(self, target: RunTarget) -> Run | None:
         """See ``RunQueue``."""
-        return self._own.find(run_id)
+        return self._own.find(target)
 
-    def cancel(self, target: RunTarget, reason: str | None, session: "Transaction | None" = None) -> Run:
-        """Cancel a run: with Django's transaction, or at once where the database is another."""
-        if self._alias is None or session is not None:
-            return self._own.cancel(target, reason, session)
+    def history(self, run_id: int) -> tuple[Run, Sequence[Execution]] | None:
+        """See ``RunQueue``; with what Django's open transaction has enqueued."""
+        if self._alias is None or not connections[self._alias].in_atomic_block:
+            return self._own.history(run_id)
         with joined(self._alias) as conn:
-            return self._own.cancel(target, reason, conn)
+            return self._own.history(run_id, conn)
 
-    def signal(self, target: RunTarget, signal: Signal, session: "Transaction | None" = None) -> Run:
-        """Send a signal: with Django's transaction, or at once where the database is another."""
+    def change(self, target: RunTarget, change: RunChange, session: "Transaction | None" = None) -> Run:
+        """Change a run: with Django's transaction, or at once where the database is another."""
         if self._alias is None or session is not None:
-            return self._own.signal(target, signal, session)
+            return self._own.change(target, change, session)
         with joined(self._alias) as conn:
-            return self._own.signal(target, signal, conn)
+            return self._own.change(target, change, conn)
 
 
 def enqueue_on_commit(job: Job[Any, P, Any], *args: P.args, **kwargs: P.kwargs) -> RunHandle | None:

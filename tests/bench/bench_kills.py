@@ -19,9 +19,8 @@ from sqlalchemy import ColumnElement, func, select
 from cronograph.jobs import JobContext
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.base.services import Services
-from cronograph.jobs.core.model import NewRun, Trigger
+from cronograph.jobs.core.model import Enqueued, NewRun, Trigger
 from cronograph.jobs.core.states import FINAL, RunState
-from cronograph.jobs.queue.limits.uniqueness import Enqueued
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine

@@ -12,7 +12,9 @@ from cronograph.jobs.base.steps import StepHost
 from cronograph.jobs.core.actor import Submitter
 from cronograph.jobs.core.flows import FlowSpec
 from cronograph.jobs.core.model import Json
-from cronograph.jobs.core.run_spec import RunSpec
+from cronograph.jobs.core.run_spec import RunSpec, RunTarget
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.waits import RunChange
 
 
 @dataclass
@@ -73,6 +75,12 @@ class KeepingHost:
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
         self.enqueued += [one.run for one in flow.members]
         return 1
+
+    async def change(self, target: RunTarget, change: RunChange) -> RunState:
+        return self.change_waiting(target, change)
+
+    def change_waiting(self, target: RunTarget, change: RunChange) -> RunState:
+        raise AssertionError(f"no built-in job changes runs, but one would change {target} by {change}")
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
         self.enqueued += runs

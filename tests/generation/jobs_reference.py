@@ -19,7 +19,7 @@ To talk to a server: [the Python client](client-reference.md).
 """
 _GROUPS: Final = (
     ("Jobs", ("job", "JobOptions", "Job", "Registry", "RunOptions", "RunSpec", "RunHandle")),
-    ("How a job runs", ("Isolation", "Backoff", "Reuse", "Rate", "Cap")),
+    ("How a job runs", ("Isolation", "Backoff", "Reuse", "Batch", "Rate", "Cap")),
     (
         "Inside a job",
         (
@@ -43,7 +43,16 @@ _GROUPS: Final = (
     ("Words", ("Priority", "OverlapPolicy", "MisfirePolicy", "RunState")),
     (
         "Errors",
-        ("CronographError", "UserError", "InvalidInput", "NotFound", "QueueFull", "ConfigurationError", "StorageError"),
+        (
+            "CronographError",
+            "UserError",
+            "InvalidInput",
+            "NotFound",
+            "KeyHeld",
+            "QueueFull",
+            "ConfigurationError",
+            "StorageError",
+        ),
     ),
 )
 

@@ -9,6 +9,7 @@ from sqlalchemy import update
 
 from cronograph.jobs import Debounce, connect, job
 from cronograph.jobs.connection import Connection
+from cronograph.jobs.core.run_spec import RunTarget
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import Stored
@@ -49,7 +50,7 @@ def test_what_one_statement_renews_is_answered_as_it_is_stored(stored: Stored, c
     change_all(stored, state="scheduled", node_id=1)
     before = len(stored.rows(tables.event))
     again = index.enqueue_sync(None, 1, "b").run
-    assert again == connection.find(first.id)
+    assert again == connection.find(RunTarget(first.id))
     assert (again.state, again.node_id, again.args["text"]) == ("waiting", None, "b")
     assert timedelta() < again.available_at - first.available_at < timedelta(seconds=11)
     assert again.expires_at == again.available_at + timedelta(seconds=30)

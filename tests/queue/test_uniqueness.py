@@ -12,9 +12,8 @@ from cronograph.jobs.core.admission.holding import Debounce, Hold, Holding, Thro
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState
 from cronograph.jobs.core.defaults import JobDefaults
 from cronograph.jobs.core.limits import LIMITS, Limits, UniqueKey
-from cronograph.jobs.core.model import NewRun, OverlapPolicy, Run, Trigger
+from cronograph.jobs.core.model import Enqueued, NewRun, OverlapPolicy, Run, Trigger
 from cronograph.jobs.queue.claims.claim import start_more
-from cronograph.jobs.queue.limits.uniqueness import Enqueued
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.specs import defaults_document
 from tests.support.storage import START, Stored

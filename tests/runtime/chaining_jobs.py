@@ -1,9 +1,13 @@
 """Jobs of every kind that put others into the queue, and print; child processes import them too."""
 
+from datetime import UTC, datetime, timedelta
+
 from cronograph.jobs import Flow, JobContext, job
+from cronograph.jobs.core.base.errors import NotFound
 from cronograph.jobs.registry import Registry
 
 JOBS = Registry()
+LATER = datetime(2040, 1, 1, tzinfo=UTC)
 FLOWS = ("flow", "circle", "taken")
 """What jobs of every kind may do instead of putting single runs into the queue."""
 
@@ -26,6 +30,15 @@ def flow_of(how: str) -> Flow:
 async def _in_loop(ctx: JobContext, how: str) -> int:
     if how in FLOWS:
         return await flow_of(how).enqueue()
+    if how == "changes":
+        handle = await told.options(unique_key="later", run_at=LATER).enqueue(None, 1)
+        await told.reschedule(unique_key="later", run_at=LATER + timedelta(days=1))
+        await told.replace_args(by=told.run(2), run_id=handle.run_id)
+        await handle.cancel("no longer")
+        try:
+            await told.cancel(unique_key="later")
+        except NotFound:
+            return handle.run_id
     ctx.enqueue_at_end(told, 9)
     if how == "wrong":
         await ctx.enqueue_many([told.options(retries=-1).run(1)])
@@ -41,6 +54,15 @@ async def _in_loop(ctx: JobContext, how: str) -> int:
 def _plain(ctx: JobContext, how: str) -> int:
     if how in FLOWS:
         return flow_of(how).enqueue_sync()
+    if how == "changes":
+        handle = told.options(unique_key="later", run_at=LATER).enqueue_sync(None, 1)
+        told.reschedule_sync(unique_key="later", run_at=LATER + timedelta(days=1))
+        told.replace_args_sync(by=told.run(2), run_id=handle.run_id)
+        handle.cancel_sync("no longer")
+        try:
+            told.cancel_sync(unique_key="later")
+        except NotFound:
+            return handle.run_id
     ctx.enqueue_at_end(told, 9)
     if how == "wrong":
         ctx.enqueue_many_sync([told.options(retries=-1).run(1)])

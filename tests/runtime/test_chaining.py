@@ -1,5 +1,7 @@
 """Jobs of every kind put others into the queue, and what they print is kept."""
 
+from datetime import timedelta
+
 import pytest
 
 from cronograph.jobs import JobContext, job
@@ -10,7 +12,7 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.read import flows
 from cronograph.jobs.store.read import runs as run_store
 from cronograph.jobs.testing import Queue, drain, run_job
-from tests.runtime.chaining_jobs import JOBS, coroutine
+from tests.runtime.chaining_jobs import JOBS, LATER, coroutine
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually
 
@@ -69,6 +71,18 @@ async def test_a_job_starts_a_flow_on_a_node_that_has_not_called_connect(start_e
     assert [(one.args, one.flow_id, one.labels) for one in runs] == [
         ({"number": number}, flow_id, {"customer": "42"}) for number in (1, 2)
     ]
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("kind", KINDS)
+async def test_a_job_changes_runs_on_a_node_that_has_not_called_connect(start_engine: StartEngine, kind: str) -> None:
+    engine = await start_engine(JOBS)
+    done = await engine.finish(kind, {"how": "changes"})
+    run_id = done.execution.records_processed
+    assert run_id is not None, done.run.error
+    changed = (await engine.database.read(run_store.by_ids, [run_id]))[run_id]
+    assert (changed.state, changed.args, changed.error) == (RunState.CANCELLED, {"number": 2}, "cancelled: no longer")
+    assert changed.available_at == LATER + timedelta(days=1)
 
 
 @pytest.mark.costly

@@ -118,6 +118,7 @@ from sqlalchemy.exc import DBAPIError
 from cronograph.jobs import UserError
 from cronograph.server.django.enqueueing import latest_runs
 from cronograph.server.django.enqueueing import joined
+from cronograph.jobs.store.db.dialects.lent import lent
 print([(run.args["article_id"], run.unique_key) for run in reversed(latest_runs(10))])
 # What is refused leaves the transaction alone; after an error of the database all of it is rolled back.
 with transaction.atomic():
@@ -127,7 +128,7 @@ with transaction.atomic():
         print(error)
     Article.objects.create(title="refused")
 try:
-    with transaction.atomic(), joined("default") as conn:
+    with transaction.atomic(), joined("default") as driver, lent(driver) as conn:
         Article.objects.create(title="broken")
         conn.exec_driver_sql("SELECT nothing")
 except DBAPIError:
@@ -225,6 +226,17 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def django_database(database_url: str) -> dict[str, str]:
+    """A database as Django's settings name it."""
+    url = make_url(database_url)
+    name = {"NAME": url.database or ""}
+    if url.get_backend_name() == "sqlite":
+        return {"ENGINE": "django.db.backends.sqlite3", **name}
+    who = {"USER": url.username or "", "PASSWORD": str(url.password or "")}
+    where = {"HOST": url.host or str(url.query.get("host", "")), "PORT": str(url.port or url.query.get("port", ""))}
+    return {"ENGINE": "django.db.backends.postgresql", **name, **who, **where}
+
+
 @pytest.fixture
 def on_sqlite(folder: Path) -> Project:
     return Project(folder, {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "news.sqlite3")})
@@ -232,14 +244,7 @@ def on_sqlite(folder: Path) -> Project:
 
 @pytest.mark.costly
 def test_a_run_belongs_to_the_transaction_that_django_has_open(folder: Path, empty_database_url: str) -> None:
-    url = make_url(empty_database_url)
-    name = {"NAME": url.database or ""}
-    if url.get_backend_name() == "sqlite":
-        project = Project(folder, {"ENGINE": "django.db.backends.sqlite3", **name})
-    else:
-        who = {"USER": url.username or "", "PASSWORD": str(url.password or "")}
-        where = {"HOST": url.host or str(url.query.get("host", "")), "PORT": str(url.port or url.query.get("port", ""))}
-        project = Project(folder, {"ENGINE": "django.db.backends.postgresql", **name, **who, **where})
+    project = Project(folder, django_database(empty_database_url))
     assert "applied" in project.run("manage.py", "cronograph", "migrate")
     found, refused, broken, kept = project.program(TRANSACTIONS)
     assert found == str([(number, f"article-{number}") for number in (1, 99, 100, 101, 102)])

@@ -15,6 +15,7 @@ from sqlalchemy.ext.asyncio import create_async_engine
 from cronograph.jobs import RunSpec, connect, enqueue, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.core.base.errors import ConfigurationError, StorageError
 from cronograph.jobs.core.flows import FlowSpec, MemberSpec
+from cronograph.jobs.core.run_spec import RunTarget
 from cronograph.jobs.queue.flows.new_flows import enqueue_flow_sync
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.store.db.address import parse_url, schema_in, with_schema
@@ -174,7 +175,7 @@ def test_a_connection_says_in_which_schema_sessions_enqueue(postgres_url: str) -
     with connect(other_url) as queue, engine.connect() as conn:
         run = enqueue_sync(conn, "count")
         conn.commit()
-        assert queue.find(run.id) is not None
+        assert queue.find(RunTarget(run.id)) is not None
         assert runs_in(conn, OTHER) == 1
     engine.dispose()
 

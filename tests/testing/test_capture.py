@@ -24,6 +24,7 @@ from cronograph.jobs import (
 )
 from cronograph.jobs.core.base.errors import ConfigurationError, InvalidInput, NotFound
 from cronograph.jobs.core.model import ScheduleSpec
+from cronograph.jobs.core.run_spec import RunTarget
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.testing import Queue, drain, drain_sync, run_job
@@ -106,7 +107,7 @@ async def test_a_connection_of_the_application_is_left_alone_meanwhile(sqlite_ur
         async with Queue(JOBS) as queue:
             run_id = (await mail.enqueue(None, "ada")).run_id
             assert [run.id for run in queue.enqueued()] == [run_id]
-        assert connection.find(run_id) is None
+        assert connection.find(RunTarget(run_id)) is None
         assert JOBS.queue is connection
 
 

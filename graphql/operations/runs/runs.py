@@ -20,10 +20,9 @@ from ....jobs.core.audit import Record
 from ....jobs.core.base.errors import ErrorCode, InvalidInput
 from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.core.explain.previews import Preview, PreviewOutcome
-from ....jobs.core.model import Execution, Json, Run
+from ....jobs.core.model import Enqueued, Execution, Json, Run
 from ....jobs.core.states import CLAIMABLE, FINAL, UNFINISHED, RunState
 from ....jobs.core.waits import Signal
-from ....jobs.queue.limits.uniqueness import Enqueued
 from ....jobs.store.db.transaction import Tx
 from ....jobs.store.read import executions as execution_store
 from ....jobs.store.read import runs as run_store

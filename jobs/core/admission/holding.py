@@ -33,6 +33,18 @@ class Holding(StrEnum):
     LAST = "last"
 
 
+class OnConflict(StrEnum):
+    """Name the fate of an enqueue whose key an unfinished run with other arguments holds.
+
+    ``KEEP``: that run is answered as it is. ``REPLACE``: it gets the new arguments, or the enqueue is refused if it has
+    begun. ``RAISE``: the enqueue is refused.
+    """
+
+    KEEP = "keep"
+    REPLACE = "replace"
+    RAISE = "raise"
+
+
 @dataclass(frozen=True, slots=True)
 class Hold:
     """Say in which way and for how long the key of a run holds.

@@ -191,6 +191,18 @@ class VersionConflict(UserError):
         self.current = current
 
 
+class KeyHeld(InvalidState):
+    """A run with other arguments holds the unique key, and the enqueue said that this is a fault.
+
+    Attributes:
+        run_id: That run.
+    """
+
+    def __init__(self, message: str, *, path: Sequence[str] = (), run_id: int | None = None) -> None:
+        super().__init__(message, path=path)
+        self.run_id = run_id
+
+
 class Overlap(UserError):
     """The overlap policy SKIP forbids a second unfinished run of the task.
 

@@ -45,7 +45,7 @@ _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "max_duration", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id",
     "description", "signature", "inherits", "expires_at", "ttl", "hold", "concurrency_key", "max_concurrent",
-    "rate_key", "cap_key", "cap", "flow_id", "suspended",
+    "rate_key", "cap_key", "cap", "flow_id", "suspended", "on_conflict",
 )  # fmt: skip
 """The fields that runs of one kind share: all of a ``NewRun`` but its arguments, its carried values, and its labels."""
 _settings = attrgetter(*_ALIKE)

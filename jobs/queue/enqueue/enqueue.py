@@ -3,46 +3,50 @@
 Run, event and notification are committed together, in a transaction of ours or of the user's, or not at all.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Connection
 
 from ...core.admission.caps import Line, Verdict, refusal
 from ...core.base.errors import python_names
 from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, JobDefaults, run_of_job, settle
-from ...core.model import NewRun, Run
+from ...core.model import Enqueued, NewRun
 from ...core.run_spec import RunSpec
 from ...store.db import dialect, outbox
 from ...store.db.callers import borrowed
+from ...store.db.dialects.lent import is_driver, lent
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
 from ...store.read import runs as stored_runs
 from ..base.changes import created_changes
 from ..base.new_runs import CHUNK, WAKES, NewRuns, SendNamed, insert, insert_by, sender
 from ..limits.caps import Capped, Room, begin_writing, capped, drop, free_lines
-from ..limits.uniqueness import Enqueued, hardly_waiting, is_debounced, put_unique, renew_by
+from ..limits.uniqueness import hardly_waiting, is_debounced, put_unique, renew_by
 from .requests import checked, new_run, traced
 
 if TYPE_CHECKING:
+    import sqlite3
+
     # A caller with a session has imported its library.
+    import psycopg
     from sqlalchemy.ext.asyncio import AsyncConnection, AsyncSession
     from sqlalchemy.orm import Session
 
 T = TypeVar("T")
-Transaction: TypeAlias = "Session | Connection"
+Transaction: TypeAlias = "Session | Connection | psycopg.Connection[Any] | sqlite3.Connection"
 """A synchronous transaction of the user's."""
-AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection"
+AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection | psycopg.AsyncConnection[Any]"
 """An asynchronous one."""
 
 
-def enqueue_sync(session: Transaction, spec: RunSpec, *, schema: str | None = None) -> Run:
+def enqueue_sync(session: Transaction, spec: RunSpec, *, schema: str | None = None) -> Enqueued:
     """Put a run into the queue as part of ``session``'s transaction, which the caller commits.
 
     Args:
-        session: A SQLAlchemy session or connection to the database that Cronograph uses.
+        session: A session or connection of SQLAlchemy, or one of psycopg 3, to the database that Cronograph uses.
         spec: The run; the node that knows its job may not have started yet.
         schema: That of the tables, for a session of the user's; None: ``session`` is a connection of our own.
 
@@ -51,12 +55,13 @@ def enqueue_sync(session: Transaction, spec: RunSpec, *, schema: str | None = No
         StorageError: there are no tables.
     """
     run = new_run(traced(spec))
-    conn = connection_of(session)
-    with borrowed(conn, schema):
+    with joined(session, schema) as conn:
         if dialect.is_postgresql(conn):
             stored = at_once(sender(conn), [run])
             if stored is not None:
                 return stored[0]
+        # What has read before could not write any more once another process has written.
+        begin_writing(conn)
         return put_in(conn, [run])[0]
 
 
@@ -69,11 +74,10 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
     Raises:
         UserError: the first wrong run, with its place in the path. Nothing was added.
     """
-    conn = connection_of(session)
     new = checked(runs)
     if not new.kind:
         return []
-    with borrowed(conn, schema):
+    with joined(session, schema) as conn:
         return _put_ids(conn, new)
 
 
@@ -97,15 +101,32 @@ def _put_ids(conn: Connection, new: NewRuns) -> list[int]:
 def _put_apart(conn: Connection, runs: Sequence[NewRun]) -> list[int]:
     begin_writing(conn)
     with conn.begin_nested():
-        return [run.id for run in put_in(conn, runs)]
+        return [one.run.id for one in put_in(conn, runs)]
 
 
-def connection_of(session: Transaction) -> Connection:
-    """Return the connection on which a transaction of the user's is."""
-    return session if isinstance(session, Connection) else session.connection()
+@contextmanager
+def joined(session: "Transaction | AsyncTransaction", schema: str | None) -> Generator[Connection]:
+    """Open a connection within a transaction of the user's, on which our tables are found.
+
+    Args:
+        session: A session or connection of SQLAlchemy, or a connection of a driver.
+        schema: See ``enqueue_sync``.
+
+    Raises:
+        StorageError: there are no tables.
+    """
+    with ExitStack() as stack:
+        if isinstance(session, Connection):
+            conn = session
+        elif is_driver(session):
+            conn = stack.enter_context(lent(session))
+        else:
+            conn = cast("Session", session).connection()
+        stack.enter_context(borrowed(conn, schema))
+        yield conn
 
 
-def at_once(send: SendNamed, runs: Sequence[NewRun]) -> list[Run] | None:
+def at_once(send: SendNamed, runs: Sequence[NewRun]) -> list[Enqueued] | None:
     """Put runs of one or several callers into the queue by one statement on PostgreSQL; return them.
 
     None, and nothing was added, where that takes more than one: they have several unique keys, or keys that hold in
@@ -116,14 +137,14 @@ def at_once(send: SendNamed, runs: Sequence[NewRun]) -> list[Run] | None:
         if any((run.job_name, run.unique_key, run.hold) != (last.job_name, last.unique_key, last.hold) for run in runs):
             return None
         renewed = renew_by(send, last)
-        return None if renewed is None else [renewed] * len(runs)
+        return None if renewed is None else [Enqueued(renewed, deduplicated=True)] * len(runs)
     if len(runs) > CHUNK or any(run.hold is not None or (run.unique_key is not None and len(runs) > 1) for run in runs):
         return None
     new = NewRuns.of(runs)
-    return insert_by(send, new).stored(new) or None
+    return [Enqueued(run, deduplicated=False) for run in insert_by(send, new).stored(new)] or None
 
 
-def put_in(conn: Connection, runs: Sequence[NewRun], *, of_several: bool = False) -> list[Run]:
+def put_in(conn: Connection, runs: Sequence[NewRun], *, of_several: bool = False) -> list[Enqueued]:
     """Put runs into the queue in ``conn``'s transaction, which the caller commits, with their events.
 
     Args:
@@ -140,7 +161,7 @@ def put_in(conn: Connection, runs: Sequence[NewRun], *, of_several: bool = False
     if tx.changes:
         outbox.append(conn, tx.now, tx.changes)
     dialect.notify(conn, str(WAKES.value))
-    return [one.run for one in enqueued]
+    return enqueued
 
 
 def change_in(session: Transaction, change: Callable[[Tx], T], *, schema: str | None) -> T:
@@ -157,8 +178,7 @@ def change_in(session: Transaction, change: Callable[[Tx], T], *, schema: str | 
         UserError: what ``change`` refuses.
         StorageError: there are no tables.
     """
-    conn = connection_of(session)
-    with borrowed(conn, schema):
+    with joined(session, schema) as conn:
         begin_writing(conn)
         with conn.begin_nested(), python_names():
             tx = Tx(conn)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any, cast
 
-from ...core.admission.holding import Hold
+from ...core.admission.holding import Hold, OnConflict
 from ...core.admission.labels import label_faults
 from ...core.base.errors import InvalidInput, UserError, python_names, refuse
 from ...core.base.signature import LENGTH
@@ -24,6 +24,7 @@ _NUL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")
 """In JSON text, the escaped U+0000, which PostgreSQL cannot store."""
 _ESCAPED = "\\u0000"
 _PRIORITIES = frozenset(priority.value for priority in Priority)
+_ON_CONFLICT = {one.value: one for one in OnConflict}
 _encode = json.JSONEncoder(allow_nan=False, ensure_ascii=False).encode
 
 
@@ -66,6 +67,7 @@ def new_run(spec: RunSpec) -> NewRun:
         ttl=ttl,
         hold=spec.hold if isinstance(spec.hold, Hold) else None,
         signature=spec.signature if isinstance(spec.signature, str) else None,
+        on_conflict=_on_conflict(spec.on_conflict) or OnConflict.KEEP,
         **chosen,
     )
     with python_names():
@@ -95,7 +97,7 @@ def checked(runs: Iterable[RunSpec]) -> NewRuns:
         settings = (
             spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
             spec.timeout, spec.settled, spec.expires_at, spec.ttl, spec.hold,
-            spec.max_duration, spec.signature,
+            spec.max_duration, spec.signature, spec.on_conflict,
         )  # fmt: skip
         try:
             kind = _known(known, settings)
@@ -229,6 +231,13 @@ def _json_faults(value: Mapping[str, Json] | None, name: str) -> Iterator[Invali
         yield fault
 
 
+def _on_conflict(value: object) -> OnConflict | None:
+    """Return the meaning of a value, None = it has none."""
+    if value is None:
+        return OnConflict.KEEP
+    return _ON_CONFLICT.get(value.lower()) if isinstance(value, str) else None
+
+
 def _own_faults(spec: RunSpec) -> Iterator[InvalidInput]:
     """Find the faults of the fields that only Python has."""
     hold, settled, signature = cast("tuple[object, object, object]", (spec.hold, spec.settled, spec.signature))
@@ -237,6 +246,9 @@ def _own_faults(spec: RunSpec) -> Iterator[InvalidInput]:
     if hold is not None and not isinstance(hold, Hold):
         message = f"hold: must be a rule that @job or options(…) has made, or None, got {hold!r:.60}"
         yield InvalidInput(message, path=("hold",))
+    if _on_conflict(spec.on_conflict) is None:
+        message = f"on_conflict: must be 'keep', 'replace' or 'raise', got {spec.on_conflict!r:.60}"
+        yield InvalidInput(message, path=("onConflict",))
     if not isinstance(settled, bool):
         yield InvalidInput(f"settled: must be True or False, got {settled!r:.60}", path=("settled",))
     if signature is not None and not (isinstance(signature, str) and len(signature) == LENGTH):

@@ -14,7 +14,6 @@ from ...core.flows import FlowSpec, FlowState, NewFlow, NewMember, When, check_f
 from ...core.model import Json, NewRun, Run
 from ...core.states import FINAL
 from ...store.db import dialect, outbox
-from ...store.db.callers import borrowed
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
 from ...store.schema.callbacks import callback_document
@@ -25,7 +24,7 @@ from ...store.schema.tables import run as r
 from ..base.changes import created_changes
 from ..base.new_runs import WAKES, NewRuns
 from ..base.new_runs import insert as insert_runs
-from ..enqueue.enqueue import Transaction, connection_of
+from ..enqueue.enqueue import Transaction, joined
 from ..enqueue.requests import new_runs
 from .flow_ends import emit_flow, end_if_over
 
@@ -41,8 +40,7 @@ def enqueue_flow_sync(session: Transaction, spec: FlowSpec, *, schema: str | Non
     Raises:
         UserError: its faults, each with its path. Nothing was added.
     """
-    conn = connection_of(session)
-    with borrowed(conn, schema):
+    with joined(session, schema) as conn:
         tx = Tx(conn)
         flow_id = put_spec(tx, spec)
         outbox.append(conn, tx.now, tx.changes)

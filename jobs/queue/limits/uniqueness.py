@@ -3,17 +3,17 @@
 import json
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
 from ...core.admission.expiry import expiry_of
-from ...core.admission.holding import Hold, Holding
+from ...core.admission.holding import Hold, Holding, OnConflict
 from ...core.admission.labels import inherited
-from ...core.base.errors import InvalidState
-from ...core.model import NewRun, Priority, Run, Trigger
+from ...core.base.errors import InvalidState, KeyHeld
+from ...core.model import Enqueued, NewRun, Priority, Run, Trigger
 from ...store.db import dialect
 from ...store.db.transaction import Tx
 from ...store.read import runs as stored_runs
@@ -61,26 +61,38 @@ def hardly_waiting(tx: Tx) -> Generator[None]:
         ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Enqueued:
-    """A run that was asked for; ``deduplicated``: another one stands for it, which had its unique key, and is this."""
-
-    run: Run
-    deduplicated: bool
-
-
 def put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
-    """Insert a run unless its key is held; then its hold decides about it.
+    """Insert a run unless its key is held; then its hold decides about it, and then its ``on_conflict``.
 
     Raises:
+        KeyHeld: a run with other arguments holds the key, and ``on_conflict`` says that this is a fault.
         InvalidState: the key changes hands all the time.
     """
     hold = run.hold
     for _ in range(_TRIES):
         found = _plain(tx, run, key) if hold is None else _held(tx, run, key, hold)
         if found is not None:
-            return found
+            return _answered(tx, run, key, found) if found.deduplicated else found
     raise InvalidState(f"uniqueKey: '{key}' changes hands too fast; try again", path=("uniqueKey",))
+
+
+def _answered(tx: Tx, run: NewRun, key: str, found: Enqueued) -> Enqueued:
+    """Return what stands for a run whose key is held, as its ``on_conflict`` says."""
+    holder, follows = found.run, run.hold is not None and run.hold.kind in (Holding.DEBOUNCE, Holding.LAST)
+    if run.on_conflict is OnConflict.KEEP or follows:
+        return found
+    if run.on_conflict is OnConflict.REPLACE and holder.job_name == run.job_name:
+        renewed = _renewed(tx, run, key, run.hold)
+        if renewed is not None:
+            return renewed
+    if (holder.job_name, holder.args) == (run.job_name, run.args):
+        return found
+    raise KeyHeld(
+        f"uniqueKey: '{key}' is held by run {holder.id} of job '{holder.job_name}', which is {holder.state.value} and "
+        "has other arguments; wait for it, cancel it, or enqueue with on_conflict='keep' to be answered with it",
+        path=("uniqueKey",),
+        run_id=holder.id,
+    )
 
 
 def _plain(tx: Tx, run: NewRun, key: str) -> Enqueued | None:
@@ -142,7 +154,7 @@ def _held_otherwise(holder: Run, run: NewRun) -> InvalidState:
     )
 
 
-def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
+def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold | None) -> Enqueued | None:
     """Renew the run that waits with this key by the arguments of another; None = none waits.
 
     Raises:
@@ -153,8 +165,11 @@ def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold) -> Enqueued | None:
         return None
     if waiting.job_name != run.job_name:
         raise _held_otherwise(waiting, run)
-    debounced = hold.kind is Holding.DEBOUNCE
-    at = hold.due_at(waiting.submitted_at, tx.now) if debounced else waiting.available_at
+    at = waiting.available_at
+    if hold is not None and hold.kind is Holding.DEBOUNCE:
+        at = hold.due_at(waiting.submitted_at, tx.now)
+    elif run.on_conflict is OnConflict.REPLACE and run.available_at is not None:
+        at = run.available_at
     changes: dict[str, Any] = {name: getattr(run, name) for name in _OF_THE_LAST}
     changes |= {
         "available_at": at,

@@ -259,7 +259,7 @@ class Attempts:
             signal,
             checkpoint=started.checkpoint,
             save=self._keeping.save_checkpoint,
-            enqueue=self._keeping.enqueue,
+            queue=self._keeping,
             lines=self._logs,
             show_progress=self._progress.show,
             steps=self._keeping,

@@ -26,6 +26,7 @@ from ..process.wire import (
     Answer,
     Begin,
     BeginWait,
+    ChangeRun,
     Ended,
     Enqueue,
     FindStep,
@@ -243,7 +244,7 @@ class ProcessBody:
                     await asyncio.sleep(0)
                 case Progress(done=done, total=total, message=text):
                     self._attempt.host.progress(done, total, text)
-                case Save() | Enqueue() | FindStep():
+                case Save() | Enqueue() | ChangeRun() | FindStep():
                     await self._answer(child, message, self._work(message))
                 case KeepStep() | BeginWait() | MakeSignalUrl():
                     # Steps of one job may end side by side: none waits until another one is stored.
@@ -266,6 +267,8 @@ class ProcessBody:
                 return host.keep_checkpoint(value)
             case Enqueue():
                 return self._enqueue(asked)
+            case ChangeRun(target=target, change=change):
+                return host.change(target, change)
             case FindStep(label=label):
                 return host.steps.find_step(label)
             case KeepStep(end=end):
@@ -292,6 +295,8 @@ class ProcessBody:
         match asked:
             case Enqueue():
                 child.send(Answer(number=asked.number, ids=found))
+            case ChangeRun():
+                child.send(Answer(number=asked.number, state=found))
             case FindStep() | BeginWait():
                 child.send(Answer(number=asked.number, step=found))
             case MakeSignalUrl():

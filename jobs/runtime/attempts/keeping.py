@@ -8,18 +8,20 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from ...accounts.read import secrets as stored_secrets
 from ...accounts.read.secrets import Sealed
 from ...accounts.rules.secrets import UnsealError, unseal
+from ...actions.run_changes import changed
 from ...actions.runs import save_checkpoint
 from ...actions.signal_links import PATH, make_link
 from ...base.services import Services
-from ...core.base.errors import ConfigurationError
+from ...core.base.errors import ConfigurationError, python_names
 from ...core.base.tracing import TRACED
 from ...core.flows import FlowSpec
 from ...core.model import Json
 from ...core.outcome import Failed, HandedBack
 from ...core.rules import unknown
-from ...core.run_spec import RunSpec
+from ...core.run_spec import RunSpec, RunTarget
+from ...core.states import RunState
 from ...core.steps import StepEnd, StoredStep, may_have_steps
-from ...core.waits import Wait
+from ...core.waits import RunChange, Wait
 from ...queue.claims.claim import Started
 from ...queue.enqueue.enqueue import put_many
 from ...queue.flows.new_flows import put_spec
@@ -101,6 +103,11 @@ class Keeping:
         if isinstance(asked, FlowSpec):
             return [await self._database.write(TRACED.here(put_spec), asked)]
         return await self._database.write(TRACED.here(put_many), asked)
+
+    async def change(self, target: RunTarget, change: RunChange) -> RunState:
+        """Change a run of the queue; its state then."""
+        with python_names():
+            return (await self._database.write(changed, target, change)).state
 
     async def save_checkpoint(self, started: Started, value: Json) -> None:
         """Store a checkpoint, unless the run was taken from this node."""

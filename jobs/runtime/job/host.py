@@ -14,7 +14,9 @@ from ...core.admission.labels import inherited
 from ...core.flows import FlowSpec
 from ...core.model import Json, NewRun, Run
 from ...core.outcome import JobOutcome, Suspended
-from ...core.run_spec import RunSpec
+from ...core.run_spec import RunSpec, RunTarget
+from ...core.states import RunState
+from ...core.waits import RunChange
 from ...own.forks import FORKED, forks
 from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
@@ -34,8 +36,18 @@ log = logging.getLogger(__name__)
 
 SaveCheckpoint = Callable[[Started, Json], Awaitable[None]]
 ShowProgress = Callable[[Started, Json], None]
-Enqueue = Callable[[Sequence[RunSpec] | FlowSpec], Awaitable[list[int]]]
-"""Puts runs or a flow into the queue; the ids of the runs, or that of the flow alone."""
+
+
+class HostQueue(Protocol):
+    """Do in the queue what a job asks for."""
+
+    def enqueue(self, asked: Sequence[RunSpec] | FlowSpec, /) -> Awaitable[list[int]]:
+        """Put runs or a flow into the queue; the ids of the runs, or that of the flow alone."""
+        ...
+
+    def change(self, target: RunTarget, change: RunChange, /) -> Awaitable[RunState]:
+        """Change a run; its state then."""
+        ...
 
 
 class LineSink(Protocol):
@@ -93,7 +105,6 @@ class LocalHost:
         "_abandoned",
         "_branches",
         "_checkpoint",
-        "_enqueue",
         "_forks",
         "_is_over",
         "_job_steps",
@@ -105,6 +116,7 @@ class LocalHost:
         "_pause",
         "_pieces",
         "_prints",
+        "_queue",
         "_save",
         "_savings",
         "_show_progress",
@@ -132,7 +144,7 @@ class LocalHost:
         *,
         checkpoint: Json,
         save: SaveCheckpoint,
-        enqueue: Enqueue,
+        queue: HostQueue,
         lines: LineSink,
         show_progress: ShowProgress,
         steps: StepStore,
@@ -143,7 +155,7 @@ class LocalHost:
         self.signal = signal
         self._checkpoint = checkpoint
         self._save = save
-        self._enqueue = enqueue
+        self._queue = queue
         self.at_end: tuple[NewRun, ...] = ()
         self.main: asyncio.Future[Any] | None = None
         self.exit: BaseException | None = None
@@ -247,7 +259,7 @@ class LocalHost:
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
         """Put runs into the queue now; their ids."""
         self._refuse_if_over("enqueue runs")
-        return self._enqueue(self._inheriting(runs))
+        return self._queue.enqueue(self._inheriting(runs))
 
     def _inheriting(self, runs: Sequence[RunSpec]) -> Sequence[RunSpec]:
         labels = self.started.run.labels
@@ -256,7 +268,7 @@ class LocalHost:
     async def enqueue_flow(self, flow: FlowSpec) -> int:
         """Put a flow into the queue now; its id."""
         self._refuse_if_over("enqueue a flow")
-        (flow_id,) = await self._enqueue(replace(flow, labels=inherited(self.started.run.labels, flow.labels)))
+        (flow_id,) = await self._queue.enqueue(replace(flow, labels=inherited(self.started.run.labels, flow.labels)))
         return flow_id
 
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
@@ -270,6 +282,19 @@ class LocalHost:
     async def _enqueue_now(self, runs: Sequence[RunSpec]) -> list[int]:
         # Begun by the event loop alone: where waiting is refused, nothing has been made that nobody awaits.
         return await self.enqueue(runs)
+
+    def change(self, target: RunTarget, change: RunChange) -> Awaitable[RunState]:
+        """Change a run of the queue now; its state then."""
+        self._refuse_if_over("change a run")
+        return self._queue.change(target, change)
+
+    def change_waiting(self, target: RunTarget, change: RunChange) -> RunState:
+        """``change`` for a thread, which waits for it; see ``wait_for``."""
+
+        async def changing() -> RunState:
+            return await self.change(target, change)
+
+        return self.wait_for("its twin without _sync", changing())
 
     def wait_for(self, twin: str, work: Coroutine[Any, Any, T]) -> T:
         """Have the event loop do something, for a thread that waits for it.

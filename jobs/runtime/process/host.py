@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
+from ...core.base.errors import NotFound
 from ...core.base.lazy import LazyModule
 from ...core.flows import FlowSpec
 from ...core.model import Json
-from ...core.run_spec import RunSpec
+from ...core.run_spec import RunSpec, RunTarget
+from ...core.states import RunState
 from ...core.steps import StepEnd, StoredStep
-from ...core.waits import Wait
+from ...core.waits import RunChange, Wait
 from ..job.lines import RawLine
 from ..job.printing import Lines, Pieces
 from ..job.results import failed_step_line, message_of
@@ -24,6 +26,7 @@ from ..job.values import Redactor, plain_json, progress_document
 from .wire import (
     Answer,
     BeginWait,
+    ChangeRun,
     Connection,
     Enqueue,
     FindStep,
@@ -62,6 +65,18 @@ class EnqueueRefusedError(Exception):
 
     def __init__(self, why: str) -> None:
         super().__init__(f"the runs could not be put into the queue: {why}")
+
+
+class ChangeRefusedError(Exception):
+    """The node could not change a run; the message says why."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"the run could not be changed: {why}")
+
+
+def _refused_change(why: str) -> Exception:
+    kind, _, message = why.partition(": ")
+    return NotFound(message) if kind == NotFound.__name__ else ChangeRefusedError(why)
 
 
 class Requests:
@@ -375,6 +390,22 @@ class ChildHost:
             lambda number: Enqueue(number=number, runs=list(runs), flow=flow),
             lambda answer: answer.ids,
             EnqueueRefusedError,
+        )
+
+    def change(self, target: RunTarget, change: RunChange) -> Awaitable[RunState]:
+        """Have the node change a run of the queue; its state then."""
+        return asyncio.wrap_future(self._changed(target, change))
+
+    def change_waiting(self, target: RunTarget, change: RunChange) -> RunState:
+        """``change`` for code that no event loop runs."""
+        return self._changed(target, change).result()
+
+    def _changed(self, target: RunTarget, change: RunChange) -> "Future[RunState]":
+        return self.requests.ask(
+            "change a run",
+            lambda number: ChangeRun(number=number, target=target, change=change),
+            lambda answer: RunState(str(answer.state)),
+            _refused_change,
         )
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:

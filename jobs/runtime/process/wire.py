@@ -19,9 +19,10 @@ from ...base.context import RunInfo, StopReason
 from ...core.flows import FlowSpec
 from ...core.model import KEPT_LINES, Json
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, Suspended, TimedOut
-from ...core.run_spec import RunSpec
+from ...core.run_spec import RunSpec, RunTarget
+from ...core.states import RunState
 from ...core.steps import StepEnd, StoredStep
-from ...core.waits import Wait
+from ...core.waits import RunChange, Wait
 from ..job.lines import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine
 
 M = TypeVar("M")
@@ -105,6 +106,7 @@ class Answer(Message):
         ids: Of the runs that were enqueued, or of the flow alone.
         step: The stored step, or the state of the wait; None = nothing is stored.
         url: The address of a signal.
+        state: The state of the run that was changed.
     """
 
     kind: Literal["answer"] = "answer"
@@ -112,6 +114,7 @@ class Answer(Message):
     ids: list[int] = Field(default_factory=list[int])
     step: StoredStep | None = None
     url: str | None = None
+    state: RunState | None = None
     error: str | None = None
 
 
@@ -147,6 +150,15 @@ class Enqueue(Message):
     number: int
     runs: list[RunSpec]
     flow: FlowSpec | None = None
+
+
+class ChangeRun(Message):
+    """Child to node, which answers: change this run of the queue."""
+
+    kind: Literal["change_run"] = "change_run"
+    number: int
+    target: RunTarget
+    change: RunChange
 
 
 class FindStep(Message):
@@ -222,7 +234,7 @@ class Ended(Message):
             raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
 
 
-Request: TypeAlias = Save | Enqueue | FindStep | KeepStep | BeginWait | MakeSignalUrl
+Request: TypeAlias = Save | Enqueue | ChangeRun | FindStep | KeepStep | BeginWait | MakeSignalUrl
 """A message that the node answers."""
 ToChild: TypeAlias = Begin | Leave | Stop | Terminate | Answer
 ToNode: TypeAlias = Lines | Progress | Request | Ended

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, event
@@ -13,12 +13,12 @@ from ...core.base.errors import StorageError
 from ...core.base.lazy import LazyModule
 from ..schema.types import SCHEMA, SQLITE_SCHEMA
 from . import dialect
+from .dialects.lent import is_driver
 
 if TYPE_CHECKING:
     import sqlite3
 
     import psycopg
-    from sqlalchemy.orm import Session
 else:
     psycopg = LazyModule("psycopg")
     sqlite3 = LazyModule("sqlite3")
@@ -92,8 +92,13 @@ class Rollbacks:
         self._on_rollback = on_rollback
         self._open: WeakKeyDictionary[Connection, _Levels] = WeakKeyDictionary()
 
-    def watch(self, session: "Session | Connection", numbers: Sequence[int]) -> None:
-        """These numbers belong to the transaction of a session; one begins if there is none yet."""
+    def watch(self, session: Any, numbers: Sequence[int]) -> None:
+        """These numbers belong to the transaction of a session; one begins if there is none yet.
+
+        A connection of a driver tells nobody of its end: nothing is taken back then.
+        """
+        if is_driver(session):
+            return
         connection = session if isinstance(session, Connection) else session.connection()
         if not connection.in_transaction():
             # As the first statement would have done.

@@ -23,6 +23,11 @@ def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Execution]:
     return {one.id: one for one in every(conn, select(e).where(e.c.id.in_(ids)), e.c.id, execution_from)}
 
 
+def of_run(conn: Connection, run_id: int) -> list[Execution]:
+    """The attempts at a run, in order."""
+    return every(conn, select(e).where(e.c.run_id == run_id).order_by(e.c.attempt), e.c.id, execution_from)
+
+
 def open_of_node(conn: Connection, node_id: int) -> list[Execution]:
     """The executions that a node has begun and not ended."""
     statement = select(e).where(e.c.node_id == node_id, e.c.completed_at.is_(None)).order_by(e.c.id)

@@ -9,6 +9,7 @@ from sqlalchemy import Table
 from cronograph.jobs import Flow, UserError, connect, job
 from cronograph.jobs.core.base.errors import NAMES
 from cronograph.jobs.core.outcome import Suspended
+from cronograph.jobs.core.run_spec import RunTarget
 from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.core.waits import AwaitedKind, Awaits, Wait
 from cronograph.jobs.handle import RunHandle
@@ -96,7 +97,7 @@ async def test_signals(
 ) -> None:
     run_id, before = waiting_run(api), everything(api)
     with connect(database_url, registry=JOBS) as queue:
-        found = queue.find(run_id)
+        found = queue.find(RunTarget(run_id))
         assert found is not None
         by_python = refusal_of(lambda: RunHandle(found, queue).signal_sync(name, payload))
     by_api = await refusals(api, SIGNAL, {"id": str(run_id), "name": name, "payload": payload})
@@ -111,7 +112,7 @@ async def test_signals(
 async def test_what_only_python_can_say(api: Api, database_url: str, wrong: Any) -> None:
     run_id, before = waiting_run(api), everything(api)
     with connect(database_url, registry=JOBS) as queue:
-        found = queue.find(run_id)
+        found = queue.find(RunTarget(run_id))
         assert found is not None
         handle = RunHandle(found, queue)
         ((code, message, path),) = refusal_of(lambda: handle.signal_sync(wrong))

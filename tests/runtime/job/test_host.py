@@ -8,7 +8,9 @@ import pytest
 
 from cronograph.jobs.base.context import StopReason
 from cronograph.jobs.core.flows import FlowSpec
-from cronograph.jobs.core.run_spec import RunSpec
+from cronograph.jobs.core.run_spec import RunSpec, RunTarget
+from cronograph.jobs.core.states import RunState
+from cronograph.jobs.core.waits import RunChange
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.lines import RawLine
@@ -58,8 +60,12 @@ async def keeper() -> Keeper:
     return Keeper()
 
 
-async def nobody_enqueues(runs: Sequence[RunSpec] | FlowSpec) -> list[int]:
-    raise AssertionError(f"nobody was to enqueue {runs}")
+class NoQueue:
+    async def enqueue(self, asked: Sequence[RunSpec] | FlowSpec) -> list[int]:
+        raise AssertionError(f"nobody was to enqueue {asked}")
+
+    async def change(self, target: RunTarget, change: RunChange) -> RunState:
+        raise AssertionError(f"nobody was to change {target} by {change}")
 
 
 @pytest.fixture
@@ -69,7 +75,7 @@ async def host(started: Started, keeper: Keeper) -> LocalHost:
         StopSignal(None),
         checkpoint="old",
         save=keeper.save,
-        enqueue=nobody_enqueues,
+        queue=NoQueue(),
         lines=Sink(),
         show_progress=lambda _started, _value: None,
         steps=RecordedSteps(),

@@ -129,7 +129,7 @@ async def test_an_attempt_whose_child_cannot_be_had_is_handed_back_with_the_reas
         signal,
         checkpoint=None,
         save=keep,
-        enqueue=recorder.enqueue,
+        queue=recorder,
         lines=recorder,
         show_progress=recorder.show,
         steps=recorder.steps,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from cronograph.server import django as _made
 
 if TYPE_CHECKING:
-    from cronograph.server.django import CronographTestMixin, enqueue_on_commit, staff, with_dashboard
+    from cronograph.server.django import CronographTestMixin, TaskBackend, enqueue_on_commit, staff, with_dashboard
 
-__all__ = ["CronographTestMixin", "enqueue_on_commit", "staff", "with_dashboard"]
+__all__ = ["CronographTestMixin", "TaskBackend", "enqueue_on_commit", "staff", "with_dashboard"]
 
 
 def __getattr__(name: str) -> object:

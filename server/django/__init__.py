@@ -1,5 +1,6 @@
 """Cronograph within a Django project; imported as ``cronograph.django``, which is also its name in ``INSTALLED_APPS``.
 
+- Django's own tasks are its jobs: ``TASKS = {"default": {"BACKEND": "cronograph.django.TaskBackend"}}``.
 - ``jobs.py`` of each app is imported, and its jobs are those of ``manage.py cronograph serve``.
 - ``job.enqueue_sync(…)`` within ``transaction.atomic()`` is part of that transaction, where both have one database.
 - ``enqueue_on_commit`` enqueues with the commit in any case.
@@ -15,12 +16,14 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from .dashboard import staff, with_dashboard
     from .enqueueing import enqueue_on_commit
+    from .tasks import TaskBackend
     from .testing import CronographTestMixin
 
-__all__ = ["CronographTestMixin", "enqueue_on_commit", "staff", "with_dashboard"]
+__all__ = ["CronographTestMixin", "TaskBackend", "enqueue_on_commit", "staff", "with_dashboard"]
 
 _HOME: Final = {
     "CronographTestMixin": ".testing",
+    "TaskBackend": ".tasks",
     "enqueue_on_commit": ".enqueueing",
     "staff": ".dashboard",
     "with_dashboard": ".dashboard",

@@ -1,6 +1,9 @@
 """The app: what happens when Django starts."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
+from django.conf import settings
 from django.utils.module_loading import autodiscover_modules
 from typing_extensions import override
 
@@ -30,3 +33,7 @@ class CronographConfig(AppConfig):
         close_connections()
         if chosen.autodiscover:
             autodiscover_modules("jobs")
+        if getattr(settings, "TASKS", None):
+            tasks = import_module(".tasks", __package__)
+            if tasks.keeps_tasks() and chosen.autodiscover:
+                autodiscover_modules("tasks")

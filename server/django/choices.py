@@ -24,6 +24,10 @@ _TYPES: Final[Mapping[str, type]] = {
 }
 
 
+OF_TASK: Final = "django_task"
+"""The attribute of a job's function that holds Django's task, and what its runs carry."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choices:
     """Hold the settings of the project, each with its default.

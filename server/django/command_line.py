@@ -12,15 +12,17 @@ from typing import cast
 from django.apps import apps
 from django.core.exceptions import ImproperlyConfigured
 
+from ...jobs.registry import default_registry
 from ..configuration.settings import NAMES
-from .choices import Choices, choices
+from .choices import OF_TASK, Choices, choices
 
 
 def job_modules(chosen: Choices) -> list[str]:
-    """The modules whose jobs the project runs: ``jobs.py`` of each app, and those that the settings name."""
+    """The modules whose jobs the project runs: ``jobs.py`` of each app, those that the settings name, and of tasks."""
     found = [f"{app.name}.jobs" for app in apps.get_app_configs()] if chosen.autodiscover else []
     own = [name for name in found if not name.startswith("cronograph.") and find_spec(name) is not None]
-    return [*own, *(name for name in chosen.jobs if name not in own)]
+    of_tasks = {one.handler.__module__ for one in default_registry() if hasattr(one.handler, OF_TASK)}
+    return [*dict.fromkeys([*own, *chosen.jobs, *sorted(of_tasks)])]
 
 
 def environment() -> dict[str, str]:

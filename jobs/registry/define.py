@@ -28,11 +28,12 @@ from .unique_key import key_of
 if TYPE_CHECKING:
     import pydantic
 
-    from . import parameters
+    from . import batches, parameters
 else:
     pydantic = LazyModule("pydantic")
     # It makes models, which `import cronograph.jobs` does without; the first job loads it.
     parameters = LazyModule(f"{__package__}.parameters")
+    batches = LazyModule(f"{__package__}.batches")
 
 # Declared schedules are only judged here; where an INTERVAL begins is decided when its task is made.
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
@@ -79,6 +80,13 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     if name == "<lambda>":
         raise ValueError("a lambda has no name of its own: give the job one, job('name')(…), or write a function")
     hints = parameters.hints_of(handler)
+    if options.get("batch") is not None:
+        if options.get("isolation") is not None:
+            raise ValueError(
+                "batch: its calls are made in the node, so it takes no isolation; leave one of the two out"
+            )
+        handler = batches.batched(handler, options["batch"], hints)
+        hints = parameters.hints_of(handler)
     model, context_parameter, given = parameters.arguments_of(name, handler, hints, known)
     _check_result(hints.get("return", Any))
     description = _description(options.get("description"))

@@ -15,6 +15,7 @@ from .operations.mutation import Mutation
 from .operations.query import Query
 from .operations.subscription import Subscription
 from .resolving.context import Context
+from .types.event import TYPES
 from .types.refusals import REFUSALS
 
 
@@ -54,7 +55,7 @@ def create_schema(limits: Limits | None = None) -> GuardedSchema:
         Mutation,
         Subscription,
         limits=limits,
-        types=REFUSALS,
+        types=(*REFUSALS, *dict.fromkeys(TYPES.values())),
         config=StrawberryConfig(scalar_map=SCALARS),
         extensions=[EventCursor],
         role_of=role_of,

@@ -31,18 +31,26 @@ FIRST: TypeAlias = Annotated[
     ),
 ]
 AFTER: TypeAlias = Annotated[
-    str | None, strawberry.argument(description="Only rows behind this cursor of the same list in the same order.")
+    str | None,
+    strawberry.argument(
+        description="Return only rows behind this cursor, which must be of the same list in the same order."
+    ),
 ]
+FORWARDS: TypeAlias = Annotated[int, strawberry.argument(description="At most so many rows, 0 to 200.")]
+"""The argument ``first`` of a list that can be read forwards only, since its rows are computed."""
 LAST: TypeAlias = Annotated[
     int | None, strawberry.argument(description="At most so many rows from the end, in the list's order; 0 to 200.")
 ]
 BEFORE: TypeAlias = Annotated[
-    str | None, strawberry.argument(description="Only rows in front of this cursor of the same list in the same order.")
+    str | None,
+    strawberry.argument(
+        description="Return only rows in front of this cursor, which must be of the same list in the same order."
+    ),
 ]
-COUNT: TypeAlias = Annotated[int, strawberry.argument(description="How many times, 1 to 100.")]
-ID_ARGUMENT: TypeAlias = Annotated[strawberry.ID, strawberry.argument(description="The decimal key.")]
+COUNT: TypeAlias = Annotated[int, strawberry.argument(description="The number of times to compute, 1 to 100.")]
+ID_ARGUMENT: TypeAlias = Annotated[strawberry.ID, strawberry.argument(description="The decimal key of the object.")]
 
-INPUT: Final = strawberry.argument(description="What the mutation is to do.")
+INPUT: Final = strawberry.argument(description="The input of the mutation.")
 """The description of every mutation's only argument."""
 
 

@@ -10,7 +10,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 from ...jobs.core.actor import Role
 from ...jobs.core.admission.caps import WhenFull
 from ...jobs.core.base.errors import ErrorCode
-from ...jobs.core.events import EventKind, EventState
+from ...jobs.core.events import EventKind
 from ...jobs.core.explain import ExplanationCode, PreviewOutcome
 from ...jobs.core.flows import FlowState, When
 from ...jobs.core.model import (
@@ -34,7 +34,6 @@ __all__ = [
     "Described",
     "Direction",
     "ErrorCode",
-    "EventState",
     "ExplanationCode",
     "NullsPosition",
     "PreviewOutcome",
@@ -446,44 +445,5 @@ describe(
         PreviewOutcome.DROPPED: "The queue is full, and it would be skipped at once.",
         PreviewOutcome.REFUSED: "The queue is full (`QUEUE_FULL`), or the overlap policy of its task is against it "
         "(`OVERLAP`): nothing at all would be enqueued.",
-    },
-)
-describe(
-    EventState,
-    "What a thing was right after a change. Of a run its `RunState`, of an execution `RUNNING` or its `Outcome`, of a "
-    "step its `StepState`, of a node its `NodeState`, of a skipped occurrence its `SkipReason`.",
-    {
-        EventState.WAITING: "Run: in the queue.",
-        EventState.SCHEDULED: "Run: handed to a node ahead of a free slot.",
-        EventState.RUNNING: "Run, execution: at work.",
-        EventState.STUCK: "Run: failed or lost, to be tried again.",
-        EventState.SUSPENDED: "Run: waits without a slot. Execution: ended so that its run waits.",
-        EventState.SUCCESS: "Run, execution: ended well.",
-        EventState.DONE: "Step: its result is stored, or what it waited for came.",
-        EventState.REJECTED: "Step: what it waited for came, and says no.",
-        EventState.FAILED: "Run, execution, step: failed.",
-        EventState.CANCELLED: "Run, execution: cancelled.",
-        EventState.SKIPPED: "Run: dropped before its start.",
-        EventState.TIMED_OUT: "Execution: used up its time box. Step: what it waited for did not come in time.",
-        EventState.LOST: "Execution: its node died or was cut off.",
-        EventState.SNOOZED: "Execution: asked to be tried again later.",
-        EventState.HANDED_BACK: "Execution: given back by a node that stopped, or that cannot read its arguments.",
-        EventState.STARTING: "Node: about to serve.",
-        EventState.ACTIVE: "Node: takes runs.",
-        EventState.STALLED: "Node: alive, but a part of it makes no progress.",
-        EventState.DRAINING: "Node: takes nothing new.",
-        EventState.STOPPING: "Node: ends.",
-        EventState.STOPPED: "Node: ended cleanly.",
-        EventState.EXPIRED: "Node: declared dead. Occurrence: skipped, since its run had not started in time.",
-        EventState.OVERLAP: "Occurrence: skipped, since a run of the task was unfinished.",
-        EventState.TOLERANCE: "Occurrence: skipped, since it would have started too soon after the last one.",
-        EventState.MISSED: "Occurrence: skipped, since it was missed.",
-        EventState.COALESCED: "Occurrence: skipped, since a newer one stands for it.",
-        EventState.PAUSED: "Occurrence: skipped, since the task was paused.",
-        EventState.WINDOW: "Occurrence: skipped, since it lay outside the window of the task.",
-        EventState.NO_JOB: "Occurrence: skipped, since no node knew the job.",
-        EventState.QUEUE_FULL: "Occurrence: skipped, since as many runs waited as may.",
-        EventState.PREDECESSOR: "Run of a flow: skipped, since what it comes after ended otherwise than it needs.",
-        EventState.UNIQUE_KEY: "Occurrence: skipped, since a run with its unique key was unfinished.",
     },
 )

@@ -91,6 +91,18 @@ class NeedsRole:
     role: Role = strawberry.directive_field(name="role")
 
 
+@strawberry.schema_directive(
+    locations=[Location.FIELD_DEFINITION, Location.OBJECT],
+    description="The field or type exists for one picture of the dashboard. It can change in any version, unannounced.",
+)
+class Unstable:
+    """The mark of what is no promise."""
+
+
+UNSTABLE: Final = (Unstable(),)
+"""The directives of a type that exists for one picture."""
+
+
 def rules_of(schema: GraphQLSchema) -> dict[tuple[str, str], Role]:
     """The rules of all fields that have one, by the names of type and field."""
     return {
@@ -112,6 +124,7 @@ def resolved(
     description: str | None = None,
     size: Size | None = None,
     requires: Role | None = None,
+    unstable: bool = False,
 ) -> Callable[[F], F]:
     """Make a method a field.
 
@@ -120,13 +133,14 @@ def resolved(
         size: How many rows it or the lists directly below it have, and what they cost; None = a single value.
         requires: The role it needs. Every field of a root type has one, and is nullable, so that one that fails leaves
             the others; below, a field needs what led to it, and what it says besides.
+        unstable: Whether it exists for one picture, and can change in any version.
     """
 
     def decorate(resolver: F) -> F:
         field: Any = strawberry.field(
             description=description or _description(resolver),
             metadata=sized(size),
-            directives=_rules(requires),
+            directives=[*_rules(requires), *(UNSTABLE if unstable else ())],
         )
         return cast("F", field(resolver))
 

@@ -14,8 +14,13 @@ from graphql import GraphQLError
 from ...jobs.core.base.times import RANGE, is_possible, time_text
 
 BigInt = NewType("BigInt", int)
+Duration = NewType("Duration", float)
+Labels = NewType("Labels", dict[str, str])
 
 MAX_BIGINT: Final = 2**63 - 1
+MAX_EXACT: Final = 2**53 - 1
+"""The largest whole number up to which JavaScript reads every JSON number without losing digits."""
+DECIMAL: Final = re.compile(r"-?[0-9]{1,19}", re.ASCII)
 RFC_3339: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,12}))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
@@ -48,20 +53,36 @@ def serialize_time(value: datetime | str) -> str:
     return value if isinstance(value, str) else time_text(value)
 
 
-def serialize_bigint(value: int) -> int:
-    """The number as it is: a JSON number."""
-    return value
+def serialize_bigint(value: int) -> int | str:
+    """Return the number as a JSON number where JavaScript reads it exactly, and otherwise as a decimal text."""
+    return value if -MAX_EXACT <= value <= MAX_EXACT else str(value)
 
 
 def parse_bigint(value: object) -> int:
-    """A whole number that fits into 64 bits.
+    """A whole number that fits into 64 bits, or its decimal text.
 
     Raises:
         GraphQLError: anything else.
     """
+    if isinstance(value, str) and DECIMAL.fullmatch(value):
+        value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not -MAX_BIGINT - 1 <= value <= MAX_BIGINT:
         raise GraphQLError(f"BigInt: must be a whole number of at most 64 bits, got {_shown(value)}")
     return value
+
+
+def parse_duration(value: object) -> float:
+    """A number of seconds; its bounds are those of the argument.
+
+    Raises:
+        GraphQLError: it is no number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise GraphQLError(f"Duration: must be a number of seconds, e.g. 90 or 0.25, got {_shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise GraphQLError(f"Duration: must be a finite number of seconds, got {_shown(value)}") from None
 
 
 _UNSTORABLE: Final = re.compile("[\\0\\ud800-\\udfff]")
@@ -89,9 +110,24 @@ SCALARS: Final[Mapping[object, ScalarDefinition]] = {
     ),
     BigInt: strawberry.scalar(
         name="BigInt",
-        description="A whole number of up to 64 bits, as a JSON number.",
+        description="A whole number of up to 64 bits: a JSON number from -9007199254740991 to 9007199254740991, which "
+        "JavaScript reads exactly, and otherwise a decimal text. `BigInt(value)` reads both. In input both are "
+        "accepted for every number.",
         serialize=serialize_bigint,
         parse_value=parse_bigint,
+    ),
+    Duration: strawberry.scalar(
+        name="Duration",
+        description="A length of time in seconds, as a JSON number with decimals, e.g. `90` or `0.25`.",
+        serialize=float,
+        parse_value=parse_duration,
+    ),
+    Labels: strawberry.scalar(
+        name="Labels",
+        description='Labels: a JSON object whose values are texts, e.g. `{"customer": "42"}`.',
+        specified_by_url="https://www.rfc-editor.org/rfc/rfc8259",
+        serialize=lambda value: value,
+        parse_value=lambda value: value,
     ),
     JSON: strawberry.scalar(
         name="JSON",

@@ -28,21 +28,21 @@ EXPORTED_GROUPS: Final = """query ExportedGroups($first: Int, $after: String) {
 _RUN: Final = """id state jobName task { name } group priority attempt retries trigger scheduledFor submittedAt
     availableAt startedAt finishedAt node progress { done total message } error args labels expiresAt skipReason
     result"""
-_TASK: Final = """id name jobName enabled source setName description group priority owner args labels
-    rate { limit per burst } schedule { syntax value timezone humanized } nextExecution lastStartedAt finished
+_TASK: Final = """id name jobName isEnabled source setName description group priority owner args labels
+    rate { limit per burst } schedule { syntax value timezone humanized } nextExecutionAt lastStartedAt isFinished
     pausedAt pausedBy pauseReason version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
     trigger recordsProcessed errorType errorMessage labels traceId"""
 _FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt submitter
     progress { total done running failed skipped }"""
-_GROUP: Final = """name paused pausedBy pauseReason maxRunning maxWaitLow keep cap { limit whenFull }
+_GROUP: Final = """name isPaused pausedBy pauseReason maxRunning maxWaitLow keep cap { limit whenFull }
     rate { limit per burst } tokens nextTokenAt waiting scheduled running stuck suspended oldestWait"""
 _JOB: Final = "name declaredRate { limit per burst } limits { rate { limit per burst } maxConcurrent }"
 _NODE: Final = "name state running slots version startedAt heartbeatAt clockSkew stall"
 
 
 _PREVIEW: Final = """preview { sentence droppedIds runs { outcome jobName sentence group standsForId
-    explanation { code sentence details until } } }"""
+    explanation { code sentence details changesAt } } }"""
 
 
 def _listed(field: str, kind: str, fields: str) -> str:
@@ -79,8 +79,8 @@ SEARCH_LOGS: Final = """query SearchLogs(
   $text: String!, $job: String, $task: String, $execution: ID, $from: DateTime, $first: Int!
 ) {
   logSearch(text: $text, jobName: $job, taskName: $task, executionId: $execution, from: $from, first: $first) {
-    matches { executionId line { line at level message fields } }
-    executions lines bounded sentence
+    nodes { executionId line { line at level message fields } }
+    executions lines sentence pageInfo { hasNextPage }
   }
 }"""
 STATS: Final = """query Stats { overview { at running waiting scheduled stuck suspended failedLast24h succeededLast24h
@@ -102,7 +102,7 @@ UPDATE_TASK: Final = _changing("updateTask", f"task {{ {_TASK} }}")
 PAUSE_TASK: Final = _changing("pauseTask", f"task {{ {_TASK} }}")
 RESUME_TASK: Final = _changing("resumeTask", f"task {{ {_TASK} }}")
 DELETE_TASK: Final = _changing("deleteTask", "deletedName cancelledCount")
-ENQUEUE: Final = _changing("enqueueRuns", "runs { id state jobName deduplicated }")
+ENQUEUE: Final = _changing("enqueueRuns", "runs { id state jobName isDeduplicated }")
 TRY_ENQUEUE: Final = _changing("enqueueRuns", _PREVIEW)
 CANCEL_RUNS: Final = _changing("cancelRuns", "count hasMore endCursor")
 RETRY_RUNS: Final = _changing("retryRuns", "count hasMore endCursor")

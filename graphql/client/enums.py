@@ -61,47 +61,6 @@ class EventKind(OpenEnum):
     RESYNC = "RESYNC"
 
 
-class EventState(OpenEnum):
-    """What a thing was right after a change.
-
-    Of a run its ``RunState``, of an execution ``RUNNING`` or its ``Outcome``, of a step its ``StepState``, of a
-    node its ``NodeState``, of a skipped occurrence its ``SkipReason``.
-    """
-
-    WAITING = "WAITING"
-    SCHEDULED = "SCHEDULED"
-    RUNNING = "RUNNING"
-    STUCK = "STUCK"
-    SUSPENDED = "SUSPENDED"
-    SUCCESS = "SUCCESS"
-    FAILED = "FAILED"
-    CANCELLED = "CANCELLED"
-    SKIPPED = "SKIPPED"
-    TIMED_OUT = "TIMED_OUT"
-    LOST = "LOST"
-    SNOOZED = "SNOOZED"
-    HANDED_BACK = "HANDED_BACK"
-    DONE = "DONE"
-    REJECTED = "REJECTED"
-    STARTING = "STARTING"
-    ACTIVE = "ACTIVE"
-    STALLED = "STALLED"
-    DRAINING = "DRAINING"
-    STOPPING = "STOPPING"
-    STOPPED = "STOPPED"
-    EXPIRED = "EXPIRED"
-    OVERLAP = "OVERLAP"
-    TOLERANCE = "TOLERANCE"
-    MISSED = "MISSED"
-    COALESCED = "COALESCED"
-    PAUSED = "PAUSED"
-    WINDOW = "WINDOW"
-    NO_JOB = "NO_JOB"
-    UNIQUE_KEY = "UNIQUE_KEY"
-    QUEUE_FULL = "QUEUE_FULL"
-    PREDECESSOR = "PREDECESSOR"
-
-
 class ExplanationCode(OpenEnum):
     """What an explanation says, of a task or of a run."""
 
@@ -287,6 +246,16 @@ class SkipReason(OpenEnum):
     EXPIRED = "EXPIRED"
     QUEUE_FULL = "QUEUE_FULL"
     PREDECESSOR = "PREDECESSOR"
+
+
+class StepState(OpenEnum):
+    """The state of a durable step of a run."""
+
+    DONE = "DONE"
+    FAILED = "FAILED"
+    WAITING = "WAITING"
+    TIMED_OUT = "TIMED_OUT"
+    REJECTED = "REJECTED"
 
 
 class TaskSource(OpenEnum):

@@ -137,15 +137,15 @@ class NewFlowRun(RunSettings):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventFilter:
-    """Which events; all conditions must hold. ``RESYNC`` always passes.
+    """A filter of events; all conditions must hold. Events of kind ``RESYNC`` always pass.
 
     Attributes:
-        kinds: one of these kinds.
-        job_name: about this job.
-        task_name: about this task.
-        run_id: about this run.
-        group: about this group.
-        flow_id: about this flow.
+        kinds: only events of these kinds.
+        job_name: only events about this job.
+        task_name: only events about this task.
+        run_id: only events about the run with this ``id``.
+        group: only events about this group.
+        flow_id: only events about the flow with this ``id`` and its runs.
     """
 
     kinds: Sequence[EventKind] | None = None

@@ -149,6 +149,5 @@ class Operations:
     resume_node = answered(mutations.resume_node)
 
     events = followed(subscriptions.events)
-    detailed_events = followed(subscriptions.detailed_events)
     run_updates = followed(subscriptions.run_updates)
     execution_log = followed(subscriptions.execution_log)

@@ -34,7 +34,7 @@ def trigger_task(
 
 
 def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) -> Operation[tuple[Run, ...]]:
-    """Put runs into the queue, all or none; those whose unique key existed already say ``deduplicated``."""
+    """Put runs into the queue, all or none; those whose unique key existed already say ``is_deduplicated``."""
     given = present(runs=list(runs), idempotencyKey=idempotency_key)
     fields = f"runs {{ {selection(Run)} }}"
     return mutation(

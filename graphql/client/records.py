@@ -12,7 +12,6 @@ from .base.shapes import Record
 from .enums import (
     ErrorCode,
     EventKind,
-    EventState,
     ExplanationCode,
     FlowState,
     Isolation,
@@ -27,6 +26,7 @@ from .enums import (
     RunState,
     ScheduleSyntax,
     SkipReason,
+    StepState,
     TaskSource,
     Trigger,
     WhenFull,
@@ -35,16 +35,16 @@ from .enums import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UniqueKey(Record):
-    """How the unique key of a job's runs follows from their arguments."""
+    """A rule by which the unique key of a run follows from its arguments."""
 
     arguments: tuple[str, ...]
     template: str | None
-    in_code: bool
+    is_in_code: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate(Record):
-    """How many runs start in how long: a token bucket, of which each start takes a token."""
+    """A limit on the number of starts in a period: a token bucket, from which each start takes a token."""
 
     limit: int
     per: float
@@ -53,7 +53,7 @@ class Rate(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cap(Record):
-    """How many runs wait at most: those that have never begun, apart from those of flows."""
+    """A limit on waiting runs: runs that have never begun count, except runs of flows."""
 
     limit: int
     when_full: WhenFull
@@ -61,7 +61,7 @@ class Cap(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobLimits(Record):
-    """How many runs of a job start, how many run at once, and how many wait."""
+    """The limits of a job: on starts, on runs at the same time, and on waiting runs."""
 
     rate: Rate | None
     rate_key: UniqueKey | None
@@ -81,20 +81,20 @@ class Job(Record):
     isolation: Isolation
     args_schema: Any
     tags: tuple[str, ...]
-    labels: Any
+    labels: dict[str, str]
     ttl: float | None
     on_expired: str | None
-    labels_from: Any
+    labels_from: dict[str, str]
     unique_key: UniqueKey | None
     declared_rate: Rate | None
     limits: JobLimits | None
-    known: bool
+    is_known: bool
     nodes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule(Record):
-    """When a task is due."""
+    """A schedule of a task."""
 
     syntax: ScheduleSyntax
     value: str
@@ -117,9 +117,9 @@ class ScheduleFault(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleValidation(Record):
-    """Whether a schedule can be used, and when it fires."""
+    """The verdict on a schedule, with its next times."""
 
-    valid: bool
+    is_valid: bool
     humanized: str | None
     next_executions: tuple[datetime, ...]
     error: ScheduleFault | None
@@ -127,7 +127,7 @@ class ScheduleValidation(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress(Record):
-    """How far a running job says it is."""
+    """The progress that a job reports of itself."""
 
     done: float
     total: float | None
@@ -174,7 +174,7 @@ class Execution(JobLog):
     trace_id: str | None
     progress: Progress | None
     args: dict[str, Any] | None
-    labels: Any
+    labels: dict[str, str] | None
     group: str | None
     run: RunKey | None
     trace_url: str | None
@@ -187,7 +187,7 @@ class Task(Record):
     id: int
     name: str
     description: str
-    enabled: bool
+    is_enabled: bool
     source: TaskSource
     job_name: str
     args: dict[str, Any]
@@ -197,8 +197,8 @@ class Task(Record):
     set_name: str | None
     submitter: str | None
     schedule: Schedule
-    next_execution: datetime | None
-    next_nominal: datetime | None
+    next_execution_at: datetime | None
+    next_nominal_at: datetime | None
     overlap: OverlapPolicy
     misfire: MisfirePolicy
     misfire_grace: float
@@ -210,15 +210,15 @@ class Task(Record):
     retry_delay: float
     inherits: tuple[str, ...]
     jitter: float
-    labels: Any
+    labels: dict[str, str]
     rate: Rate | None
     start_at: datetime | None
     end_at: datetime | None
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
-    finished: bool
-    overridden: bool
+    is_finished: bool
+    is_overridden: bool
     last_due_at: datetime | None
     last_started_at: datetime | None
     counter: int
@@ -227,9 +227,9 @@ class Task(Record):
     definition: Any
     created_at: datetime
     updated_at: datetime
-    job_known: bool
-    deletable: bool
-    stalled: bool
+    is_job_known: bool
+    is_deletable: bool
+    is_stalled: bool
     last_status: Execution | None
 
 
@@ -268,18 +268,18 @@ class Run(Record):
     cap_key: str | None
     submitter: str | None
     description: str
-    labels: Any
+    labels: dict[str, str]
     expires_at: datetime | None
     skip_reason: SkipReason | None
     progress: Progress | None
     result: Any
     error: str | None
-    deduplicated: bool
+    is_deduplicated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowProgress(Record):
-    """How many runs of a flow are in which state."""
+    """The number of runs of a flow in each state."""
 
     total: int
     done: int
@@ -307,7 +307,7 @@ class Flow(Record):
     finished_at: datetime | None
     cancel_requested_at: datetime | None
     submitter: str | None
-    labels: Any
+    labels: dict[str, str]
     progress: FlowProgress
 
 
@@ -318,12 +318,12 @@ class Explanation(Record):
     code: ExplanationCode
     sentence: str
     details: tuple[str, ...]
-    until: datetime | None
+    changes_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPreview(Record):
-    """What would become of a run if it were enqueued now."""
+    """The fate that a run would have if it were enqueued now."""
 
     outcome: PreviewOutcome
     job_name: str
@@ -335,7 +335,10 @@ class RunPreview(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preview(Record):
-    """What an enqueue would do. It is tried and taken back, so it is judged as the real one."""
+    """The effect of an enqueue without the enqueue.
+
+    The server tries it and takes it back, so that it is judged as the real one.
+    """
 
     sentence: str
     runs: tuple[RunPreview, ...]
@@ -373,7 +376,7 @@ class Group(Record):
     """A queue group: the unit of fairness and of limits. It exists once it is named."""
 
     name: str
-    paused: bool
+    is_paused: bool
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
@@ -431,46 +434,137 @@ class LogLine(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogPart(Record):
-    """New lines of an execution's log; the last one has ``ended: true``."""
+    """New lines of an execution's log; the last message has ``hasEnded: true``."""
 
     lines: tuple[LogLine, ...]
     cut: int
-    ended: bool
+    has_ended: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event(Record):
-    """One change of one thing."""
+    """A published change of one object, e.g.
+
+    a ``RunEvent``. Select the fields of a type with ``... on RunEvent { … }``. A field of the same name has the
+    same type in all of them, so one document can select it of each.
+    """
 
     cursor: str
     at: datetime
     kind: EventKind
-    task_id: int | None
-    task_name: str | None
-    run_id: int | None
-    execution_id: int | None
-    node: str | None
-    group: str | None
-    job_name: str | None
-    flow_id: int | None
-    state: EventState | None
-    step: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DetailedEvent(Event):
-    """A change with the changed thing as it is at delivery; None if it is not about one, or that is gone."""
+class TaskEvent(Event):
+    """A task was created, changed or deleted."""
 
-    task: Task | None
-    run: Run | None
-    execution: Execution | None
-    changed_node: Node | None
-    changed_group: Group | None
+    task_id: int | None
+    task_name: str | None
+    job_name: str | None
+    group: str | None
+    task: Task | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEvent(Event):
+    """A run was put into the queue, or changed its state, priority, progress or due time."""
+
+    task_id: int | None
+    task_name: str | None
+    job_name: str | None
+    group: str | None
+    task: Task | None = None
+    run_id: int
+    node: str | None
+    run: Run | None = None
+    flow_id: int | None
+    run_state: RunState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionEvent(Event):
+    """An attempt at a run began or ended."""
+
+    task_id: int | None
+    task_name: str | None
+    job_name: str | None
+    group: str | None
+    task: Task | None = None
+    run_id: int
+    node: str | None
+    run: Run | None = None
+    flow_id: int | None
+    execution_id: int
+    outcome: Outcome | None
+    execution: Execution | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEvent(Event):
+    """A durable step of a run ended."""
+
+    task_id: int | None
+    task_name: str | None
+    job_name: str | None
+    group: str | None
+    run_id: int
+    node: str | None
+    run: Run | None = None
+    step: str
+    step_state: StepState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedEvent(Event):
+    """Occurrences of a task were skipped, or a run of a task was dropped before it started."""
+
+    task_id: int | None
+    task_name: str | None
+    job_name: str | None
+    group: str | None
+    task: Task | None = None
+    reason: SkipReason
+    skipped_run_id: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeEvent(Event):
+    """A node started, changed its state, stopped, or was declared dead."""
+
+    node: str | None
+    node_state: NodeState
+    changed_node: Node | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupEvent(Event):
+    """A group was paused, resumed or limited."""
+
+    group: str | None
+    changed_group: Group | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowEvent(Event):
+    """A flow was enqueued, changed its state, or was closed."""
+
+    flow_id: int | None
+    flow: Flow | None = None
+    flow_state: FlowState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResyncEvent(Event):
+    """Events are missing.
+
+    They are older than the retention, this reader was too slow, or a restore or a failover set the database back.
+    Query again, and go on behind the cursor of this event.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Viewer(Record):
-    """Who asks."""
+    """The person or program that sent the request."""
 
     name: str
     role: Role
@@ -485,7 +579,7 @@ class SavedView(Record):
     page: str
     name: str
     search: str
-    shared: bool
+    is_shared: bool
     created_at: datetime
     created_by: str
     updated_at: datetime

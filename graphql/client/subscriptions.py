@@ -1,34 +1,67 @@
 """The ready-made subscriptions. ``Client`` and ``AsyncClient`` have each as a method that yields its results."""
 
-from typing import TypeVar
+from typing import Final
 
-from .base.shapes import read, selection
+from .base.shapes import read, read_kind, selection, selection_of_kinds
 from .builders import Argument, document, variables
 from .inputs import EventFilter
 from .operation import Operation
 from .queries import as_of
-from .records import DetailedEvent, Event, LogPart, Run
+from .records import (
+    Event,
+    ExecutionEvent,
+    FlowEvent,
+    GroupEvent,
+    LogPart,
+    NodeEvent,
+    ResyncEvent,
+    Run,
+    RunEvent,
+    SkippedEvent,
+    StepEvent,
+    TaskEvent,
+)
 from .subscription import Subscription
 
-AnyEvent = TypeVar("AnyEvent", bound=Event)
+EVENTS: Final[tuple[type[Event], ...]] = (
+    TaskEvent,
+    RunEvent,
+    ExecutionEvent,
+    StepEvent,
+    SkippedEvent,
+    NodeEvent,
+    GroupEvent,
+    FlowEvent,
+    ResyncEvent,
+)
+"""A record for each type of event."""
 
 
-def events(*, after: str | None = None, filter: EventFilter | None = None) -> Subscription[Event]:
+def events(
+    *, after: str | None = None, filter: EventFilter | None = None, detailed: bool = False
+) -> Subscription[Event]:
     """Every change, from any node, in one order; endless. Lost connections are made again and nothing is missed.
 
-    An event of kind ``RESYNC`` says that events are gone (older than the retention, or this reader was too slow): query
+    Each event is a ``RunEvent``, ``TaskEvent`` …; one of a type that this version does not know is an ``Event``.
+    A ``ResyncEvent`` says that events are gone (older than the retention, or this reader was too slow): query
     again what matters; the subscription goes on behind it by itself.
 
     Args:
         after: A cursor from ``as_of()`` or of an event: first what came after it; now unless given.
         filter: Which events.
+        detailed: Each event brings the changed object as it is at delivery: ``task``, ``run``, ``execution``,
+            ``changed_node`` or ``changed_group``; None if it is gone.
     """
-    return _events(Event, after, filter)
-
-
-def detailed_events(*, after: str | None = None, filter: EventFilter | None = None) -> Subscription[DetailedEvent]:
-    """The same as ``events``, each with the changed thing as it is at delivery."""
-    return _events(DetailedEvent, after, filter)
+    arguments = {"after": Argument("String", after), "filter": Argument("EventFilter", filter)}
+    kinds = {kind.__name__: kind for kind in EVENTS}
+    operation = Operation(
+        document=document("subscription", "events", arguments, selection_of_kinds(Event, EVENTS, detailed=detailed)),
+        variables=variables(arguments),
+        read=lambda data: read_kind(Event, kinds, data.get("events"), "events"),
+    )
+    return Subscription(
+        operation=operation, resume_variable="after", place_of=lambda event: event.cursor, start=as_of()
+    )
 
 
 def run_updates(id: int) -> Subscription[Run]:
@@ -46,7 +79,7 @@ def run_updates(id: int) -> Subscription[Run]:
 
 
 def execution_log(id: int, *, after_line: int = 0) -> Subscription[LogPart]:
-    """The log of an execution: the kept lines, then new ones as they come, each once; the last part says ``ended``.
+    """The log of an execution: the kept lines, then new ones as they come, each once; the last part says ``has_ended``.
 
     Args:
         id: The key of the execution.
@@ -62,17 +95,5 @@ def execution_log(id: int, *, after_line: int = 0) -> Subscription[LogPart]:
         operation=operation,
         resume_variable="afterLine",
         place_of=lambda part: part.lines[-1].line if part.lines else None,
-        is_last=lambda part: part.ended,
-    )
-
-
-def _events(shape: type[AnyEvent], after: str | None, filter: EventFilter | None) -> Subscription[AnyEvent]:
-    arguments = {"after": Argument("String", after), "filter": Argument("EventFilter", filter)}
-    operation = Operation(
-        document=document("subscription", "events", arguments, selection(shape)),
-        variables=variables(arguments),
-        read=lambda data: read(shape, data.get("events"), "events"),
-    )
-    return Subscription(
-        operation=operation, resume_variable="after", place_of=lambda event: event.cursor, start=as_of()
+        is_last=lambda part: part.has_ended,
     )

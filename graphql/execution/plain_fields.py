@@ -29,12 +29,14 @@ from graphql import (
 )
 
 from ..base.fields import field_behind, object_behind
+from ..base.scalars import serialize_bigint
 
 SAME: Final[Mapping[object, type]] = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
 """Values of exactly this Python type are in the answer as they are."""
 
-SAME_OF_OURS: Final[Mapping[str, type]] = {"BigInt": int, "DateTime": str}
-"""The same for scalars of ours, by name: a text is a time that the database has written."""
+SAME_OF_OURS: Final[Mapping[str, type]] = {"BigInt": int, "DateTime": str, "Duration": float}
+"""The same for scalars of ours, by name: a text is a time that the database has written. Of whole numbers that holds as
+long as JavaScript can read them."""
 
 USUAL: Final = frozenset({str, int, float, bool, datetime, dict, list})
 """Of these exact types a value cannot be an error, nor something to wait for."""
@@ -65,7 +67,7 @@ class PlainField:
         """Return what the answer shows of a value; ``Undefined`` = that is to be found out in the ordinary way."""
         kind = type(value)
         if kind is self.same:
-            return value
+            return serialize_bigint(cast("int", value)) if kind is int else value
         if value is None:
             return None if self.nullable else Undefined
         if kind not in USUAL:
@@ -122,7 +124,7 @@ class PlainColumn:
         column = cast("list[object]", values)
         kinds = set(map(type, column))
         if kinds == {self.item.same}:
-            return column
+            return list(map(serialize_bigint, cast("list[int]", column))) if int in kinds else column
         if (
             self.kept is not None
             and kinds <= self.kept
@@ -190,11 +192,11 @@ def _plain(attribute: str, kind: Any) -> PlainField | None:  # noqa: ANN401 - an
 
 
 def _kept(kind: Any) -> frozenset[type] | None:  # noqa: ANN401 - any type of the schema
-    if kind is GraphQLFloat:
-        return frozenset({float, NoneType})
-    return (
-        frozenset({float}) if isinstance(kind, GraphQLNonNull) and cast("Any", kind).of_type is GraphQLFloat else None
-    )
+    required = isinstance(kind, GraphQLNonNull)
+    leaf: Any = cast("Any", kind).of_type if required else kind
+    if leaf is not GraphQLFloat and leaf.name != "Duration":
+        return None
+    return frozenset({float}) if required else frozenset({float, NoneType})
 
 
 def class_of(kind: GraphQLObjectType) -> type | None:

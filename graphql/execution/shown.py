@@ -10,6 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias, cast
 
 import strawberry
+from strawberry.types.field import StrawberryField
 
 from ..base.arguments import camel
 
@@ -80,7 +81,8 @@ class Fields:
                 self._made[field.name] = found or Made((field.name,), key_text if is_key(field) else same)
         self.readers: Final[Mapping[str, Whole]] = {name: self._reader(made) for name, made in self._made.items()}
         """Each field of a whole model, by its name."""
-        self._names: Final[Mapping[str, str]] = {camel(name): name for name in self._made}
+        named = {field.name: field.graphql_name for field in fields(kind) if isinstance(field, StrawberryField)}
+        self._names: Final[Mapping[str, str]] = {named.get(name) or camel(name): name for name in self._made}
 
     def _reader(self, made: Made | Whole) -> Whole:
         if not isinstance(made, Made):

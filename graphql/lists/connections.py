@@ -149,8 +149,8 @@ class PageInfo:
 class Edge(Generic[T]):
     """Relay's edge."""
 
-    cursor: str = strawberry.field(description="Opaque place of the row in this list and order.")
-    node: T = strawberry.field(description="The row.")
+    cursor: str = strawberry.field(description="The opaque place of the row in this list and order.")
+    node: T = strawberry.field(description="The row itself.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +171,16 @@ class PageArguments:
         complete = listing.complete(order)
         return replace(self.bounded(listing.name, complete, listing.kinds(complete)), criteria=criteria)
 
-    def bounded(self, name: str, order: tuple[OrderKey, ...], kinds: Sequence[type]) -> PageRequest:
+    def bounded(
+        self, name: str, order: tuple[OrderKey, ...], kinds: Sequence[type], *, most: int = MAX_PAGE
+    ) -> PageRequest:
         """The checked request for a page of any list.
 
         Args:
             name: What the list's cursors are bound to.
             order: Its unique order.
             kinds: The Python type of each value of the order.
+            most: The largest page.
 
         Raises:
             UserFacingError: both or impossible sizes, or a cursor that does not belong here.
@@ -192,7 +195,7 @@ class PageArguments:
 
         return PageRequest(
             order=order,
-            limit=DEFAULT_PAGE if size is None else checked_range(size, argument, 0, MAX_PAGE),
+            limit=DEFAULT_PAGE if size is None else checked_range(size, argument, 0, most),
             backwards=backwards,
             after=position(self.after, "after"),
             before=position(self.before, "before"),
@@ -210,7 +213,7 @@ class Connection(Generic[T]):
 
     @resolved()
     async def edges(self) -> list[Edge[T]]:
-        """The rows with their cursors."""
+        """The rows of the page with their cursors."""
         page = await self.read()
         return [
             Edge(cursor=self.cursor_of(position), node=self.convert(item))
@@ -219,12 +222,12 @@ class Connection(Generic[T]):
 
     @resolved()
     async def nodes(self) -> list[T]:
-        """The rows."""
+        """The rows of the page."""
         return [self.convert(item) for item in (await self.read()).items]
 
     @resolved()
     async def page_info(self) -> PageInfo:
-        """The place of the page."""
+        """The place of the page in the list."""
         page = await self.read()
         start, end = page.ends
         return PageInfo(
@@ -236,9 +239,9 @@ class Connection(Generic[T]):
         )
 
     @resolved(
-        description="How many rows of the whole list meet the filter: exact up to 10,000; 10,001 means more than that, "
-        "and `isTotalCountExact` is false. Rows that no index finds are counted among the newest 200,000. Counted only "
-        "when asked for.",
+        description="The number of rows of the whole list that meet the filter: exact up to 10,000. 10,001 means "
+        "more than that, and `isTotalCountExact` is false. Rows that no index finds are counted among "
+        "the newest 200,000. The server counts only if you ask for it.",
         size=COUNT,
     )
     async def total_count(self) -> BigInt:
@@ -275,6 +278,79 @@ def connect(
     """
     bound = cursor_of or partial(encode, name, request.order)
     return Connection[T](cursor_of=bound, read=read, number=once(count), convert=convert)
+
+
+NUMBER: Final = (OrderKey("number"),)
+FARTHEST: Final = 2**53
+"""No row has a number beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered(Generic[M]):
+    """Rows that are known by their numbers, from 0: those of a list that grows only at its end.
+
+    Attributes:
+        request: The page, in terms of ``NUMBER``.
+        read: Reads up to so many rows from a number on: ``read(number, limit)``.
+        length: Counts all rows; called when it is asked for, and for a page from the end.
+    """
+
+    request: PageRequest
+    read: Callable[[int, int], Awaitable[Sequence[M]]]
+    length: Callable[[], Awaitable[int]]
+
+    async def page(self) -> Page[M]:
+        """The page asked for."""
+        limit, end = self.request.limit, _number(self.request.before)
+        last = _number(self.request.after)
+        begin = 0 if last is None else last + 1
+        if self.request.backwards:
+            stop = await self.length() if end is None else end
+            begin = max(begin, stop - limit)
+            limit = max(0, min(limit, stop - begin))
+        elif end is not None:
+            limit = max(0, min(limit, end - begin))
+        # A further row tells that there is another page.
+        found = await self.read(begin, limit + 1)
+        kept = found[:limit]
+        numbers = range(begin, begin + len(kept))
+        return Page(tuple(kept), tuple((one,) for one in numbers), len(found) > limit, begin > 0)
+
+    async def count(self) -> Counted:
+        """Return how many rows there are, all of them counted."""
+        return Counted(await self.length(), is_complete=True)
+
+
+def _number(position: Position | None) -> int | None:
+    if position is None:
+        return None
+    (number,) = position
+    assert isinstance(number, int), "a cursor of this list is a number"
+    return max(0, min(number, FARTHEST))
+
+
+def connect_numbered(
+    name: str,
+    paging: PageArguments,
+    *,
+    read: Callable[[int, int], Awaitable[Sequence[M]]],
+    length: Callable[[], Awaitable[int]],
+    convert: Callable[[M], T],
+    most: int = MAX_PAGE,
+) -> Connection[T]:
+    """A connection over numbered rows, see ``Numbered``.
+
+    Args:
+        name: What the list's cursors are bound to.
+        paging: The arguments of the client.
+        read: Reads up to so many rows from a number on.
+        length: Counts all rows.
+        convert: Makes the GraphQL object of a row.
+        most: The largest page.
+    """
+    request = paging.bounded(name, NUMBER, (int,), most=most)
+    rows = Numbered(request, read, length)
+    return connect(name, request, read=once(rows.page), count=rows.count, convert=convert)
 
 
 def once(read: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:

@@ -248,13 +248,13 @@ def order_of(name: str, fields: type[StrEnum], description: str) -> type[Order]:
         description: What clients read about it.
     """
     members: list[tuple[str, Any, Any]] = [
-        ("field", fields, strawberry.field(description="What to order by.")),
-        ("direction", Direction, strawberry.field(description="Which end comes first.", default=Direction.ASC)),
+        ("field", fields, strawberry.field(description="The field to order by.")),
+        ("direction", Direction, strawberry.field(description="The direction of the order.", default=Direction.ASC)),
         (
             "nulls",
             NullsPosition | None,
             strawberry.field(
-                description="Where rows without a value stand; last, and first with DESC, unless given.", default=None
+                description="The place of rows without a value; last, and first with DESC, unless given.", default=None
             ),
         ),
     ]
@@ -293,14 +293,14 @@ class Kind(Generic[M]):
     Attributes:
         listing: The rows.
         filter: The input that chooses among them.
-        order: The input that orders them; None = they have one order.
+        order: The input that orders them.
         which: What its filter asks, e.g. ``Which tasks.``
         unordered: What the order is unless another is asked for.
     """
 
     listing: Listing[M]
     filter: type
-    order: type | None
+    order: type
     which: str
     unordered: str = "Newest first unless given."
 
@@ -308,9 +308,8 @@ class Kind(Generic[M]):
         """The arguments that a field of this kind takes."""
         types: dict[str, object] = {"first": FIRST, "after": AFTER, "last": LAST, "before": BEFORE}
         types["filter"] = Annotated[self.filter | None, strawberry.argument(description=self.which)]
-        if self.order is not None:
-            ordered = list[self.order]  # type: ignore[name-defined]
-            types["order_by"] = Annotated[ordered | None, strawberry.argument(description=self.unordered)]
+        ordered = list[self.order]  # type: ignore[name-defined]
+        types["order_by"] = Annotated[ordered | None, strawberry.argument(description=self.unordered)]
         return [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=one) for name, one in types.items()]
 
 

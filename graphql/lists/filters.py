@@ -31,7 +31,7 @@ from ...jobs.store.read.listing.criteria import (
     PathMatch,
 )
 from ..base.arguments import camel, checked_text, parse_id, refused
-from ..base.scalars import BigInt
+from ..base.scalars import BigInt, Duration
 from ..resolving.context import Info
 
 K = TypeVar("K")
@@ -123,9 +123,9 @@ class BigIntFilter(Ordered[BigInt]):
     """Numbers of 64 bits."""
 
 
-@strawberry.input(description="Conditions on a number.")
-class FloatFilter(Ordered[float]):
-    """Numbers with decimals."""
+@strawberry.input(description="Conditions on a length of time in seconds.")
+class DurationFilter(Ordered[Duration]):
+    """Numbers of seconds."""
 
 
 @strawberry.input(description="Conditions on a key.")
@@ -157,9 +157,9 @@ class Filter(Generic[T]):
 class LabelFilter:
     """A label of a run, a task or a flow."""
 
-    key: str = strawberry.field(description="Its key.")
-    eq: str | None = condition("It has this value.")
-    in_: list[str] | None = condition("It has one of these values.", "in")
+    key: str = strawberry.field(description="The key of the label.")
+    eq: str | None = condition("The label has this value.")
+    in_: list[str] | None = condition("The label has one of these values.", "in")
     exists: bool | None = condition("Whether there is a label with this key.")
 
 
@@ -167,8 +167,10 @@ class LabelFilter:
 class ArgumentFilter:
     """A value inside of the arguments."""
 
-    path: str = strawberry.field(description="Where it is, names with dots between them, e.g. `customer.id`.")
-    eq: JSON | None = condition("It is this text, number or truth value; null = it is null.")
+    path: str = strawberry.field(
+        description="The place of the value: names with dots between them, e.g. `customer.id`."
+    )
+    eq: JSON | None = condition("The value is this text, number or truth value; null = the value is null.")
 
 
 Path: TypeAlias = tuple[str, ...]
@@ -196,7 +198,7 @@ class Emptiness:
             value = getattr(filter, field.name)
             if value is strawberry.UNSET:
                 continue
-            place = (*path, camel(field.name))
+            place = (*path, _name_of(field))
             if value is None:
                 yield _fault(place, "must be a condition, got null; leave it out if it does not matter")
             elif field.name in COMBINED:
@@ -230,6 +232,11 @@ class Emptiness:
 
 LISTS: Final = Emptiness(changes=False)
 MUTATIONS: Final = Emptiness(changes=True)
+
+
+def _name_of(field: Any) -> str:  # noqa: ANN401 - Strawberry's fields know more than those of dataclasses
+    name: str | None = field.graphql_name
+    return name or camel(field.name)
 
 
 def is_empty(filter: RowFilter) -> bool:
@@ -331,7 +338,7 @@ def _criteria(filter: RowFilter, path: str) -> Criteria:
         elif field.name == "not_":
             parts.append(Not(_criteria(value, f"{path}.not")))
         else:
-            place = f"{path}.{camel(field.name)}"
+            place = f"{path}.{_name_of(field)}"
             inside = isinstance(value, LabelFilter) and filter.OWN_LABELS
             parts += _own_labels(value, place) if inside else _conditions(field.name, value, place)
     return AllOf(tuple(parts))

@@ -2,16 +2,17 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Final, Self
+from functools import partial
+from typing import Annotated, Final, Self, TypeVar
 
 import strawberry
 
 from ...jobs.core import events
 from ...jobs.store.read import events as stored_events
 from ...jobs.store.read import logs as stored
-from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position
+from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position, page_of
 from ...jobs.store.read.listing.searching import Counted, capped
 from ...jobs.store.read.logs import Logged, LogPlace, Searched
 from ...jobs.store.read.logs import LogLine as StoredLine
@@ -20,6 +21,7 @@ from ..base.arguments import (
     BEFORE,
     DEFAULT_PAGE,
     FIRST,
+    FORWARDS,
     LAST,
     MAX_PAGE,
     checked_range,
@@ -30,11 +32,11 @@ from ..base.arguments import (
 from ..base.enums import Role
 from ..base.fields import Size, resolved
 from ..base.scalars import BigInt
-from ..lists.connections import Connection, connect
+from ..lists.connections import INVALID_CURSOR, Connection, connect
 from ..resolving.context import Info
 from ..types.common import LogLine
 from ..types.entities import JobExecution, load_execution
-from ..types.event import Event, EventFilter
+from ..types.event import Event, EventFilter, event_of
 from .subscription import parse_cursor
 
 
@@ -42,12 +44,12 @@ from .subscription import parse_cursor
 class LogMatch:
     """A line and its execution."""
 
-    execution_id: strawberry.ID = strawberry.field(description="The key of its execution.")
+    execution_id: strawberry.ID = strawberry.field(description="The `id` of the execution of the line.")
     line: LogLine = strawberry.field(description="The line.")
 
     @resolved()
     async def execution(self, info: Info) -> JobExecution | None:
-        """Its execution; null once that is pruned."""
+        """The execution of the line; null once it is pruned."""
         return await load_execution(info, int(self.execution_id))
 
     @classmethod
@@ -56,24 +58,20 @@ class LogMatch:
         return cls(execution_id=strawberry.ID(str(stored.execution_id)), line=LogLine.from_model(stored))
 
 
-@strawberry.type(description="What a search in log lines found, and how far it looked.")
-class LogSearch:
-    """Matches, and what was looked through."""
+@strawberry.type(
+    description="Log lines that contain a text, and how far the search looked. If it ended before it found `first` "
+    "lines, after 1,000 executions or 20,000 lines, `pageInfo.isPartial` is true, and `after` with the `endCursor` "
+    "looks on."
+)
+class LogMatchConnection(Connection[LogMatch]):
+    """The lines that were found, and the reach of the search."""
 
-    matches: list[LogMatch] = strawberry.field(
-        description="Lines that hold the text, the newest execution and in it the newest line first."
-    )
-    executions: int = strawberry.field(description="How many executions it looked through.")
-    lines: BigInt = strawberry.field(description="How many lines these have.")
-    bounded: bool = strawberry.field(
-        description="Whether it ended before all was looked through, at one of its bounds: `first` matches, 1,000 "
-        "executions, 20,000 lines."
-    )
-    sentence: str = strawberry.field(description="The same in words.")
-    end_cursor: str | None = strawberry.field(
-        description="Where it ended, to be passed as `after` to look on; null if all was looked through."
-    )
+    executions: int = strawberry.field(description="The number of executions that were looked through.")
+    lines: BigInt = strawberry.field(description="The number of lines that these executions have.")
+    sentence: str = strawberry.field(description="The result as an English sentence, with how far the search looked.")
 
+
+T = TypeVar("T")
 
 MAX_EXECUTIONS: Final = 1_000
 """Executions that one search looks through at most."""
@@ -81,6 +79,7 @@ MAX_LINES: Final = 20_000
 """Lines that one search looks through at most, those of a first execution that has more by itself apart."""
 MAX_TEXT: Final = 200
 _CURSOR: Final = re.compile(r"([1-9][0-9]{0,18})\.([0-9]{1,10})")
+PLACE_ORDER: Final = (OrderKey("execution_id", descending=True), OrderKey("line", descending=True))
 _WHY: Final = "Log lines are looked through one by one; name a shorter span of time, or one execution."
 
 
@@ -145,8 +144,9 @@ class LogSearchQueries:
     """The search in log lines."""
 
     @resolved(
-        description="Lines of logs that hold a text, in any case: of one execution, or of the newest executions of a "
-        "job or a task. It ends at a bound and says so; `after` looks on.",
+        description="Log lines that contain a text, upper or lower case: of one execution, or of the newest "
+        "executions of a job or a task. The newest execution comes first, and in it the newest line. The search ends "
+        "at a bound and says so; `after` looks on. `totalCount` counts the lines of this page.",
         size=Size(("first",), default=DEFAULT_PAGE, most=MAX_PAGE, own=200),
         requires=Role.VIEWER,
     )
@@ -154,7 +154,7 @@ class LogSearchQueries:
         self,
         info: Info,
         *,
-        text: Annotated[str, strawberry.argument(description="What to look for, 1 to 200 characters.")],
+        text: Annotated[str, strawberry.argument(description="The text to look for, 1 to 200 characters.")],
         job_name: Annotated[str | None, strawberry.argument(description="In executions of this job.")] = None,
         task_name: Annotated[str | None, strawberry.argument(description="In executions of this task.")] = None,
         execution_id: Annotated[strawberry.ID | None, strawberry.argument(description="In this execution.")] = None,
@@ -165,17 +165,18 @@ class LogSearchQueries:
         to: Annotated[
             datetime | None, strawberry.argument(description="Only of executions that began before that.")
         ] = None,
-        first: Annotated[int, strawberry.argument(description="At most so many lines, 1 to 200.")] = DEFAULT_PAGE,
-        after: Annotated[str | None, strawberry.argument(description="Only lines behind this `endCursor`.")] = None,
-    ) -> LogSearch | None:
+        first: FORWARDS = DEFAULT_PAGE,
+        after: AFTER = None,
+    ) -> LogMatchConnection | None:
         """Lines that hold a text."""
-        checked_range(first, "first", 1, MAX_PAGE)
-        wanted, behind = _checked_text(text), _place(after)
+        place = _place(after)
+        request = PageRequest(PLACE_ORDER, checked_range(first, "first", 0, MAX_PAGE), after=place)
+        wanted, behind = _checked_text(text), None if place is None else LogPlace(*place)
         searched = _searched(job_name, task_name, execution_id, from_, to)
         found = await info.context.database.read(stored.logged, searched, behind, MAX_EXECUTIONS + 1)
         reach = reach_of(found, executions=MAX_EXECUTIONS, lines=MAX_LINES)
         lines = await _lines(info, wanted, reach, behind, first + 1) if reach.lines else []
-        return _answer(reach, lines, first)
+        return _answer(request, reach, lines)
 
 
 async def _lines(info: Info, text: str, reach: Reach, behind: LogPlace | None, limit: int) -> list[StoredLine]:
@@ -188,21 +189,30 @@ async def _lines(info: Info, text: str, reach: Reach, behind: LogPlace | None, l
         return await searches.read(stored.holding, text, ids, behind, limit)
 
 
-def _answer(reach: Reach, lines: Sequence[StoredLine], first: int) -> LogSearch:
-    shown, full = lines[:first], len(lines) > first
-    end: LogPlace | None = None
-    if full:
-        end = LogPlace(shown[-1].execution_id, shown[-1].line)
-    elif reach.more:
-        end = reach.end
-    return LogSearch(
-        matches=[LogMatch.from_model(line) for line in shown],
+def _answer(request: PageRequest, reach: Reach, lines: Sequence[StoredLine]) -> LogMatchConnection:
+    page = page_of(request, [(line, (line.execution_id, line.line)) for line in lines])
+    full = page.has_next
+    if reach.more and not full:
+        page = replace(page, has_next=True, reached=(reach.end.execution_id, reach.end.line))
+    is_whole = request.after is None and not page.has_next
+    counted = Counted(len(page.items), is_complete=is_whole)
+    return LogMatchConnection(
         executions=len(reach.executions),
         lines=BigInt(reach.lines),
-        bounded=end is not None,
-        sentence=sentence_of(reach, len(shown), full=full),
-        end_cursor=None if end is None else f"{end.execution_id}.{end.line}",
+        sentence=sentence_of(reach, len(page.items), full=full),
+        cursor_of=_cursor_of_line,
+        read=partial(_ready, page),
+        number=partial(_ready, counted),
+        convert=LogMatch.from_model,
     )
+
+
+async def _ready(value: T) -> T:
+    return value
+
+
+def _cursor_of_line(position: Position) -> str:
+    return ".".join(map(str, position))
 
 
 def _checked_text(text: str) -> str:
@@ -211,13 +221,13 @@ def _checked_text(text: str) -> str:
     return checked_text(text, "text")
 
 
-def _place(after: str | None) -> LogPlace | None:
+def _place(after: str | None) -> tuple[int, int] | None:
     if after is None:
         return None
     found = _CURSOR.fullmatch(after)
     if found is None or int(found[1]) >= 2**63 or int(found[2]) >= 2**31:
-        raise refused(f"after: must be an endCursor as this field gives them, got {after[:60]!r}")
-    return LogPlace(int(found[1]), int(found[2]))
+        raise refused(f"after: must be a cursor as this list gives them, got {after[:60]!r}", code=INVALID_CURSOR)
+    return int(found[1]), int(found[2])
 
 
 def _searched(
@@ -278,7 +288,7 @@ class HistoryQueries:
         after: AFTER = None,
         last: LAST = None,
         before: BEFORE = None,
-        filter: Annotated[EventFilter | None, strawberry.argument(description="Which events.")] = None,
+        filter: Annotated[EventFilter | None, strawberry.argument(description="A filter of events.")] = None,
     ) -> Connection[Event] | None:
         """The stored events, the oldest first: the newest 50 unless asked otherwise, as far back as they are kept.
 
@@ -296,9 +306,7 @@ class HistoryQueries:
             before=_position(before, "before"),
         )
         history = History(info, request, events.EventFilter() if filter is None else filter.to_filter())
-        return connect(
-            "events", request, read=history.page, count=history.count, convert=Event.from_model, cursor_of=_cursor
-        )
+        return connect("events", request, read=history.page, count=history.count, convert=event_of, cursor_of=_cursor)
 
 
 def _position(cursor: str | None, argument: str) -> Position | None:

@@ -13,6 +13,7 @@ from ...jobs.store.read.lists import EXECUTIONS, GROUPS
 from ..base.arguments import ID_ARGUMENT, MAX_JOB_LOGS, checked_range, checked_text, parse_id, refused
 from ..base.enums import Role
 from ..base.fields import Size, resolved
+from ..base.scalars import Duration
 from ..lists.connections import Connection
 from ..lists.declared import Newest, asked_of, listed, reading_of
 from ..resolving.context import Info
@@ -42,27 +43,29 @@ from .reports import LabelQueries, ReportQueries, TimelineQueries
 MAX_NAMES: Final = 200
 
 
-@strawberry.type(description="How long the history of one job, or of one group, is kept.")
+@strawberry.type(description="The time for which the history of one job, or of one group, is kept.")
 class KeptHistory:
     """A name and a time."""
 
-    name: str = strawberry.field(description="The job or the group.")
-    seconds: float = strawberry.field(description="So many seconds after its end a run may be pruned.")
+    name: str = strawberry.field(description="The name of the job or of the group.")
+    seconds: Duration = strawberry.field(description="The time after its end from which a run may be pruned.")
 
 
 @strawberry.type(
-    description="How long the history of finished runs is kept: as long as their group says, or else their job, or "
-    "else the task `prune_history`."
+    description="The time for which the history of finished runs is kept. The group of a run decides first, then "
+    "its job, then the task `prune_history`."
 )
 class Retention:
     """The present limits of history."""
 
-    seconds: float = strawberry.field(description="What holds where neither group nor job says anything.")
+    seconds: Duration = strawberry.field(description="The time that holds if neither the group nor the job has one.")
     max_per_task: int | None = strawberry.field(
-        description="How many executions of each task are kept at most; null = any number."
+        description="The largest number of executions that are kept of each task; null = no limit."
     )
-    groups: list[KeptHistory] = strawberry.field(description="The groups that say something; the first 200 by name.")
-    jobs: list[KeptHistory] = strawberry.field(description="The jobs that say something; the first 200 by name.")
+    groups: list[KeptHistory] = strawberry.field(
+        description="The groups with a time of their own; the first 200 by name."
+    )
+    jobs: list[KeptHistory] = strawberry.field(description="The jobs with a time of their own; the first 200 by name.")
 
 
 @strawberry.type
@@ -74,7 +77,7 @@ class RetentionQueries:
         """The time for which history is kept, by the present arguments of the task `prune_history`."""
         found = await info.context.database.read(retained, await info.context.now())
         return Retention(
-            seconds=found.kept.age.total_seconds(),
+            seconds=Duration(found.kept.age.total_seconds()),
             max_per_task=found.max_per_task,
             groups=_named(found.kept.groups),
             jobs=_named(found.kept.jobs),
@@ -82,7 +85,7 @@ class RetentionQueries:
 
 
 def _named(seconds: Mapping[str, float]) -> list[KeptHistory]:
-    return [KeptHistory(name=name, seconds=age) for name, age in sorted(seconds.items())[:MAX_NAMES]]
+    return [KeptHistory(name=name, seconds=Duration(age)) for name, age in sorted(seconds.items())[:MAX_NAMES]]
 
 
 @strawberry.type(description="Everything that can be read.")
@@ -109,7 +112,7 @@ class Query(
     )
 
     @resolved(requires=Role.VIEWER)
-    async def job(self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]) -> Job | None:
+    async def job(self, info: Info, name: Annotated[str, strawberry.argument(description="The name.")]) -> Job | None:
         """One job; null if no node has published it."""
         return await load_job(info, checked_text(name, "name"))
 
@@ -158,8 +161,10 @@ class Query(
     async def task(
         self,
         info: Info,
-        name: Annotated[str | None, strawberry.argument(description="Its name; or else `id`.")] = None,
-        id: Annotated[strawberry.ID | None, strawberry.argument(description="Its decimal key; or else `name`.")] = None,
+        name: Annotated[str | None, strawberry.argument(description="The name of the task; or else `id`.")] = None,
+        id: Annotated[
+            strawberry.ID | None, strawberry.argument(description="The decimal key of the task; or else `name`.")
+        ] = None,
     ) -> Task | None:
         """One task, by its name or its id; null if there is none."""
         if (name is None) == (id is None):
@@ -217,7 +222,7 @@ class Query(
 
     @resolved(requires=Role.VIEWER)
     async def group(
-        self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]
+        self, info: Info, name: Annotated[str, strawberry.argument(description="The name.")]
     ) -> Group | None:
         """One group; null if no task or unfinished run names it and it was never paused or limited."""
         request = PageRequest(GROUPS.order, 1, equal("name", checked_text(name, "name")))
@@ -225,7 +230,7 @@ class Query(
         return Group.from_model(found[0]) if found else None
 
     @resolved(requires=Role.VIEWER)
-    async def node(self, info: Info, name: Annotated[str, strawberry.argument(description="Its name.")]) -> Node | None:
+    async def node(self, info: Info, name: Annotated[str, strawberry.argument(description="The name.")]) -> Node | None:
         """One node; of several that had the name, one after another, the newest. Null if there is none."""
         found = await info.context.loaders.nodes_by_name.load(checked_text(name, "name"))
         return None if found is None else Node.from_model(found)

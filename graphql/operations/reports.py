@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Annotated, Final
+from typing import Annotated, Final, Self
 
 import strawberry
 
@@ -22,12 +22,23 @@ from ...jobs.store.read.figures import statistics as figures
 from ...jobs.store.read.figures import timeline as stored
 from ...jobs.store.read.figures.scope import Scope
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, LabelMatch, mentions, stand_in
-from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
+from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, page_of
 from ...jobs.store.read.listing.searching import Counted, capped
-from ..base.arguments import AFTER, COUNT, DEFAULT_PAGE, MAX_PAGE, checked_count, checked_range, checked_text, refused
+from ..base.arguments import (
+    AFTER,
+    COUNT,
+    DEFAULT_PAGE,
+    FORWARDS,
+    MAX_PAGE,
+    checked_count,
+    checked_range,
+    checked_text,
+    refused,
+)
 from ..base.enums import Role, StatisticsBucket
 from ..base.fields import Size, resolved
-from ..lists.connections import Connection, PageArguments, connect
+from ..base.scalars import Duration
+from ..lists.connections import Connection, PageArguments, connect, once
 from ..lists.declared import asked_of
 from ..lists.filters import criteria_of_list
 from ..resolving.context import Info
@@ -88,6 +99,8 @@ _TICK = timedelta(microseconds=1)
 
 
 MAX_KEYS: Final = 200
+VALUES: Final = "label_values"
+VALUE_ORDER: Final = (OrderKey("value"),)
 
 
 @strawberry.type(description="A value that runs have for the key of a label.")
@@ -95,16 +108,22 @@ class LabelValue:
     """A value and how many runs have it."""
 
     value: str = strawberry.field(description="The value.")
-    runs: int = strawberry.field(description="How many runs have it, counted up to 10,000.")
-    more: bool = strawberry.field(description="Whether there are more than that.")
+    runs: int = strawberry.field(description="The number of runs that have the value, counted up to 10,000.")
+    has_more: bool = strawberry.field(description="Whether more than 10,000 runs have the value.")
+
+    @classmethod
+    def from_model(cls, stored: stored_labels.LabelValue) -> Self:
+        """The object of a counted value."""
+        most = stored_labels.CAP
+        return cls(value=stored.value, runs=min(stored.runs, most), has_more=stored.runs > most)
 
 
 @strawberry.input(description="A label.")
 class LabelInput:
     """A key and a value."""
 
-    key: str = strawberry.field(description="Its key.")
-    value: str = strawberry.field(description="Its value.")
+    key: str = strawberry.field(description="The key of the label.")
+    value: str = strawberry.field(description="The value of the label.")
 
     def match(self) -> LabelMatch:
         """The engine's form.
@@ -127,21 +146,29 @@ class LabelQueries:
         return await info.context.database.read(stored_labels.keys, MAX_KEYS)
 
     @resolved(size=Size(("first",), default=DEFAULT_PAGE, most=MAX_PAGE, each=20), requires=Role.VIEWER)
-    async def label_values(
+    def label_values(
         self,
         info: Info,
-        key: Annotated[str, strawberry.argument(description="The key.")],
-        first: Annotated[int, strawberry.argument(description="At most so many values, 1 to 200.")] = DEFAULT_PAGE,
-        after: Annotated[str | None, strawberry.argument(description="Only values behind this one.")] = None,
-    ) -> list[LabelValue] | None:
-        """The values that runs have for the key of a label, in their order, with how many runs have each."""
+        key: Annotated[str, strawberry.argument(description="The key of the label.")],
+        *,
+        first: FORWARDS = DEFAULT_PAGE,
+        after: AFTER = None,
+    ) -> Connection[LabelValue] | None:
+        """The values that runs have for the key of a label, in alphabetical order, with the number of runs of each."""
         for fault in key_faults(key, "key"):
             raise refused(str(fault))
-        checked_range(first, "first", 1, MAX_PAGE)
-        behind = checked_text(after or "", "after")[:MAX_VALUE]
-        found = await info.context.database.read(stored_labels.values, key, behind, first)
-        most = stored_labels.CAP
-        return [LabelValue(value=one.value, runs=min(one.runs, most), more=one.runs > most) for one in found]
+        request = PageArguments(first=first, after=after).bounded(VALUES, VALUE_ORDER, (str,))
+        database = info.context.database
+
+        async def page() -> Page[stored_labels.LabelValue]:
+            behind = "" if request.after is None else str(request.after[0])[:MAX_VALUE]
+            found = await database.read(stored_labels.values, key, behind, request.limit + 1)
+            return page_of(request, [(one, (one.value,)) for one in found])
+
+        async def count() -> Counted:
+            return await database.read(stored_labels.count_values, key)
+
+        return connect(VALUES, request, read=once(page), count=count, convert=LabelValue.from_model)
 
 
 DAY: Final = timedelta(days=1)
@@ -296,9 +323,9 @@ class ReportQueries:
         return await info.context.now()
 
     @resolved(
-        description="What is planned: the next occurrences of all enabled tasks in a span of time, earliest first, at "
-        "most 200 at a time.",
-        size=Size(("first",), default=100, most=MAX_PAGE, each=3, own=8_000),
+        description="The next occurrences of all enabled tasks in a span of time, earliest first, at most 200 at a "
+        "time.",
+        size=Size(("first",), default=DEFAULT_PAGE, most=MAX_PAGE, each=3, own=8_000),
         requires=Role.VIEWER,
     )
     async def upcoming(
@@ -312,15 +339,15 @@ class ReportQueries:
             datetime | None, strawberry.argument(description="The end, not included; a day later unless given.")
         ] = None,
         apart: Annotated[
-            float | None,
+            Duration | None,
             strawberry.argument(
-                description="Seconds: of each task at most one occurrence in so long, at least 1; all of them unless "
+                description="Show at most one occurrence of each task in this time, 1 second to a day; all unless "
                 "given. A task that is due every second does not push all others off the page then."
             ),
         ] = None,
-        first: Annotated[int, strawberry.argument(description="At most so many, 0 to 200.")] = 100,
+        first: FORWARDS = DEFAULT_PAGE,
         after: AFTER = None,
-        filter: Annotated[TaskFilter | None, strawberry.argument(description="Of which tasks.")] = None,
+        filter: Annotated[TaskFilter | None, strawberry.argument(description="A filter of the tasks.")] = None,
     ) -> Connection[PlannedOccurrence] | None:
         """Planned occurrences."""
         start = from_ or await info.context.now()
@@ -344,11 +371,15 @@ class ReportQueries:
         self,
         info: Info,
         *,
-        job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
-        task_name: Annotated[str | None, strawberry.argument(description="Only of this task.")] = None,
-        group: Annotated[str | None, strawberry.argument(description="Only of runs of this group.")] = None,
-        node: Annotated[str | None, strawberry.argument(description="Only on this node.")] = None,
-        label: Annotated[LabelInput | None, strawberry.argument(description="Only of runs with this label.")] = None,
+        job_name: Annotated[str | None, strawberry.argument(description="Count only executions of this job.")] = None,
+        task_name: Annotated[str | None, strawberry.argument(description="Show only this task.")] = None,
+        group: Annotated[
+            str | None, strawberry.argument(description="Count only executions of runs of this group.")
+        ] = None,
+        node: Annotated[str | None, strawberry.argument(description="Count only executions on this node.")] = None,
+        label: Annotated[
+            LabelInput | None, strawberry.argument(description="Count only executions of runs with this label.")
+        ] = None,
         from_: A_DAY_BEFORE = None,
         to: TO_NOW = None,
         bucket: Annotated[
@@ -372,8 +403,8 @@ class ReportQueries:
         return Statistics.from_report(report, start, end)
 
     @resolved(
-        description="How many runs were in the queue over time, in all or of one job or group, looked at once a minute "
-        "by one of the nodes; two days are kept. Minutes at which no node was up are left out. Of a queue with more "
+        description="The depth of the queue over time, in all or of one job or group. One of the nodes counts once a "
+        "minute; two days are kept. Minutes at which no node was up are left out. Of a queue with more "
         "than 200 pairs of job and group the largest are kept one by one, and the others are counted in all only.",
         size=Size(own=2_000),
         requires=Role.VIEWER,
@@ -381,8 +412,8 @@ class ReportQueries:
     async def queue_history(
         self,
         info: Info,
-        job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
-        group: Annotated[str | None, strawberry.argument(description="Only of this group.")] = None,
+        job_name: Annotated[str | None, strawberry.argument(description="Count only executions of this job.")] = None,
+        group: Annotated[str | None, strawberry.argument(description="Count only runs of this group.")] = None,
         from_: A_DAY_BEFORE = None,
         to: TO_NOW = None,
         bucket: Annotated[
@@ -480,17 +511,18 @@ class TimelineQueries:
     """The timeline."""
 
     @resolved(
-        description="What ran and what was skipped in a span of time of up to 31 days, small enough to be drawn: "
-        "executions that began in the same part of the span are one bar. `upcoming` has what is planned.",
+        description="The executions and skips in a span of time of up to 31 days, small enough to be drawn: "
+        "executions that began in the same part of the span are one bar. `upcoming` has the planned occurrences.",
         size=Size(("first",), default=50, most=MAX_ROWS, each=40, own=1_000),
         requires=Role.VIEWER,
+        unstable=True,
     )
     async def timeline(
         self,
         info: Info,
         from_: A_DAY_BEFORE = None,
         to: TO_NOW = None,
-        task_name: Annotated[str | None, strawberry.argument(description="Only of this task.")] = None,
+        task_name: Annotated[str | None, strawberry.argument(description="Show only this task.")] = None,
         first: Annotated[int, strawberry.argument(description="At most so many rows, 1 to 100.")] = 50,
         parts: Annotated[int, strawberry.argument(description="At most about so many bars of a row, 1 to 240.")] = 120,
     ) -> Timeline | None:

@@ -26,12 +26,12 @@ from ..base.arguments import ID_ARGUMENT, checked_range, checked_text, parse_id,
 from ..base.enums import Role
 from ..base.errors import UserFacingError
 from ..base.fields import streams
-from ..base.scalars import BigInt
+from ..base.scalars import BigInt, Duration
 from ..lists.declared import asked_of
 from ..resolving.context import Info
-from ..types.common import LogEvent, LogLine
+from ..types.common import LogLine, LogPart
 from ..types.entities import JobExecution, Run, load_run
-from ..types.event import Event, EventFilter
+from ..types.event import Event, EventFilter, event_of
 from ..types.statistics import Overview, parts_of
 
 STARTS_AND_ENDS: Final = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
@@ -104,7 +104,7 @@ def _newest(conn: Connection, job_name: str | None) -> set[int]:
     return {execution.id for execution in newest.items}
 
 
-async def follow_log(info: Info, execution_id: int, after: int) -> AsyncGenerator[LogEvent, None]:
+async def follow_log(info: Info, execution_id: int, after: int) -> AsyncGenerator[LogPart, None]:
     """The kept lines of an execution behind line ``after``, then new ones as they come, then the end mark.
 
     Raises:
@@ -122,7 +122,7 @@ async def follow_log(info: Info, execution_id: int, after: int) -> AsyncGenerato
             if part.lines or is_last or dropped > cut:
                 cut, last = dropped, part.lines[-1].line if part.lines else last
                 lines = [LogLine.from_model(line) for line in part.lines]
-                yield LogEvent(lines=lines, cut=BigInt(dropped), ended=is_last)
+                yield LogPart(lines=lines, cut=BigInt(dropped), ended=is_last)
             if is_last:
                 return
             if len(part.lines) < LINES:
@@ -131,15 +131,18 @@ async def follow_log(info: Info, execution_id: int, after: int) -> AsyncGenerato
 
 MIN_TICK: Final = 1.0
 MAX_TICK: Final = 3600.0
+TICK: Final = Duration(5)
 
 OF_JOB: TypeAlias = Annotated[str | None, strawberry.argument(description="Only of this job.")]
 SNAPSHOT: TypeAlias = Annotated[
     bool, strawberry.argument(description="First the newest 100 executions as they are, the oldest first.")
 ]
-PAUSE: TypeAlias = Annotated[float, strawberry.argument(description="The pause between two, 1 to 3600 seconds.")]
+PAUSE: TypeAlias = Annotated[
+    Duration, strawberry.argument(description="The pause between two messages, 1 to 3,600 seconds.")
+]
 
 
-@strawberry.type(description="What is sent when it happens.")
+@strawberry.type(description="Everything that is sent when it happens.")
 class Subscription:
     """Subscriptions."""
 
@@ -153,7 +156,7 @@ class Subscription:
                 description="A cursor from `asOf` or an event: first what came after it; now unless given."
             ),
         ] = None,
-        filter: Annotated[EventFilter | None, strawberry.argument(description="Which events.")] = None,
+        filter: Annotated[EventFilter | None, strawberry.argument(description="A filter of events.")] = None,
     ) -> AsyncGenerator[Event, None]:
         """Every change of everything, from any node, in one order that is the same for every reader.
 
@@ -164,7 +167,7 @@ class Subscription:
         wanted = events.EventFilter() if filter is None else filter.to_filter()
         async with aclosing(live(info, parse_cursor(after), wanted)) as source:
             async for event in source:
-                yield Event.from_model(event)
+                yield event_of(event)
 
     @streams(requires=Role.VIEWER)
     async def executions(
@@ -199,15 +202,15 @@ class Subscription:
 
     @streams(
         description="The log of an execution: the lines kept so far, then new ones as they come, each once; the last "
-        "message has `ended: true`. Resume with the last line's number as `afterLine`.",
+        "message has `hasEnded: true`. Resume with the last line's number as `afterLine`.",
         requires=Role.VIEWER,
     )
     async def execution_log(
         self,
         info: Info,
-        execution_id: Annotated[strawberry.ID, strawberry.argument(description="Whose log.")],
+        execution_id: Annotated[strawberry.ID, strawberry.argument(description="The `id` of the execution.")],
         after_line: Annotated[int, strawberry.argument(description="Only lines behind this number.")] = 0,
-    ) -> AsyncGenerator[LogEvent, None]:
+    ) -> AsyncGenerator[LogPart, None]:
         """Log lines as they come."""
         checked_range(after_line, "afterLine", 0, 2**31 - 1)
         async with aclosing(follow_log(info, parse_id(execution_id, "executionId"), after_line)) as source:
@@ -215,7 +218,7 @@ class Subscription:
                 yield part
 
     @streams(requires=Role.VIEWER)
-    async def overview(self, info: Info, seconds: PAUSE = 5) -> AsyncGenerator[Overview, None]:
+    async def overview(self, info: Info, seconds: PAUSE = TICK) -> AsyncGenerator[Overview, None]:
         """The overview: now, and then every so many seconds."""
         if not MIN_TICK <= seconds <= MAX_TICK:
             raise refused(

@@ -144,28 +144,32 @@ class ApplyTasksInput(MutationInput):
 class TaskFieldChange:
     """Before and after."""
 
-    field: str = strawberry.field(description="Its name, as in `createTask` or `updateGroup`; or `setName`.")
-    before: JSON | None = strawberry.field(description="As it is; null for a new task.")
-    after: JSON | None = strawberry.field(description="As it is wanted.")
+    field: str = strawberry.field(
+        description="The name of the field, as in `createTask` or `updateGroup`; or `setName`."
+    )
+    before: JSON | None = strawberry.field(description="The present value; null for a new task.")
+    after: JSON | None = strawberry.field(description="The value that is wanted.")
 
 
-@strawberry.type(name="PlannedTask", description="What becomes of a task.")
+@strawberry.type(name="PlannedTask", description="The effect of a task file on a task.")
 class PlannedTaskShown(FromModel):
     """One task of a set."""
 
     name: str = strawberry.field(description="The task.")
     set_name: str = strawberry.field(description="The set it was looked at for.")
-    action: TaskAction = strawberry.field(description="What is done, or would be.")
-    version: int | None = strawberry.field(description="Its version before that; null if it is made.")
+    action: TaskAction = strawberry.field(description="The action that is taken, or would be.")
+    version: int | None = strawberry.field(
+        description="The version of the task before the change; null if the task is made."
+    )
     changes: list[TaskFieldChange] = strawberry.field(
-        description="Of a task that is made or changed: the fields.",
+        description="The fields of a task that is made or changed.",
         metadata=sized(Size(default=3, most=MOST_CHANGES)),
     )
 
     MADE: ClassVar[Makers] = {"changes": lambda planned: _changes_shown(planned.changes)}
 
 
-@strawberry.type(name="PlannedGroup", description="What becomes of the limits of a group.")
+@strawberry.type(name="PlannedGroup", description="The effect of a task file on the limits of a group.")
 class PlannedGroupShown(FromModel):
     """One group."""
 

@@ -231,6 +231,11 @@ class Loaders:
         return by_key_and_slice(self._database, stored_steps.of_runs)
 
     @cached_property
+    def step_counts(self) -> DataLoader[int, int]:
+        """The numbers of steps of runs."""
+        return by_key(self._database, stored_steps.counts, missing=0)
+
+    @cached_property
     def _lists(self) -> DataLoader[ListKey, Page[Any]]:
         return DataLoader(self._load_lists)
 

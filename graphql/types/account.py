@@ -13,46 +13,70 @@ from ...jobs.accounts.rules import sessions as session_model
 from ...jobs.accounts.rules.sessions import CredentialKind
 from ...jobs.core.audit import described
 from ...jobs.store.read.clock import server_time
-from ..base.enums import Role, describe
+from ..base.enums import Described, Role, describe
+from ..base.enums import described as with_description
 from ..base.fields import SHOWN, resolved
 from ..execution.shown import FromModel, Makers
-from ..lists.declared import Kind
+from ..lists.declared import Kind, order_of
 from ..lists.filters import DateTimeFilter, Filter, IdFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info, Person
 from .common import MutationPayload
 
 
-@filter_of("Which accounts.")
+@filter_of("A filter of accounts.")
 class AccountFilter(RowFilter):
     """Conditions on accounts."""
 
-    name: StringFilter | None = condition("The name.")
-    role: Filter[Role] | None = condition("What its owner may do.")
-    disabled_at: DateTimeFilter | None = condition("Since when nobody may sign in with it; no value = one may.")
-    created_at: DateTimeFilter | None = condition("When it was made.")
+    name: StringFilter | None = condition("The name of the account.")
+    role: Filter[Role] | None = condition("The role of the account.")
+    disabled_at: DateTimeFilter | None = condition(
+        "The time since which nobody may sign in with the account; no value = it is enabled."
+    )
+    created_at: DateTimeFilter | None = condition("The time when the account was made.")
 
 
-ACCOUNT_LIST: Final = Kind(ACCOUNTS, AccountFilter, None, "Which accounts.")
+@with_description("A field by which accounts can be ordered; by name unless given.")
+class AccountOrderField(Described):
+    """Fields of accounts to order by."""
+
+    NAME = "name_key", "The name; upper and lower case are the same."
+    CREATED_AT = "created_at", "The time when the account was made."
 
 
-@filter_of("Which entries of the audit log.")
+AccountOrder = order_of("AccountOrder", AccountOrderField, "An order of accounts; ties are broken by the key.")
+
+
+ACCOUNT_LIST: Final = Kind(ACCOUNTS, AccountFilter, AccountOrder, "A filter of accounts.", "By name unless given.")
+
+
+@filter_of("A filter of entries of the audit log.")
 class AuditFilter(RowFilter):
     """Conditions on entries of the audit log."""
 
-    id: IdFilter | None = condition("The number.")
-    at: DateTimeFilter | None = condition("When it was done.")
-    actor: StringFilter | None = condition("Who did it.")
-    address: StringFilter | None = condition("Where the request came from.")
-    action: StringFilter | None = condition("What was done.")
-    subject: StringFilter | None = condition("What it was done to.")
+    id: IdFilter | None = condition("The number of the entry.")
+    at: DateTimeFilter | None = condition("The time of the action.")
+    actor: StringFilter | None = condition("The person or program that acted.")
+    address: StringFilter | None = condition("The address from which the request came.")
+    action: StringFilter | None = condition("The action: the name of a mutation, or a word such as `sign_in.failed`.")
+    subject: StringFilter | None = condition("The object of the action.")
 
 
-AUDIT_LIST: Final = Kind(AUDIT, AuditFilter, None, "Which entries.")
+@with_description("A field by which entries of the audit log can be ordered; newest first unless given.")
+class AuditOrderField(Described):
+    """Fields of entries to order by."""
+
+    ID = "id", "The number of the entry, in the order in which they were written."
+
+
+AuditOrder = order_of("AuditOrder", AuditOrderField, "An order of entries of the audit log.")
+
+
+AUDIT_LIST: Final = Kind(AUDIT, AuditFilter, AuditOrder, "A filter of entries.")
 
 
 describe(
     CredentialKind,
-    "What somebody signed in with.",
+    "A kind of credential.",
     {
         CredentialKind.BROWSER: "A browser session.",
         CredentialKind.CLI: "A sign-in of the command line.",
@@ -65,68 +89,84 @@ describe(
 class Account(FromModel):
     """An account."""
 
-    name: str = strawberry.field(description="Its name; upper and lower case are the same.")
-    role: Role = strawberry.field(description="What it may do.")
-    has_password: bool = strawberry.field(description="Whether it can sign in with a password.")
-    disabled_at: datetime | None = strawberry.field(description="Since when nobody may sign in with it.")
-    created_at: datetime = strawberry.field(description="When it was made.")
+    name: str = strawberry.field(description="The name of the account; upper and lower case are the same.")
+    role: Role = strawberry.field(description="The role of the account, which says what it may do.")
+    has_password: bool = strawberry.field(description="Whether the account can sign in with a password.")
+    disabled_at: datetime | None = strawberry.field(
+        description="The time since which nobody may sign in with the account; null if it is enabled."
+    )
+    created_at: datetime = strawberry.field(description="The time when the account was made.")
 
 
 @strawberry.type(description="A sign-in that lasts.")
 class Session(FromModel):
     """A session of an account."""
 
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    kind: CredentialKind = strawberry.field(description="Of what.")
-    created_at: datetime = strawberry.field(description="When it began.")
-    last_seen_at: datetime = strawberry.field(description="When it was last used, give or take a minute.")
-    expires_at: datetime = strawberry.field(description="When it ends unless it is used.")
-    address: str | None = strawberry.field(description="Where it was begun from.")
-    agent: str | None = strawberry.field(description="What the browser said it is.")
-    current: bool = strawberry.field(description="Whether this request came by it.")
+    id: strawberry.ID = strawberry.field(description="The decimal key of the session.")
+    kind: CredentialKind = strawberry.field(
+        description="The kind of the credential: a browser session, the command line, or a token."
+    )
+    created_at: datetime = strawberry.field(description="The time of the sign-in.")
+    last_seen_at: datetime = strawberry.field(
+        description="The time when the session was last used, give or take a minute."
+    )
+    expires_at: datetime = strawberry.field(description="The time when the session ends unless it is used.")
+    address: str | None = strawberry.field(description="The network address from which the session was begun.")
+    agent: str | None = strawberry.field(description="The name that the browser gave itself.")
+    current: bool = strawberry.field(name="isCurrent", description="Whether this request was made with the session.")
 
 
 @strawberry.type(description="A personal API token, without its secret.")
 class ApiToken(FromModel):
     """A token of an account."""
 
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    name: str = strawberry.field(description="What it is for.")
-    shown: str = strawberry.field(description="The beginning of the secret, to know it again.")
-    role: Role = strawberry.field(description="What it may do, as long as the account may.")
-    created_at: datetime = strawberry.field(description="When it was made.")
-    expires_at: datetime | None = strawberry.field(description="When it ends; null = never.")
-    last_used_at: datetime | None = strawberry.field(description="When it was last used, give or take a minute.")
+    id: strawberry.ID = strawberry.field(description="The decimal key of the token.")
+    name: str = strawberry.field(description="The purpose of the token, in words.")
+    shown: str = strawberry.field(description="The beginning of the secret, to recognise it.")
+    role: Role = strawberry.field(
+        description="The role of the token. It holds only as far as the account has that role."
+    )
+    created_at: datetime = strawberry.field(description="The time when the token was made.")
+    expires_at: datetime | None = strawberry.field(description="The time when the token ends; null = never.")
+    last_used_at: datetime | None = strawberry.field(
+        description="The time when the token was last used, give or take a minute; null if it never was."
+    )
 
 
 @strawberry.type(description="A passkey: a key pair of a device, by which one signs in without name and password.")
 class Passkey(FromModel):
     """A passkey of an account."""
 
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    name: str = strawberry.field(description="What its owner calls it.")
-    created_at: datetime = strawberry.field(description="When it was made.")
-    last_used_at: datetime | None = strawberry.field(description="When its owner last signed in by it.")
+    id: strawberry.ID = strawberry.field(description="The decimal key of the passkey.")
+    name: str = strawberry.field(description="The name that its owner gave the passkey.")
+    created_at: datetime = strawberry.field(description="The time when the passkey was made.")
+    last_used_at: datetime | None = strawberry.field(
+        description="The time when the owner last signed in with the passkey; null if that never happened."
+    )
 
 
-@strawberry.type(description="Somebody at a provider of identities (OpenID Connect), by whom an account can sign in.")
+@strawberry.type(description="A person at an identity provider (OpenID Connect), through whom an account can sign in.")
 class ProviderIdentity(FromModel):
     """The account's identity at a provider."""
 
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    provider: str = strawberry.field(description="The provider's key in the configuration.")
-    issuer: str = strawberry.field(description="The provider's own name.")
-    subject: str = strawberry.field(description="Who it is there.")
-    created_at: datetime = strawberry.field(description="When it was connected.")
-    last_used_at: datetime | None = strawberry.field(description="When its owner last signed in by it.")
+    id: strawberry.ID = strawberry.field(description="The decimal key of the identity.")
+    provider: str = strawberry.field(description="The key of the provider in the configuration.")
+    issuer: str = strawberry.field(description="The name that the provider gives itself.")
+    subject: str = strawberry.field(description="The key of the person at the provider.")
+    created_at: datetime = strawberry.field(description="The time when the identity was connected.")
+    last_used_at: datetime | None = strawberry.field(
+        description="The time when the owner last signed in with the identity; null if that never happened."
+    )
 
 
-@strawberry.type(description="Who asks.")
+@strawberry.type(description="The person or program that sent the request.")
 class Viewer:
     """The person or program behind the request."""
 
-    name: str = strawberry.field(description="Their name; written into what they change.")
-    role: Role = strawberry.field(description="What they may do.")
+    name: str = strawberry.field(
+        description="The name of the caller; the server writes it into everything that the caller changes."
+    )
+    role: Role = strawberry.field(description="The role of the caller, which says what the caller may do.")
 
     @classmethod
     def from_person(cls, person: Person) -> Self:
@@ -135,33 +175,33 @@ class Viewer:
 
     @resolved()
     async def has_password(self, info: Info) -> bool:
-        """True if they can sign in by a password."""
+        """True if the caller can sign in with a password."""
         known = info.context.person.account_id
         account = None if known is None else await info.context.database.read(accounts.by_id, known)
         return account is not None and account.has_password
 
     @resolved(size=SHOWN)
     async def tokens(self, info: Info) -> list[ApiToken]:
-        """Their API tokens that are not revoked, the newest first."""
+        """The API tokens of the caller that are not revoked, the newest first."""
         mine = _account_ids(info)
         return [ApiToken.from_model(one) for one in await info.context.database.read(sessions.tokens_of, mine)]
 
     @resolved(size=SHOWN)
     async def sessions(self, info: Info) -> list[Session]:
-        """Their sign-ins that have not ended, the one used last first."""
+        """The sign-ins of the caller that have not ended, the one used last first; at most 200."""
         now = await server_time(info.context.database)
         found = await info.context.database.read(sessions.sessions_of, _account_ids(info), now)
         return [Session.from_model(one, current=_is_mine(one, info.context.person)) for one in found[:200]]
 
     @resolved(size=SHOWN)
     async def passkeys(self, info: Info) -> list[Passkey]:
-        """Their passkeys, the oldest first."""
+        """The passkeys of the caller, the oldest first."""
         found = await info.context.database.read(passkeys.passkeys_of, _account_ids(info))
         return [Passkey.from_model(one) for one in found]
 
     @resolved(size=SHOWN)
     async def identities(self, info: Info) -> list[ProviderIdentity]:
-        """Their identities at providers, the oldest first."""
+        """The identities of the caller at providers, the oldest first; at most 200."""
         found = await info.context.database.read(providers.identities_of, _account_ids(info))
         return [ProviderIdentity.from_model(one) for one in found[:200]]
 
@@ -171,13 +211,19 @@ class AuditEntry(FromModel):
     """An entry of the audit log: the actor and the change."""
 
     id: strawberry.ID = strawberry.field(description="The number of the entry; there are no gaps.")
-    at: datetime = strawberry.field(description="When it was done.")
-    actor: str = strawberry.field(description="Who did it.")
-    address: str | None = strawberry.field(description="Where the request came from.")
-    action: str = strawberry.field(description="What was done: a mutation, or a word such as `sign_in.failed`.")
-    subject: str | None = strawberry.field(description="What it was done to.")
-    before: JSON | None = strawberry.field(description="What it was, as far as it changed.")
-    after: JSON | None = strawberry.field(description="What it is now, or what was asked for.")
+    at: datetime = strawberry.field(description="The time of the action.")
+    actor: str = strawberry.field(description="The person or program that acted.")
+    address: str | None = strawberry.field(
+        description="The network address from which the request came; null if there was no request."
+    )
+    action: str = strawberry.field(
+        description="The action: the name of a mutation, or a word such as `sign_in.failed`."
+    )
+    subject: str | None = strawberry.field(description="The object of the action; null if there is none.")
+    before: JSON | None = strawberry.field(description="The former values of the fields that changed.")
+    after: JSON | None = strawberry.field(
+        description="The new values of the fields that changed, or the values that were asked for."
+    )
 
     MADE: ClassVar[Makers] = {
         "before": lambda entry: described(entry.before),

@@ -11,41 +11,43 @@ from ...jobs.core.model import LogLevel
 from ...jobs.store.read.logs import LogLine as StoredLine
 from ..base.enums import ErrorCode
 from ..base.fields import FEW, sized
-from ..base.scalars import BigInt
+from ..base.scalars import BigInt, Duration
 from ..execution.shown import FromModel
 
 
-@strawberry.interface(description="Why an input was refused. Nothing was changed.")
+@strawberry.interface(description="A reason why an input was refused. Nothing was changed.")
 class UserError:
     """An error of the engine as data."""
 
-    code: ErrorCode = strawberry.field(description="Why, as a word that programs can test.")
+    code: ErrorCode = strawberry.field(description="The reason as a word that programs can test.")
     message: str = strawberry.field(
         description="A sentence for people: which thing, what it must be, what it got, and often a suggestion."
     )
     path: list[str] = strawberry.field(
-        description='Where in the input the fault is, outermost first, e.g. `["schedule", "value"]`.'
+        description='The place of the fault in the input, outermost first, e.g. `["schedule", "value"]`.'
     )
 
 
-@strawberry.interface(description="What every mutation answers.")
+@strawberry.interface(description="The answer of every mutation.")
 class MutationPayload:
     """A refusal is data."""
 
     errors: list[UserError] = strawberry.field(
-        description="Why nothing was changed; empty if it was done.",
+        description="The reasons why nothing was changed; empty if the change was made.",
         default_factory=list[UserError],
         metadata=sized(FEW),
     )
 
 
-@strawberry.type(description="How far a running job says it is.")
+@strawberry.type(description="The progress that a job reports of itself.")
 class Progress:
     """The progress that a job last reported."""
 
-    done: float = strawberry.field(description="How much is done, in the job's own unit.")
-    total: float | None = strawberry.field(description="How much there is in all, if the job knows.")
-    message: str | None = strawberry.field(description="What it is doing, in words.")
+    done: float = strawberry.field(description="The amount that is done, in the unit of the job.")
+    total: float | None = strawberry.field(
+        description="The whole amount, in the unit of the job; null if the job does not know it."
+    )
+    message: str | None = strawberry.field(description="The present activity of the job, in words.")
 
     @classmethod
     def from_json(cls, stored: Any) -> Self | None:  # noqa: ANN401 - a stored JSON document
@@ -59,12 +61,12 @@ class Progress:
 class LogLine:
     """A kept line of an execution's log."""
 
-    line: int = strawberry.field(description="Number of the line within its execution, from 1.")
-    at: datetime = strawberry.field(description="When it was logged.")
-    level: LogLevel = strawberry.field(description="How important it is.")
-    message: str = strawberry.field(description="The text.")
-    fields: JSON | None = strawberry.field(description="Structured values logged with it.")
-    step: str | None = strawberry.field(description="The step of the run that logged it.")
+    line: int = strawberry.field(description="The number of the line within its execution, from 1.")
+    at: datetime = strawberry.field(description="The time when the line was logged.")
+    level: LogLevel = strawberry.field(description="The level of the line.")
+    message: str = strawberry.field(description="The text of the line.")
+    fields: JSON | None = strawberry.field(description="Structured values that were logged with the line.")
+    step: str | None = strawberry.field(description="The step of the run that logged the line; null outside of steps.")
 
     @classmethod
     def from_model(cls, stored: StoredLine) -> Self:
@@ -84,38 +86,50 @@ class LogLine:
 class LogPage:
     """Some lines, and where they stand."""
 
-    lines: list[LogLine] = strawberry.field(description="Kept lines in their order.")
+    lines: list[LogLine] = strawberry.field(description="The kept lines of this page, in their order.")
     last_line: int = strawberry.field(
-        description="Number of the last line of this page: pass it as `after` to read on; if empty, `after` itself."
+        description="The number of the last line of this page: pass it as `after` to read on. On an empty page it "
+        "is `after` itself."
     )
-    cut: BigInt = strawberry.field(description="How many lines of the execution were dropped to keep its bound.")
-    ended: bool = strawberry.field(description="Whether the execution is over and no further line will come.")
+    cut: BigInt = strawberry.field(
+        description="The number of lines of the execution that were dropped to keep its log within bounds."
+    )
+    ended: bool = strawberry.field(
+        name="hasEnded", description="Whether the execution is over, so that no further line will come."
+    )
 
 
-@strawberry.type(description="New lines of an execution's log; the last one has `ended: true`.")
-class LogEvent:
-    """An event of `executionLog`."""
+@strawberry.type(description="New lines of an execution's log; the last message has `hasEnded: true`.")
+class LogPart:
+    """A message of `executionLog`."""
 
     lines: list[LogLine] = strawberry.field(description="Lines in their order; each kept line is sent once.")
-    cut: BigInt = strawberry.field(description="How many lines of the execution were dropped to keep its bound so far.")
-    ended: bool = strawberry.field(description="The end mark: the execution is over and all kept lines were sent.")
+    cut: BigInt = strawberry.field(
+        description="The number of lines of the execution that were dropped so far to keep its log within bounds."
+    )
+    ended: bool = strawberry.field(
+        name="hasEnded",
+        description="Whether the execution is over and all kept lines were sent; true in the last message only.",
+    )
 
 
-@strawberry.type(description="How many runs wait at most: those that have never begun, apart from those of flows.")
+@strawberry.type(description="A limit on waiting runs: runs that have never begun count, except runs of flows.")
 class Cap(FromModel):
     """A cap of a group or a job."""
 
-    limit: int = strawberry.field(description="How many.")
-    when_full: WhenFull = strawberry.field(description="What becomes of one that comes when so many wait.")
+    limit: int = strawberry.field(description="The largest number of waiting runs.")
+    when_full: WhenFull = strawberry.field(description="The treatment of a run that arrives when the limit is reached.")
 
 
 @strawberry.type(
     name="RateLimit",
-    description="How many runs start in how long: a token bucket, of which each start takes a token.",
+    description="A limit on the number of starts in a period: a token bucket, from which each start takes a token.",
 )
 class Rate(FromModel):
     """A rate of a group or a job."""
 
-    limit: int = strawberry.field(description="How many tokens come in `per` seconds.")
-    per: float = strawberry.field(description="Seconds.")
-    burst: int = strawberry.field(description="How many tokens are kept: so many start at once after a pause.")
+    limit: int = strawberry.field(description="The number of tokens that arrive in each period `per`.")
+    per: Duration = strawberry.field(description="The period in which `limit` tokens arrive.")
+    burst: int = strawberry.field(
+        description="The number of tokens that the bucket holds: as many runs start at once after a pause."
+    )

@@ -11,9 +11,9 @@ from ...jobs.core import model
 from ..base.arguments import AFTER, BEFORE, DEFAULT_PAGE, DEFAULT_STRIP, FIRST, LAST, MAX_LINES, MAX_PAGE, checked_range
 from ..base.enums import ExplanationCode
 from ..base.fields import PAGE, Size, resolved
-from ..base.scalars import BigInt
+from ..base.scalars import BigInt, Labels
 from ..execution.shown import FromModel
-from ..lists.connections import Connection, PageArguments, connect
+from ..lists.connections import Connection, PageArguments, connect, connect_numbered
 from ..lists.declared import listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..resolving.context import Info
@@ -28,9 +28,14 @@ from .task import OccurrenceStrip, TaskFields
 EXPLAINED: Final = Size(own=5)
 """An explanation looks at the queue and the nodes."""
 
-MAX_SKIPPED: Final = 1_000_000
-STEPS: Final = Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES)
+STEPS: Final = Size(("first", "last"), default=DEFAULT_PAGE, most=MAX_LINES)
 """Steps of a run."""
+STEPS_FIRST: Final = strawberry.argument(
+    description="At most so many steps from the beginning, 0 to 1,000; 50 if neither this nor `last` is given."
+)
+STEPS_LAST: Final = strawberry.argument(
+    description="At most so many steps from the end, in the order of the list, 0 to 1,000."
+)
 
 STRIP: Final = Size(("last",), default=DEFAULT_STRIP, most=MAX_PAGE)
 """Columns of so many values."""
@@ -40,8 +45,7 @@ Occurrence = Annotated[
     Union["Run", "SkippedOccurrence"],
     strawberry.union(
         "Occurrence",
-        description="What became of nominal times of a task: the run that one became, or a stretch of them that was "
-        "skipped.",
+        description="A run that a nominal time of a task became, or a stretch of nominal times that was skipped.",
     ),
 ]
 
@@ -53,14 +57,14 @@ class Job(JobFields):
     tasks: Connection["Task"] = listed(
         TASK_LIST,
         lambda: Task,
-        description="The tasks that use it.",
+        description="The tasks that use the job.",
         of=("job_name", lambda self: self.name),
     )
 
     executions: Connection["JobExecution"] = listed(
         EXECUTION_LIST,
         lambda: JobExecution,
-        description="Its executions.",
+        description="The executions of the job.",
         of=("job_name", lambda self: self.name),
     )
 
@@ -71,16 +75,16 @@ class Task(TaskFields):
 
     @resolved()
     async def job(self, info: Info) -> Job | None:
-        """The job it runs; null if no node has published one of that name."""
+        """The job that the task runs; null if no node has published a job of that name."""
         return await load_job(info, self.job_name)
 
     @resolved()
-    async def job_known(self, info: Info) -> bool:
-        """True if a node has published its job; otherwise the task does not fire."""
+    async def is_job_known(self, info: Info) -> bool:
+        """True if a node has published the job of the task. Otherwise the task does not fire."""
         return await info.context.loaders.jobs.load(self.job_name) is not None
 
     @resolved()
-    async def deletable(self, info: Info) -> bool:
+    async def is_deletable(self, info: Info) -> bool:
         """True if it can be deleted.
 
         A task of code can be once no live node declares it any more, e.g. after its job was renamed or removed.
@@ -88,22 +92,22 @@ class Task(TaskFields):
         return self.source is not model.TaskSource.CODE or not await info.context.loaders.declaring.load(self.name)
 
     @resolved(
-        description="Whether it should have started and did not: enabled, no start since the last due time and the "
-        "misfire grace after it, and a start is still owed: a run of it waits, or no node knew its job. What a policy "
-        "skipped is not late."
+        description="Whether the task should have started and did not: it is enabled, nothing has started since "
+        "the last due time and the misfire grace after it, and a start is still owed because a run of "
+        "it waits or no node knows its job. An occurrence that a policy skipped is not late."
     )
-    async def stalled(self, info: Info) -> bool:
+    async def is_stalled(self, info: Info) -> bool:
         """Judged by the database's time."""
         return await info.context.loaders.is_stalled.load(self.stored)
 
     @resolved(size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
-        """Explains why it is or is not running now, and what happens next."""
+        """An explanation why the task is or is not running now, and what happens next."""
         return Explanation.from_model(await info.context.loaders.task_explanations.load(self.stored))
 
     @resolved()
     def last_status(self, info: Info) -> "JobExecution | None":
-        """Its newest finished execution."""
+        """The newest finished execution of the task; null if there is none."""
         if "last_status" in vars(self):
             # It was read with the task; the executor takes it from there unless somebody wants to see every field.
             return cast("JobExecution | None", vars(self)["last_status"])
@@ -116,14 +120,14 @@ class Task(TaskFields):
     executions: Connection["JobExecution"] = listed(
         EXECUTION_LIST,
         lambda: JobExecution,
-        description="Its executions.",
+        description="The executions of the task.",
         of=("task_id", lambda self: self.stored.id),
     )
 
     runs: Connection["Run"] = listed(
         RUN_LIST,
         lambda: Run,
-        description="Its runs.",
+        description="The runs of the task.",
         of=("task_id", lambda self: self.stored.id),
     )
 
@@ -131,25 +135,27 @@ class Task(TaskFields):
     def occurrences(
         self, info: Info, *, first: FIRST = None, after: AFTER = None, last: LAST = None, before: BEFORE = None
     ) -> Connection[Occurrence]:
-        """Its occurrences: runs and skips in one list, the newest nominal time first."""
+        """The occurrences of the task: runs and skips in one list, the newest nominal time first."""
         request = PageArguments(first, after, last, before).bounded(LIST, ORDER, KINDS)
         reader = Occurrences(info.context.loaders, self.stored.id, request)
         return connect(LIST, request, read=reader.page, count=reader.count, convert=occurrence_of)
 
-    @resolved(size=STRIP)
+    @resolved(size=STRIP, unstable=True)
     async def strip(
         self,
         info: Info,
-        last: Annotated[int, strawberry.argument(description="How many at most, 1 to 200.")] = DEFAULT_STRIP,
+        last: Annotated[
+            int, strawberry.argument(description="The largest number of occurrences, 1 to 200.")
+        ] = DEFAULT_STRIP,
     ) -> OccurrenceStrip:
-        """Its newest occurrences as columns, for a chart; `occurrences` has more to say of each."""
+        """The newest occurrences of the task as columns, for a chart; `occurrences` says more about each."""
         checked_range(last, "last", 1, MAX_PAGE)
         return OccurrenceStrip.from_strip(await info.context.loaders.strips.load((self.stored.id, last)))
 
     skipped_occurrences: Connection["SkippedOccurrence"] = listed(
         SKIPPED_LIST,
         lambda: SkippedOccurrence,
-        description="Its occurrences that did not become runs, and why.",
+        description="The occurrences of the task that did not become runs, with the reasons.",
         of=("task_id", lambda self: self.stored.id),
     )
 
@@ -160,49 +166,57 @@ class Run(RunFields):
 
     @resolved()
     async def job(self, info: Info) -> Job | None:
-        """The job it is a run of; null if no node has published one of that name."""
+        """The job of the run; null if no node has published a job of that name."""
         return await load_job(info, self.job_name)
 
     @resolved()
     async def task(self, info: Info) -> Task | None:
-        """The task that made it; null for others, and once the task is deleted."""
+        """The task that made the run; null for other runs, and once the task is deleted."""
         return await load_task(info, self.stored.task_id)
 
     @resolved(size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
-        """Explains its state, why it has not started yet, and what happens next."""
+        """An explanation of the state of the run: why it has not started yet, and what happens next."""
         return Explanation.from_model(await info.context.loaders.run_explanations.load(self.stored))
 
     @resolved()
     async def retried_from(self, info: Info) -> "Run | None":
-        """The run that it retries."""
+        """The run that this run retries; null if it retries none."""
         return await load_run(info, self.stored.retried_from)
 
     @resolved(
-        description="Its place in the flow that it belongs to; null if it belongs to none, and if `retryFlow` has put "
-        "another run in its place: a place has one run, whose `retriedFrom` is this one."
+        description="The place of the run in its flow; null if it belongs to none, or if `retryFlow` has put "
+        "another run in its place. A place has one run, whose `retriedFrom` is this run."
     )
     async def flow_place(self, info: Info) -> FlowPlace | None:
         """The key, the condition, and what it comes after."""
         return await load_place(info, self.stored)
 
     @resolved(size=STEPS)
-    async def steps(
+    def steps(
         self,
         info: Info,
-        first: Annotated[int, strawberry.argument(description="At most so many, 1 to 1000.")] = DEFAULT_PAGE,
-        skip: Annotated[int, strawberry.argument(description="Leave out so many before them, 0 to 1,000,000.")] = 0,
-    ) -> list[RunStep]:
-        """Its durable steps: attempts one after the other, each by the start of its steps."""
-        checked_range(first, "first", 1, MAX_LINES)
-        checked_range(skip, "skip", 0, MAX_SKIPPED)
-        found = await info.context.loaders.steps.load((self.stored.id, first, skip))
-        return [RunStep.from_model(one) for one in found]
+        *,
+        first: Annotated[int | None, STEPS_FIRST] = None,
+        after: AFTER = None,
+        last: Annotated[int | None, STEPS_LAST] = None,
+        before: BEFORE = None,
+    ) -> Connection[RunStep]:
+        """The durable steps of the run: attempts one after the other, each by the start of its steps."""
+        key, loaders = self.stored.id, info.context.loaders
+        return connect_numbered(
+            "steps",
+            PageArguments(first, after, last, before),
+            read=lambda number, limit: loaders.steps.load((key, limit, number)),
+            length=lambda: loaders.step_counts.load(key),
+            convert=RunStep.from_model,
+            most=MAX_LINES,
+        )
 
     executions: Connection["JobExecution"] = listed(
         EXECUTION_LIST,
         lambda: JobExecution,
-        description="Its executions, one per attempt.",
+        description="The executions of the run, one per attempt.",
         of=("run_id", lambda self: self.stored.id),
     )
 
@@ -218,24 +232,24 @@ class JobExecution(ExecutionFields):
 
     @resolved()
     async def job(self, info: Info) -> Job | None:
-        """The job it executes; null if no node has published one of that name."""
+        """The job of the execution; null if no node has published a job of that name."""
         return await load_job(info, self.job_name)
 
     @resolved()
     async def args(self, info: Info) -> JSON | None:
-        """The arguments of its run, an object; null once that is pruned."""
+        """The arguments of the run, an object; null once the run is pruned."""
         run = await info.context.loaders.runs.load(self.stored.run_id)
         return None if run is None else JSON(run.args)
 
     @resolved()
-    async def labels(self, info: Info) -> JSON | None:
-        """The labels of its run, an object of texts; null once that is pruned."""
+    async def labels(self, info: Info) -> Labels | None:
+        """The labels of the run; null once the run is pruned."""
         run = await info.context.loaders.runs.load(self.stored.run_id)
-        return None if run is None else JSON(run.labels or {})
+        return None if run is None else Labels(run.labels or {})
 
     @resolved()
     async def group(self, info: Info) -> str | None:
-        """The group of its run; null once that is pruned."""
+        """The group of the run; null once the run is pruned."""
         run = await info.context.loaders.runs.load(self.stored.run_id)
         return None if run is None else run.group
 
@@ -246,17 +260,17 @@ class JobExecution(ExecutionFields):
 
     @resolved()
     async def run(self, info: Info) -> Run | None:
-        """The run that it is an attempt at; null once that is pruned."""
+        """The run of which the execution is an attempt; null once the run is pruned."""
         return await load_run(info, self.stored.run_id)
 
     @resolved()
     async def task(self, info: Info) -> Task | None:
-        """The task whose run it was; null for others, and once the task is deleted."""
+        """The task whose run it was; null for other runs, and once the task is deleted."""
         return await load_task(info, self.stored.task_id)
 
     @resolved(
-        description="Where its trace is shown, as the setting `trace_link` says; null without that setting, and where "
-        "that names a `{trace}` and there is no `traceId`."
+        description="The address of the trace, by the setting `trace_link`; null without that setting, or if the "
+        "setting names a `{trace}` and there is no `traceId`."
     )
     async def trace_url(self, info: Info) -> str | None:
         """The address of its trace."""
@@ -270,7 +284,7 @@ class JobExecution(ExecutionFields):
         first: Annotated[int, strawberry.argument(description="At most so many lines, 1 to 1000.")] = DEFAULT_PAGE,
         after: Annotated[int, strawberry.argument(description="Only lines behind this number.")] = 0,
     ) -> LogPage:
-        """A page of its log."""
+        """A page of the log of the execution."""
         checked_range(first, "first", 1, MAX_LINES)
         checked_range(after, "after", 0, 2**31 - 1)
         found = await info.context.loaders.lines.load((self.stored.id, after, first))
@@ -306,12 +320,12 @@ class SkippedOccurrence(SkippedFields):
 
     @resolved()
     async def task(self, info: Info) -> Task | None:
-        """Its task; null once that is deleted."""
+        """The task of the occurrences; null once it is deleted."""
         return await load_task(info, self.stored.task_id)
 
     @resolved()
     async def run(self, info: Info) -> Run | None:
-        """OVERLAP: the run in the way when the stretch began; else the run that was dropped, if any."""
+        """The run that was dropped, if any; with the reason OVERLAP the run in the way when the stretch began."""
         return await load_run(info, self.stored.run_id)
 
 
@@ -321,9 +335,11 @@ class Explanation(FromModel):
 
     run_id: strawberry.Private[int | None]
     code: ExplanationCode = strawberry.field(description="The answer as a word for programs.")
-    sentence: str = strawberry.field(description="The answer.")
+    sentence: str = strawberry.field(description="The answer as a sentence.")
     details: list[str] = strawberry.field(description="Further sentences, most important first.")
-    until: datetime | None = strawberry.field(description="When this changes by time alone; null = not by time.")
+    until: datetime | None = strawberry.field(
+        name="changesAt", description="The time at which the answer changes by itself; null = not by time."
+    )
 
     @resolved()
     async def run(self, info: Info) -> Run | None:
@@ -342,9 +358,11 @@ def occurrence_of(row: OccurrenceRow) -> Run | SkippedOccurrence:
 class PlannedOccurrence:
     """A planned occurrence."""
 
-    task: Task = strawberry.field(description="Whose.")
-    scheduled_for: datetime = strawberry.field(description="The nominal time.")
-    effective_at: datetime = strawberry.field(description="When the run will be made: the nominal time and the jitter.")
+    task: Task = strawberry.field(description="The task that will be due.")
+    scheduled_for: datetime = strawberry.field(description="The nominal time of the occurrence.")
+    effective_at: datetime = strawberry.field(
+        description="The time at which the run will be made: the nominal time plus the jitter."
+    )
 
 
 async def load_job(info: Info, name: str) -> Job | None:

@@ -12,7 +12,7 @@ from ...jobs.core.states import RunState
 from ...jobs.store.read.lists import GROUPS, HELD, NODES, QUEUED
 from ..base.enums import Described, described
 from ..base.fields import resolved
-from ..base.scalars import BigInt
+from ..base.scalars import BigInt, Duration
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import Kind, listed, order_of
@@ -34,29 +34,32 @@ from .common import Cap, Rate
 from .entities import Run, Task
 
 
-@filter_of("Which groups.")
+@filter_of("A filter of groups.")
 class GroupFilter(RowFilter):
     """Conditions on groups."""
 
     name: StringFilter | None = condition("The name.")
-    paused: BooleanFilter | None = condition("Whether none of its runs may start.")
-    max_running: IntFilter | None = condition("How many of its runs may run together; no value = no limit.")
+    paused: BooleanFilter | None = condition("Whether none of its runs may start.", "isPaused")
+    max_running: IntFilter | None = condition(
+        "The largest number of runs of the group at the same time; no value = no limit."
+    )
     limited: BooleanFilter | None = condition(
-        "Whether it has any limit: on what runs together (`maxRunning`), what starts (`rate`), or what waits (`cap`)."
+        "Whether it has any limit: on what runs together (`maxRunning`), what starts (`rate`), or what waits (`cap`).",
+        "isLimited",
     )
 
 
-@described("What groups can be ordered by; by name unless asked otherwise.")
+@described("A field by which groups can be ordered; by name unless given.")
 class GroupOrderField(Described):
     """Fields of groups to order by."""
 
     NAME = "name", "The name, which is the order in which nodes serve them."
-    DEPTH = "depth", "How many of its runs wait or are stuck."
+    DEPTH = "depth", "The number of runs of the group that wait or are stuck."
     WAIT = (
         "wait",
         (
-            "How long the run that is to start first has waited, or has still to wait for its time: "
-            "DESC begins with the longest wait, and ends with the groups in which none waits."
+            "The time that the run which is to start first has waited, or has still to wait: DESC begins "
+            "with the longest wait, and ends with the groups in which no run waits."
         ),
     )
 
@@ -64,33 +67,33 @@ class GroupOrderField(Described):
 GroupOrder = order_of("GroupOrder", GroupOrderField, "An order of groups; ties are broken by the name.")
 
 
-GROUP_LIST: Final = Kind(GROUPS, GroupFilter, GroupOrder, "Which groups.", "By name unless given.")
+GROUP_LIST: Final = Kind(GROUPS, GroupFilter, GroupOrder, "A filter of groups.", "By name unless given.")
 
 
-@filter_of("Which nodes.")
+@filter_of("A filter of nodes.")
 class NodeFilter(RowFilter):
     """Conditions on nodes."""
 
-    id: IdFilter | None = condition("The key.")
+    id: IdFilter | None = condition("The key of the node.")
     name: StringFilter | None = condition("The name.")
-    state: Filter[NodeState] | None = condition("Where it is in its life.")
+    state: Filter[NodeState] | None = condition("The state of the node.")
     version: StringFilter | None = condition("The version of Cronograph it runs.")
-    started_at: DateTimeFilter | None = condition("When it started.")
+    started_at: DateTimeFilter | None = condition("The time when the node started.")
 
 
-@described("What nodes can be ordered by; newest first unless asked otherwise.")
+@described("A field by which nodes can be ordered; newest first unless given.")
 class NodeOrderField(Described):
     """Fields of nodes to order by."""
 
     ID = "id", "The key, in the order in which they joined."
     NAME = "name", "The name."
-    STARTED_AT = "started_at", "When it started."
+    STARTED_AT = "started_at", "The time when the node started."
 
 
 NodeOrder = order_of("NodeOrder", NodeOrderField, "An order of nodes; ties are broken by the key.")
 
 
-NODE_LIST: Final = Kind(NODES, NodeFilter, NodeOrder, "Which nodes.")
+NODE_LIST: Final = Kind(NODES, NodeFilter, NodeOrder, "A filter of nodes.")
 
 
 def _depth(state: RunState, description: str) -> Any:  # noqa: ANN401 - a field
@@ -110,25 +113,28 @@ def _rate_of(stored: model.Group) -> Rate | None:
 class Group(FromModel):
     """A group with its limits and its depth."""
 
-    name: str = strawberry.field(description="Its name.")
-    paused: bool = strawberry.field(description="Whether none of its runs may start.")
-    paused_at: datetime | None = strawberry.field(description="Since when it is paused.")
-    paused_by: str | None = strawberry.field(description="Who paused it.")
-    pause_reason: str | None = strawberry.field(description="Why it is paused.")
+    name: str = strawberry.field(description="The name of the group.")
+    paused: bool = strawberry.field(name="isPaused", description="Whether no run of the group may start.")
+    paused_at: datetime | None = strawberry.field(
+        description="The time since which the group is paused; null if it is not."
+    )
+    paused_by: str | None = strawberry.field(description="The person or program that paused the group.")
+    pause_reason: str | None = strawberry.field(description="The reason that was given for the pause.")
     max_running: int | None = strawberry.field(
-        description="How many of its runs may be scheduled or running on all nodes together; null = no limit."
+        description="The largest number of scheduled and running runs of the group, on all nodes together; null = "
+        "no limit."
     )
 
-    max_wait_low: float | None = strawberry.field(
-        description="Seconds after which a due run of low priority goes before those of high priority; null = only as "
-        "the counting scheme has it."
+    max_wait_low: Duration | None = strawberry.field(
+        description="The time after which a due run of low priority goes before runs of high priority; null = only "
+        "the counting scheme decides."
     )
     rate: Rate | None = strawberry.field(
-        description="How many of its runs start in how long, on all nodes together; null = any number."
+        description="The limit on starts of runs of the group, on all nodes together; null = no limit."
     )
 
-    cap: Cap | None = strawberry.field(description="How many of its runs wait at most; null = any number.")
-    keep: float | None = strawberry.field(
+    cap: Cap | None = strawberry.field(description="The limit on waiting runs of the group; null = no limit.")
+    keep: Duration | None = strawberry.field(
         description="Seconds that the history of its finished runs is kept; null = as their job says, or else "
         "`prune_history`."
     )
@@ -150,7 +156,7 @@ class Group(FromModel):
 
     @resolved()
     async def next_token_at(self, info: Info) -> datetime | None:
-        """When the next of its runs may start by its rate; null if one may now, or it has none."""
+        """The time at which the next run may start by the rate; null if one may start now, or if there is no rate."""
         stored: model.Group = vars(self)["stored"]
         now = await info.context.now()
         due = now if stored.rate is None else Bucket(stored.rate, stored.rate_full_at).settled(now).due(now)
@@ -159,7 +165,7 @@ class Group(FromModel):
     runs: Connection[Run] = listed(
         RUN_LIST,
         lambda: Run,
-        description="Its runs that are not over; those that are: `runs(filter: {group: …})`.",
+        description="The runs of the group that are not over. `runs(filter: {group: …})` has the others, too.",
         of=("group", lambda self: self.name),
         rows=QUEUED,
     )
@@ -170,32 +176,34 @@ class Group(FromModel):
         of=("group", lambda self: self.name),
     )
 
-    waiting = _depth(RunState.WAITING, "How many of its runs wait.")
-    scheduled = _depth(RunState.SCHEDULED, "How many of its runs were handed to a node and have not begun.")
-    running = _depth(RunState.RUNNING, "How many of its runs are being executed.")
-    stuck = _depth(RunState.STUCK, "How many of its runs failed and will be tried again.")
-    suspended = _depth(RunState.SUSPENDED, "How many of its runs sleep, or wait for a signal or for other runs.")
+    waiting = _depth(RunState.WAITING, "The number of runs that wait.")
+    scheduled = _depth(RunState.SCHEDULED, "The number of runs that were handed to a node and have not begun.")
+    running = _depth(RunState.RUNNING, "The number of runs that are being executed.")
+    stuck = _depth(RunState.STUCK, "The number of runs that failed and will be tried again.")
+    suspended = _depth(RunState.SUSPENDED, "The number of runs that sleep, or wait for a signal or for other runs.")
 
     @resolved()
-    async def oldest_wait(self, info: Info) -> float | None:
-        """For how many seconds the longest waiting due run has waited; null if none is due."""
-        return (await info.context.loaders.depths.load(self.name)).oldest_wait
+    async def oldest_wait(self, info: Info) -> Duration | None:
+        """The time that the longest waiting due run has waited; null if none is due."""
+        oldest = (await info.context.loaders.depths.load(self.name)).oldest_wait
+        return None if oldest is None else Duration(oldest)
 
 
 @strawberry.type(
-    description="What keeps the event loop of a node's jobs from turning: its async jobs stand still, and nothing new "
-    "starts there."
+    description="A blocked event loop of a node: its async jobs stand still, and nothing new starts there."
 )
 class Blockage(FromModel):
     """A blocked event loop."""
 
-    since: datetime = strawberry.field(description="Since when.")
+    since: datetime = strawberry.field(name="beganAt", description="The time since which the event loop is blocked.")
     run_id: strawberry.ID | None = strawberry.field(
-        description="The run whose code is at work; null if it is no job's."
+        description="The `id` of the run whose code blocks; null if it is no code of a job."
     )
-    job_name: str | None = strawberry.field(description="The job of that run.")
+    job_name: str | None = strawberry.field(
+        description="The name of the job whose code blocks; null if it is no code of a job."
+    )
     stack: list[str] = strawberry.field(
-        description="Where that code was when it was noticed: `file:line in function`, the innermost last."
+        description="The place of the blocking code when it was noticed: `file:line in function`, the innermost last."
     )
 
 
@@ -203,43 +211,52 @@ class Blockage(FromModel):
 class Node(FromModel):
     """A node as it last reported itself."""
 
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    name: str = strawberry.field(description="Its readable name, unique among live nodes.")
-    state: nodes.NodeState = strawberry.field(description="Where it is in its life.")
-    slots: int = strawberry.field(description="How many runs it executes at once.")
-    thread_slots: int | None = strawberry.field(description="How many of these in threads; null = all.")
-    process_slots: int | None = strawberry.field(description="How many of these in child processes; null = all.")
-    version: str = strawberry.field(description="The version of Cronograph it runs.")
-    started_at: datetime = strawberry.field(description="When it started.")
-    heartbeat_at: datetime = strawberry.field(description="When it last reported itself.")
-    expires_at: datetime = strawberry.field(description="When it counts as dead unless it reports itself again.")
-    clock_skew: float = strawberry.field(description="Its clock minus the database's, in seconds.")
-    jobs: list[str] = strawberry.field(description="The names of the jobs it knows.")
-    job_count: int = strawberry.field(description="How many jobs it knows.")
-    groups: list[str] = strawberry.field(description="The only groups of which it takes runs; empty = all.")
-    only_jobs: list[str] = strawberry.field(description="The only jobs of which it takes runs; empty = all it knows.")
+    id: strawberry.ID = strawberry.field(description="The decimal key of the node.")
+    name: str = strawberry.field(description="The readable name of the node, unique among live nodes.")
+    state: nodes.NodeState = strawberry.field(description="The state of the node.")
+    slots: int = strawberry.field(description="The number of runs that the node executes at the same time.")
+    thread_slots: int | None = strawberry.field(description="The number of slots for runs in threads; null = all.")
+    process_slots: int | None = strawberry.field(
+        description="The number of slots for runs in child processes; null = all."
+    )
+    version: str = strawberry.field(description="The version of Cronograph that the node runs.")
+    started_at: datetime = strawberry.field(description="The time when the node started.")
+    heartbeat_at: datetime = strawberry.field(description="The time of the last heartbeat of the node.")
+    expires_at: datetime = strawberry.field(
+        description="The time at which the node counts as dead unless it sends another heartbeat."
+    )
+    clock_skew: Duration = strawberry.field(description="The clock of the node minus the clock of the database.")
+    jobs: list[str] = strawberry.field(description="The names of the jobs that the node knows.")
+    job_count: int = strawberry.field(description="The number of jobs that the node knows.")
+    groups: list[str] = strawberry.field(
+        description="The names of the only groups of which the node takes runs; empty = all groups."
+    )
+    only_jobs: list[str] = strawberry.field(
+        description="The names of the only jobs of which the node takes runs; empty = all jobs that it knows."
+    )
     tags: list[str] = strawberry.field(
-        description="It takes only runs of jobs that carry one of these tags; empty = of any."
+        description="The tags of which a job needs at least one, so that the node takes its runs; empty = any job."
     )
     without_tags: list[str] = strawberry.field(
-        description="It takes no run of a job that carries one of these tags; empty = none is left out."
+        description="The tags of which a job must have none, so that the node takes its runs."
     )
     blockage: Blockage | None = strawberry.field(
-        description="What keeps the event loop of its jobs from turning; null while it turns, as it should."
+        description="The cause that blocks the event loop of the jobs; null while the loop turns."
     )
     stall: str | None = strawberry.field(
-        description="The part of it that has made no progress for a whole lease, e.g. `dispatcher`; null if all do."
+        description="The part of the node that has made no progress for a whole lease, e.g. `dispatcher`; null if "
+        "all parts do."
     )
 
     @resolved()
     async def running(self, info: Info) -> int:
-        """The number of runs that it executes now."""
+        """The number of runs that the node executes now."""
         return await info.context.loaders.running_on.load(int(self.id))
 
     runs: Connection[Run] = listed(
         RUN_LIST,
         lambda: Run,
-        description="The runs that it holds, handed to it or at work.",
+        description="The runs that the node holds: handed to it, or being executed.",
         of=("node_id", lambda self: int(self.id)),
         rows=HELD,
     )

@@ -14,20 +14,20 @@ from .flow import Flow
 from .operation import Group, Node
 
 
-@strawberry.type(description="What would become of a run if it were enqueued now.")
+@strawberry.type(description="The fate that a run would have if it were enqueued now.")
 class RunPreview(FromModel):
     """A preview of one run."""
 
-    outcome: PreviewOutcome = strawberry.field(description="What would become of it, in a word.")
-    job_name: str = strawberry.field(description="Its job.")
-    sentence: str = strawberry.field(description="The same in words.")
-    group: str | None = strawberry.field(description="Its group; null if it would be refused.")
+    outcome: PreviewOutcome = strawberry.field(description="The fate of the run, as a word for programs.")
+    job_name: str = strawberry.field(description="The name of the job of the run.")
+    sentence: str = strawberry.field(description="The fate of the run, as an English sentence.")
+    group: str | None = strawberry.field(description="The group of the run; null if it would be refused.")
     stands_for_id: strawberry.ID | None = strawberry.field(
         description="The run that would be answered in its place; null if there is none."
     )
     explanation: Explanation | None = strawberry.field(
-        description="What it, or the run in its place, would wait for; null if it would be skipped or refused, and if "
-        "the run in its place is over."
+        description="An explanation of what the run, or the run in its place, would wait for; null if it would be "
+        "skipped or refused, and if the run in its place is over."
     )
 
     MADE: ClassVar[Makers] = {
@@ -35,13 +35,16 @@ class RunPreview(FromModel):
     }
 
 
-@strawberry.type(description="What an enqueue would do. It is tried and taken back, so it is judged as the real one.")
+@strawberry.type(
+    description="The effect of an enqueue without the enqueue. The server tries it and takes it back, so that it "
+    "is judged as the real one."
+)
 class Preview(FromModel):
     """A preview of all that was asked for."""
 
     sentence: str = strawberry.field(description="All of it in one sentence, with figures.")
     runs: list[RunPreview] = strawberry.field(
-        description="Of each run that is asked for what would become of it, at most 200 of them.", metadata=sized(SHOWN)
+        description="The fate of each run that is asked for, at most 200 of them.", metadata=sized(SHOWN)
     )
     dropped_ids: list[strawberry.ID] = strawberry.field(
         description="Waiting runs that would be skipped to make room (`DROP_OLDEST`), at most 200 of them."
@@ -230,7 +233,8 @@ class JobTriggered(MutationPayload):
     )
     job_name: str = strawberry.field(description="The job that was asked for.")
     run: Run | None = strawberry.field(
-        description="The new run; the one that has its unique key says `deduplicated`. Null on a dry run.", default=None
+        description="The new run; the one that has its unique key says `isDeduplicated`. Null on a dry run.",
+        default=None,
     )
     preview: Preview | None = strawberry.field(description=PREVIEW, default=None)
 
@@ -240,8 +244,8 @@ class RunsEnqueued(MutationPayload):
     """Runs or errors."""
 
     runs: list[Run] = strawberry.field(
-        description="The runs, in the order of the input; those that existed already say `deduplicated`. None on a dry "
-        "run.",
+        description="The runs, in the order of the input; those that existed already say `isDeduplicated`. None on a "
+        "dry run.",
         default_factory=list[Run],
     )
     preview: Preview | None = strawberry.field(description=PREVIEW, default=None)

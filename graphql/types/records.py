@@ -13,7 +13,7 @@ from ...jobs.core.model import Isolation, SkipReason
 from ...jobs.store.read.lists import JOBS, SKIPPED
 from ..base.enums import Described, described
 from ..base.fields import resolved
-from ..base.scalars import BigInt
+from ..base.scalars import BigInt, Duration, Labels
 from ..execution.shown import FromModel, Makers
 from ..lists.declared import Kind, order_of
 from ..lists.filters import (
@@ -30,22 +30,22 @@ from ..resolving.context import Info
 from .common import Cap, Rate
 
 
-@filter_of("Which skipped occurrences.")
+@filter_of("A filter of skipped occurrences.")
 class SkippedOccurrenceFilter(RowFilter):
     """Conditions on skipped occurrences."""
 
-    id: IdFilter | None = condition("The key.")
+    id: IdFilter | None = condition("The key of the row.")
     task_id: IdFilter | None = condition("The key of the task.")
     task_name: StringFilter | None = condition("The name of the task.")
-    reason: Filter[SkipReason] | None = condition("Why they were skipped.")
-    node: StringFilter | None = condition("The node that decided it.")
-    count: BigIntFilter | None = condition("How many occurrences the row stands for.")
+    reason: Filter[SkipReason] | None = condition("The reason of the skip.")
+    node: StringFilter | None = condition("The node that decided the skip.")
+    count: BigIntFilter | None = condition("The number of occurrences that the row stands for.")
     first_scheduled_for: DateTimeFilter | None = condition("The first nominal time.")
     last_scheduled_for: DateTimeFilter | None = condition("The last nominal time.")
-    at: DateTimeFilter | None = condition("When the row was last written.")
+    at: DateTimeFilter | None = condition("The time when the row was last written.")
 
 
-@described("What skipped occurrences can be ordered by; newest first unless asked otherwise.")
+@described("A field by which skipped occurrences can be ordered; newest first unless given.")
 class SkippedOccurrenceOrderField(Described):
     """Fields of skipped occurrences to order by."""
 
@@ -53,8 +53,8 @@ class SkippedOccurrenceOrderField(Described):
     TASK_NAME = "task_name", "The name of the task."
     FIRST_SCHEDULED_FOR = "first_scheduled_for", "The first nominal time."
     LAST_SCHEDULED_FOR = "last_scheduled_for", "The last nominal time."
-    COUNT = "count", "How many occurrences the row stands for."
-    AT = "at", "When the row was last written."
+    COUNT = "count", "The number of occurrences that the row stands for."
+    AT = "at", "The time when the row was last written."
 
 
 SkippedOccurrenceOrder = order_of(
@@ -64,20 +64,20 @@ SkippedOccurrenceOrder = order_of(
 )
 
 
-SKIPPED_LIST: Final = Kind(SKIPPED, SkippedOccurrenceFilter, SkippedOccurrenceOrder, "Which skipped occurrences.")
+SKIPPED_LIST: Final = Kind(SKIPPED, SkippedOccurrenceFilter, SkippedOccurrenceOrder, "A filter of skipped occurrences.")
 
 
-@filter_of("Which jobs.")
+@filter_of("A filter of jobs.")
 class JobFilter(RowFilter):
     """Conditions on jobs."""
 
     name: StringFilter | None = condition("The name.")
     description: StringFilter | None = condition("The description.")
     schedule: StringFilter | None = condition("The cron expression that its code declares; no value = none.")
-    isolation: Filter[Isolation] | None = condition("Where it runs.")
+    isolation: Filter[Isolation] | None = condition("The isolation of the job: where its code runs.")
 
 
-@described("What jobs can be ordered by; by name unless asked otherwise.")
+@described("A field by which jobs can be ordered; by name unless given.")
 class JobOrderField(Described):
     """Fields of jobs to order by."""
 
@@ -87,68 +87,78 @@ class JobOrderField(Described):
 JobOrder = order_of("JobOrder", JobOrderField, "An order of jobs; ties are broken by the name.")
 
 
-JOB_LIST: Final = Kind(JOBS, JobFilter, JobOrder, "Which jobs.", "By name unless given.")
+JOB_LIST: Final = Kind(JOBS, JobFilter, JobOrder, "A filter of jobs.", "By name unless given.")
 
 
-@strawberry.type(description="What a job's runs and tasks have unless they say otherwise. Durations in seconds.")
+@strawberry.type(description="Settings of the runs and tasks of a job that do not set them themselves.")
 class JobDefaults(FromModel):
     """The policies of a job, the product's where the job says nothing."""
 
-    group: str = strawberry.field(description="The group.")
-    priority: model.Priority = strawberry.field(description="The priority.")
-    retries: int = strawberry.field(description="How many failures a run survives.")
-    retry_delay: float = strawberry.field(description="Seconds before the first retry.")
-    timeout: float | None = strawberry.field(description="The time box of each attempt; null = none.")
-    max_duration: float | None = strawberry.field(
-        description="Seconds that a run may take from its first start; null = any."
+    group: str = strawberry.field(description="The group of the runs.")
+    priority: model.Priority = strawberry.field(description="The priority of the runs.")
+    retries: int = strawberry.field(description="The number of failures that a run survives.")
+    retry_delay: Duration = strawberry.field(
+        description="The pause before the first retry; each further one is twice as long."
+    )
+    timeout: Duration | None = strawberry.field(
+        description="The longest time that an attempt may take; null = no limit."
+    )
+    max_duration: Duration | None = strawberry.field(
+        description="The longest time that a run may take from its first start; null = no limit."
     )
     overlap: model.OverlapPolicy | None = strawberry.field(
-        description="What a task does while a run of it is unfinished; null = SKIP, for INTERVAL QUEUE."
+        description="The overlap policy of a task: its behaviour while a run of it is unfinished; null = `SKIP`, "
+        "and `QUEUE` for INTERVAL schedules."
     )
-    misfire: model.MisfirePolicy = strawberry.field(description="What a task does with occurrences that are late.")
+    misfire: model.MisfirePolicy = strawberry.field(
+        description="The misfire policy of a task: its behaviour when occurrences are late."
+    )
     on_failure: str | None = strawberry.field(
-        description="The job that gets a run when a run has failed for good; null = none."
+        description="The name of the job that gets a run when a run has failed for good; null = none."
     )
-    keep: float | None = strawberry.field(
-        description="Seconds that the history of finished runs is kept, unless their group says something else; "
-        "null = as `prune_history` says."
+    keep: Duration | None = strawberry.field(
+        description="The time for which the history of finished runs is kept, unless their group has a time of its "
+        "own; null = the task `prune_history` decides."
     )
 
     MADE: ClassVar[Makers] = {name: partial(value_of, name=name) for name in TASK_POLICIES}
 
 
-@strawberry.type(description="How the unique key of a job's runs follows from their arguments.")
+@strawberry.type(description="A rule by which the unique key of a run follows from its arguments.")
 class UniqueKey(FromModel):
     """The `unique_key` that a job declares."""
 
-    arguments: list[str] = strawberry.field(description="The arguments that it is made of.")
+    arguments: list[str] = strawberry.field(description="The names of the arguments from which the key is made.")
     template: str | None = strawberry.field(
-        description="The key with `{name}` for each of them; null = the job's name and these arguments."
+        description="The text of the key with `{name}` for each argument; null = the name of the job and these "
+        "arguments."
     )
     in_code: bool = strawberry.field(
-        description="A function of the job's code makes it. The API cannot know the key: a run that is made here, or "
-        "by a schedule, has none unless you give one."
+        name="isInCode",
+        description="Whether a function of the job makes the key. The API cannot compute such a key: a run made "
+        "here or by a schedule has none unless you give one.",
     )
 
 
-@strawberry.type(description="How many runs of a job start, how many run at once, and how many wait.")
+@strawberry.type(description="The limits of a job: on starts, on runs at the same time, and on waiting runs.")
 class JobLimits(FromModel):
     """The `rate`, `max_concurrent`, `cap` and their keys that a job declares."""
 
-    rate: Rate | None = strawberry.field(description="How many start in how long, on all nodes; null = any number.")
+    rate: Rate | None = strawberry.field(description="The limit on starts, on all nodes together; null = no limit.")
     rate_key: UniqueKey | None = strawberry.field(
-        description="For each value of which the rate holds by itself; null = for all runs together."
+        description="The key for whose values the rate holds separately; null = for all runs of the job together."
     )
     max_concurrent: int | None = strawberry.field(
-        description="How many with the same concurrency key run at once, on all nodes together; null = any number."
+        description="The largest number of runs with the same concurrency key at the same time, on all nodes "
+        "together; null = no limit."
     )
     concurrency_key: UniqueKey | None = strawberry.field(
-        description="What these have in common; null = the job's name."
+        description="The key that `maxConcurrent` counts by; null = all runs of the job count together."
     )
-    cap: Cap | None = strawberry.field(description="How many wait at most; null = any number.")
+    cap: Cap | None = strawberry.field(description="The limit on waiting runs; null = no limit.")
     cap_key: UniqueKey | None = strawberry.field(
-        description="What those have in common that are counted together for that; null = as for `concurrencyKey`, or "
-        "else all runs of the job."
+        description="The key for whose values the cap holds separately; null = `concurrencyKey`, or all runs of "
+        "the job together."
     )
 
     MADE: ClassVar[Makers] = {
@@ -166,32 +176,44 @@ class JobLimits(FromModel):
 class JobFields(FromModel):
     """The columns of a job as the nodes publish it."""
 
-    name: str = strawberry.field(description="Its unique name.")
-    description: str = strawberry.field(description="What it does.")
-    schedule: str | None = strawberry.field(description="The cron expression that its code declares, if any.")
-    isolation: model.Isolation = strawberry.field(description="Where it runs.")
-    args_schema: JSON | None = strawberry.field(description="The JSON Schema of its arguments.")
-    defaults: JobDefaults = strawberry.field(description="What its runs and tasks have unless they say otherwise.")
-    tags: list[str] = strawberry.field(description="The tags by which nodes may choose it.")
-    labels: JSON = strawberry.field(description="The labels that all of its runs get, an object of texts.")
-    ttl: float | None = strawberry.field(
-        description="Seconds in which its runs have to start, unless they say otherwise; null = any time."
+    name: str = strawberry.field(description="The unique name of the job.")
+    description: str = strawberry.field(description="The purpose of the job, in words.")
+    schedule: str | None = strawberry.field(
+        description="The cron expression that the code of the job declares; null if it declares none."
+    )
+    isolation: model.Isolation = strawberry.field(
+        description="The place where the code of the job runs: the event loop, a thread, or a process."
+    )
+    args_schema: JSON | None = strawberry.field(
+        description="The JSON Schema of the arguments; null if the job takes any."
+    )
+    defaults: JobDefaults = strawberry.field(
+        description="The settings of runs and tasks that do not set them themselves."
+    )
+    tags: list[str] = strawberry.field(description="The tags by which nodes may choose the job.")
+    labels: Labels = strawberry.field(description="The labels that every run of the job gets.")
+    ttl: Duration | None = strawberry.field(
+        description="The time within which a run has to start unless it says otherwise; null = no limit."
     )
     on_expired: str | None = strawberry.field(
-        description="The job that gets a run when one is skipped because it was too old to start; null = none."
+        description="The name of the job that gets a run when a run is skipped because it was too old to start; "
+        "null = none."
     )
-    labels_from: JSON = strawberry.field(
-        description="By the key of a label, the argument that is its value in each run, an object of texts."
+    labels_from: Labels = strawberry.field(
+        description="Labels that follow from arguments: by the key of the label, the name of the argument that is "
+        "its value."
     )
     unique_key: UniqueKey | None = strawberry.field(
-        description="The unique key of its runs: while one is unfinished, no second one is made. Null = they have none."
+        description="The rule of the unique key of the runs: while a run with a key is unfinished, no second one "
+        "is made. Null = the runs have no key."
     )
 
     declared_rate: Rate | None = strawberry.field(
-        description="What its code says where an operator has set another rate (`updateJob`); null = nobody has."
+        description="The rate that the code declares where an operator has set another one with `updateJob`; null "
+        "if no operator has."
     )
     limits: JobLimits | None = strawberry.field(
-        description="How many of its runs start, and how many run at once; null = its code says nothing."
+        description="The limits that hold for the runs of the job; null if there are none."
     )
 
     MADE: ClassVar[Makers] = {
@@ -208,13 +230,13 @@ class JobFields(FromModel):
     }
 
     @resolved()
-    async def known(self, info: Info) -> bool:
-        """True if a live node can run it now."""
+    async def is_known(self, info: Info) -> bool:
+        """True if a live node can run the job now."""
         return bool(await self.nodes(info))
 
     @resolved()
     async def nodes(self, info: Info) -> list[str]:
-        """The names of the live nodes that can run it."""
+        """The names of the live nodes that can run the job."""
         return [node.name for node in await info.context.loaders.live_nodes() if self.name in node.signatures]
 
 
@@ -223,12 +245,12 @@ class SkippedFields(FromModel):
     """The columns of a skipped stretch."""
 
     stored: strawberry.Private[model.SkippedOccurrence]
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    task_name: str = strawberry.field(description="The name of the task; kept when that is deleted.")
-    reason: model.SkipReason = strawberry.field(description="Why.")
+    id: strawberry.ID = strawberry.field(description="The decimal key of the row.")
+    task_name: str = strawberry.field(description="The name of the task; kept when the task is deleted.")
+    reason: model.SkipReason = strawberry.field(description="The reason of the skip.")
     first_scheduled_for: datetime = strawberry.field(description="The first nominal time of the stretch.")
     last_scheduled_for: datetime = strawberry.field(description="The last nominal time of the stretch.")
-    count: BigInt = strawberry.field(description="How many occurrences it stands for.")
-    policy: JSON = strawberry.field(description="The policy values that decided it, an object.")
-    node: str | None = strawberry.field(description="The node that decided it.")
-    at: datetime = strawberry.field(description="When the row was last written.")
+    count: BigInt = strawberry.field(description="The number of occurrences that the row stands for.")
+    policy: JSON = strawberry.field(description="The values of the policy that decided the skip, an object.")
+    node: str | None = strawberry.field(description="The name of the node that decided the skip.")
+    at: datetime = strawberry.field(description="The time when the row was last written.")

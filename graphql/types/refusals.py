@@ -42,11 +42,11 @@ class OverlapError(UserError):
         return None if found is None else Run.from_model(found)
 
 
-@strawberry.type(description="As many runs wait as the cap of a group or a job allows; code `QUEUE_FULL`.")
+@strawberry.type(description="The cap of a group or a job is reached; code `QUEUE_FULL`.")
 class QueueFullError(UserError):
     """A refused enqueue."""
 
-    limit: int = strawberry.field(description="How many runs may wait.")
+    limit: int = strawberry.field(description="The largest number of waiting runs.")
 
 
 REFUSALS: Final[tuple[type[UserError], ...]] = (

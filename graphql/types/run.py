@@ -14,7 +14,7 @@ from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
 from ...jobs.store.read.lists import EXECUTIONS, RUNS
 from ..base.enums import Described, described
-from ..base.scalars import BigInt
+from ..base.scalars import BigInt, Duration, Labels
 from ..execution.shown import ByField, Fields, FromModel, Made, Makers
 from ..lists.declared import Kind, order_of
 from ..lists.filters import (
@@ -22,8 +22,8 @@ from ..lists.filters import (
     BigIntFilter,
     BooleanFilter,
     DateTimeFilter,
+    DurationFilter,
     Filter,
-    FloatFilter,
     IdFilter,
     IntFilter,
     LabelFilter,
@@ -36,41 +36,43 @@ from ..resolving.context import Info
 from .common import Progress
 
 
-@filter_of("Which runs.")
+@filter_of("A filter of runs.")
 class RunFilter(RowFilter):
     """Conditions on runs."""
 
-    id: IdFilter | None = condition("The key.")
-    state: Filter[RunState] | None = condition("Its state.")
+    id: IdFilter | None = condition("The key of the run.")
+    state: Filter[RunState] | None = condition("The state of the run.")
     job_name: StringFilter | None = condition("The name of its job.")
     task_id: IdFilter | None = condition("The key of its task.")
     task_name: StringFilter | None = condition("The name of its task.")
-    group: StringFilter | None = condition("Its group.")
-    priority: Filter[Priority] | None = condition("Its priority.")
-    trigger: Filter[Trigger] | None = condition("What made it.")
+    group: StringFilter | None = condition("The group of the run.")
+    priority: Filter[Priority] | None = condition("The priority of the run.")
+    trigger: Filter[Trigger] | None = condition("The trigger of the run: how it was made.")
     node: StringFilter | None = condition("The name of the node that holds or held it.")
     scheduled_for: DateTimeFilter | None = condition("The nominal time of its occurrence.")
-    submitted_at: DateTimeFilter | None = condition("When it was put into the queue.")
-    available_at: DateTimeFilter | None = condition("When it may start, or be tried again.")
-    started_at: DateTimeFilter | None = condition("When its newest attempt began.")
-    finished_at: DateTimeFilter | None = condition("When it reached a final state.")
-    cancel_requested_at: DateTimeFilter | None = condition("When it was asked to stop.")
-    attempt: IntFilter | None = condition("How many attempts have begun.")
-    failures: IntFilter | None = condition("How many attempts failed or were lost.")
-    unique_key: StringFilter | None = condition("Its unique key.")
-    concurrency_key: StringFilter | None = condition("Its concurrency key.")
-    retried_from: IdFilter | None = condition("The key of the run that it retries.")
-    retried: BooleanFilter | None = condition("Whether another run retries it.")
-    waits_for_signal: BooleanFilter | None = condition("Whether it is suspended, and a step of it waits for a signal.")
-    submitter: StringFilter | None = condition("Who asked for it.")
-    description: StringFilter | None = condition("Its description.")
-    labels: LabelFilter | None = condition("Its labels; several by `and`.")
-    args: ArgumentFilter | None = condition("Its arguments; several by `and`.")
-    error: StringFilter | None = condition("Its last error.")
-    flow_id: IdFilter | None = condition("The key of the flow that it belongs to.")
+    submitted_at: DateTimeFilter | None = condition("The time when the run was put into the queue.")
+    available_at: DateTimeFilter | None = condition("The time from which the run may start or be tried again.")
+    started_at: DateTimeFilter | None = condition("The time when its newest attempt began.")
+    finished_at: DateTimeFilter | None = condition("The time when the run reached a final state.")
+    cancel_requested_at: DateTimeFilter | None = condition("The time when the run was asked to stop.")
+    attempt: IntFilter | None = condition("The number of attempts that have begun.")
+    failures: IntFilter | None = condition("The number of attempts that failed or were lost.")
+    unique_key: StringFilter | None = condition("The unique key of the run.")
+    concurrency_key: StringFilter | None = condition("The concurrency key of the run.")
+    retried_from: IdFilter | None = condition("The key of the run that the run retries.")
+    retried: BooleanFilter | None = condition("Whether another run retries the run.", "isRetried")
+    waits_for_signal: BooleanFilter | None = condition(
+        "Whether the run is suspended, and a step of it waits for a signal.", "isWaitingForSignal"
+    )
+    submitter: StringFilter | None = condition("The person or program that asked for the run.")
+    description: StringFilter | None = condition("The description of the run.")
+    labels: LabelFilter | None = condition("The labels of the run. For several labels use `and`.")
+    args: ArgumentFilter | None = condition("The arguments of the run. For several arguments use `and`.")
+    error: StringFilter | None = condition("The last error of the run.")
+    flow_id: IdFilter | None = condition("The key of the flow of the run.")
 
 
-@described("What runs can be ordered by; newest first unless asked otherwise.")
+@described("A field by which runs can be ordered; newest first unless given.")
 class RunOrderField(Described):
     """Fields of runs to order by."""
 
@@ -81,46 +83,46 @@ class RunOrderField(Described):
     GROUP = "group", "The group."
     PRIORITY = "priority", "The priority, by its name: HIGH before LOW."
     SCHEDULED_FOR = "scheduled_for", "The nominal time of the occurrence."
-    SUBMITTED_AT = "submitted_at", "When it was put into the queue."
-    AVAILABLE_AT = "available_at", "When it may start, or be tried again."
-    STARTED_AT = "started_at", "When its newest attempt began."
-    FINISHED_AT = "finished_at", "When it reached a final state."
+    SUBMITTED_AT = "submitted_at", "The time when the run was put into the queue."
+    AVAILABLE_AT = "available_at", "The time from which the run may start or be tried again."
+    STARTED_AT = "started_at", "The time when its newest attempt began."
+    FINISHED_AT = "finished_at", "The time when the run reached a final state."
 
 
 RunOrder = order_of("RunOrder", RunOrderField, "An order of runs; ties are broken by the key.")
 
 
-RUN_LIST: Final = Kind(RUNS, RunFilter, RunOrder, "Which runs.")
+RUN_LIST: Final = Kind(RUNS, RunFilter, RunOrder, "A filter of runs.")
 
 
-@filter_of("Which executions.")
+@filter_of("A filter of executions.")
 class ExecutionFilter(RowFilter):
     """Conditions on executions."""
 
-    id: IdFilter | None = condition("The key.")
+    id: IdFilter | None = condition("The key of the execution.")
     job_name: StringFilter | None = condition("The name of the job.")
     task_id: IdFilter | None = condition("The key of the task.")
     task_name: StringFilter | None = condition("The name of the task.")
     run_id: IdFilter | None = condition("The key of the run.")
     group: StringFilter | None = condition("The group of the run; no value once that is pruned.")
     owner: StringFilter | None = condition("The outside thing that the task exists for; no value once that is deleted.")
-    outcome: Filter[Outcome] | None = condition("How it ended; no value = still running.")
-    success: BooleanFilter | None = condition("Whether it went well; no value = still running.")
+    outcome: Filter[Outcome] | None = condition("The outcome of the execution; no value = still running.")
+    success: BooleanFilter | None = condition("Whether the execution went well; no value = still running.")
     node: StringFilter | None = condition("The node that executed it.")
-    trigger: Filter[Trigger] | None = condition("What made its run.")
-    attempt: IntFilter | None = condition("Which attempt at the run it was, from 1.")
-    started_at: DateTimeFilter | None = condition("When it began.")
-    completed_at: DateTimeFilter | None = condition("When it ended; no value = still running.")
+    trigger: Filter[Trigger] | None = condition("The trigger of its run: how the run was made.")
+    attempt: IntFilter | None = condition("The number of the attempt at the run, from 1.")
+    started_at: DateTimeFilter | None = condition("The time when the execution began.")
+    completed_at: DateTimeFilter | None = condition("The time when the execution ended; no value = still running.")
     scheduled_for: DateTimeFilter | None = condition("The nominal time of the occurrence.")
-    records_processed: BigIntFilter | None = condition("How many records the job says it processed.")
-    duration: FloatFilter | None = condition("Seconds from start to end.")
+    records_processed: BigIntFilter | None = condition("The number of records that the job says it processed.")
+    duration: DurationFilter | None = condition("The time from start to end.")
     labels: LabelFilter | None = condition("The labels of the run; several by `and`.")
     args: ArgumentFilter | None = condition("The arguments of the run; several by `and`.")
     error_message: StringFilter | None = condition("The error's message.")
     error_type: StringFilter | None = condition("The error's type.")
 
 
-@described("What executions can be ordered by; newest first unless asked otherwise.")
+@described("A field by which executions can be ordered; newest first unless given.")
 class ExecutionOrderField(Described):
     """Fields of executions to order by."""
 
@@ -128,56 +130,69 @@ class ExecutionOrderField(Described):
     JOB_NAME = "job_name", "The name of the job."
     TASK_NAME = "task_name", "The name of the task."
     NODE = "node", "The node."
-    STARTED_AT = "started_at", "When it began."
-    COMPLETED_AT = "completed_at", "When it ended."
-    DURATION = "duration", "Seconds from start to end."
-    RECORDS_PROCESSED = "records_processed", "How many records the job says it processed."
+    STARTED_AT = "started_at", "The time when the execution began."
+    COMPLETED_AT = "completed_at", "The time when the execution ended."
+    DURATION = "duration", "The time from start to end."
+    RECORDS_PROCESSED = "records_processed", "The number of records that the job says it processed."
 
 
 ExecutionOrder = order_of("ExecutionOrder", ExecutionOrderField, "An order of executions; ties are broken by the key.")
 
 
-EXECUTION_LIST: Final = Kind(EXECUTIONS, ExecutionFilter, ExecutionOrder, "Which executions.")
+EXECUTION_LIST: Final = Kind(EXECUTIONS, ExecutionFilter, ExecutionOrder, "A filter of executions.")
 
 
-@strawberry.type(description="A durable step of a run: what it returned, or a failure of it in one attempt.")
+@strawberry.type(description="A durable step of a run: its result, or a failure of it in one attempt.")
 class RunStep(FromModel):
     """A stored step."""
 
     label: str = strawberry.field(
-        description="What it is known by in its run: its name, its key in brackets, the number of its use if it is not "
-        "the first, e.g. `charge`, `charge[42]#2`. `retryRun(fromStep:)` takes it."
+        description="The label of the step in its run: the name, the key in brackets, and the number of the use if "
+        "it is not the first, e.g. `charge`, `charge[42]#2`. `retryRun(fromStep:)` takes it."
     )
-    name: str = strawberry.field(description="As the job calls it.")
-    key: str | None = strawberry.field(description="Distinguishes steps of one name that run at the same time.")
-    use: int = strawberry.field(description="1 for the first use of this name and key in the run.")
-    kind: StepKind = strawberry.field(description="What it is.")
-    state: StepState = strawberry.field(description="Its state.")
+    name: str = strawberry.field(description="The name that the job gives the step.")
+    key: str | None = strawberry.field(
+        description="The key that distinguishes steps of one name which run at the same time; null if the job "
+        "gives none."
+    )
+    use: int = strawberry.field(description="The number of the use of this name and key in the run, from 1.")
+    kind: StepKind = strawberry.field(description="The kind of the step, e.g. a function or a wait.")
+    state: StepState = strawberry.field(description="The state of the step.")
     attempt: int = strawberry.field(
-        description="In which attempt at the run it ended, or a wait began; 0 = copied from the run that this one "
-        "retries."
+        description="The number of the attempt in which the step ended, or in which a wait began; 0 = copied from "
+        "the run that this run retries."
     )
-    started_at: datetime = strawberry.field(description="When its function was called first, or its wait began.")
-    finished_at: datetime | None = strawberry.field(description="When it ended; null while it waits.")
-    wake_at: datetime | None = strawberry.field(description="Of a wait: when it ends by time.")
-    signal: str | None = strawberry.field(description="Of a wait for a signal: the name by which `signalRun` sends it.")
+    started_at: datetime = strawberry.field(
+        description="The time when the function was first called, or when the wait began."
+    )
+    finished_at: datetime | None = strawberry.field(description="The time when the step ended; null while it waits.")
+    wake_at: datetime | None = strawberry.field(
+        description="The time at which a wait ends by itself; null for other steps."
+    )
+    signal: str | None = strawberry.field(
+        description="The name of the signal that the step waits for, as `signalRun` takes it; null for other steps."
+    )
     role: Role | None = strawberry.field(
-        description="Whose signals it takes: of accounts with this role or one above it."
+        description="The least role whose signals the step accepts; null for other steps."
     )
     form: JSON | None = strawberry.field(
-        description="The JSON Schema of what the signal has to bring along; null = anything."
+        description="The JSON Schema of the data that the signal has to carry; null = anything."
     )
     flow_id: strawberry.ID | None = strawberry.field(
-        description="Of a wait for other runs: the key of the flow that they are."
+        description="The `id` of the flow of the runs that the step waits for; null for other steps."
     )
-    value: JSON | None = strawberry.field(description="What it returned, or what the signal brought along.")
-    error: str | None = strawberry.field(description="Why it failed, or why the signal says no.")
+    value: JSON | None = strawberry.field(description="The value that the step returned, or the data of the signal.")
+    error: str | None = strawberry.field(
+        description="The error of the step, or the reason that the signal gave for a rejection."
+    )
     used: bool = strawberry.field(
-        description="False: the attempt that ended well did not ask for it; the code has no such step any more."
+        name="isUsed",
+        description="Whether the code still has the step; false if the successful attempt did not ask for it.",
     )
     latest: bool = strawberry.field(
-        description="False: a later attempt took it again. A run has one latest step of each label: "
-        "`retryRun(fromStep:)` starts there."
+        name="isLatest",
+        description="Whether no later attempt took the step again. A run has one latest step of each label, and "
+        "`retryRun(fromStep:)` starts there.",
     )
 
     MADE: ClassVar[Makers] = {}
@@ -187,12 +202,14 @@ class RunStep(FromModel):
 class FlowPlace:
     """Its key, what it comes after and under which condition."""
 
-    flow_id: strawberry.ID = strawberry.field(description="The key of the flow.")
+    flow_id: strawberry.ID = strawberry.field(description="The `id` of the flow.")
     key: str = strawberry.field(description="The key of the run in the flow.")
-    when: When = strawberry.field(description="After which ends of the runs before it it starts.")
-    after: list[strawberry.ID] = strawberry.field(description="The runs that it comes after.")
+    when: When = strawberry.field(description="The ends of the earlier runs after which the run starts.")
+    after: list[strawberry.ID] = strawberry.field(
+        description="The `id` of each run that comes directly before the run."
+    )
     skipped_after: list[str] = strawberry.field(
-        description="If it was skipped: the keys of the runs that kept it from starting, the first cause first."
+        description="The keys of the runs that kept a skipped run from starting, the first cause first."
     )
 
 
@@ -219,63 +236,92 @@ class RunFields(ByField):
     """The columns of a run."""
 
     stored: strawberry.Private[model.Run]
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    state: RunState = strawberry.field(description="Its state.")
+    id: strawberry.ID = strawberry.field(description="The decimal key of the run.")
+    state: RunState = strawberry.field(description="The state of the run.")
     job_name: str = strawberry.field(description="The name of the job.")
     task_name: str | None = strawberry.field(
-        description="The name of the task that made it; kept when that is deleted."
+        description="The name of the task that made the run; kept when the task is deleted. Null for other runs."
     )
-    group: str = strawberry.field(description="Its group.")
-    priority: model.Priority = strawberry.field(description="Its priority within the group.")
-    args: JSON = strawberry.field(description="Its arguments, an object.")
-    attempt: int = strawberry.field(description="How many attempts have begun; it only grows.")
-    failures: int = strawberry.field(description="How many attempts failed, timed out or were lost.")
-    retries: int = strawberry.field(description="It fails for good once `failures` exceeds this.")
-    retry_delay: float = strawberry.field(description="Seconds before the first retry; doubled with each further one.")
-    timeout: float | None = strawberry.field(description="The time box of each attempt in seconds; null = none.")
-    max_duration: float | None = strawberry.field(
-        description="Seconds that it may take from its first start, sleeping and waiting included; null = any."
+    group: str = strawberry.field(description="The group of the run.")
+    priority: model.Priority = strawberry.field(description="The priority of the run within its group.")
+    args: JSON = strawberry.field(description="The arguments of the run, an object.")
+    attempt: int = strawberry.field(description="The number of attempts that have begun; it only grows.")
+    failures: int = strawberry.field(description="The number of attempts that failed, timed out or were lost.")
+    retries: int = strawberry.field(
+        description="The number of failures that the run survives: it fails for good once `failures` exceeds it."
+    )
+    retry_delay: Duration = strawberry.field(
+        description="The pause before the first retry; each further one is twice as long."
+    )
+    timeout: Duration | None = strawberry.field(
+        description="The longest time that an attempt may take; null = no limit."
+    )
+    max_duration: Duration | None = strawberry.field(
+        description="The longest time that the run may take from its first start, sleeping and waiting included; "
+        "null = no limit."
     )
     deadline_at: datetime | None = strawberry.field(
-        description="When it fails unless it has ended, by `maxDuration`; null before its first start, and without one."
+        description="The time at which the run fails by `maxDuration` unless it has ended; null before its first "
+        "start, and without `maxDuration`."
     )
-    trigger: model.Trigger = strawberry.field(description="What made it.")
+    trigger: model.Trigger = strawberry.field(description="The trigger of the run: how it was made.")
     scheduled_for: datetime | None = strawberry.field(
         description="The nominal time of its occurrence; null for runs made by hand or by the API."
     )
-    submitted_at: datetime = strawberry.field(description="When it was put into the queue.")
-    available_at: datetime = strawberry.field(description="When it may start, or be tried again.")
+    submitted_at: datetime = strawberry.field(description="The time when the run was put into the queue.")
+    available_at: datetime = strawberry.field(description="The time from which the run may start or be tried again.")
     wake_at: datetime | None = strawberry.field(
-        description="While it is suspended: when it is woken at the latest; null = not by time."
+        description="The latest time at which a suspended run is woken; null = not by time."
     )
-    started_at: datetime | None = strawberry.field(description="When its newest attempt began.")
-    finished_at: datetime | None = strawberry.field(description="When it reached a final state.")
-    cancel_requested_at: datetime | None = strawberry.field(description="When it was asked to stop.")
-    cancel_reason: str | None = strawberry.field(description="Why it was asked to stop.")
-    node: str | None = strawberry.field(description="The node that holds or last held it.")
-    unique_key: str | None = strawberry.field(description="No second unfinished run can have it.")
+    started_at: datetime | None = strawberry.field(
+        description="The time when the newest attempt began; null before the first one."
+    )
+    finished_at: datetime | None = strawberry.field(
+        description="The time when the run reached a final state; null before that."
+    )
+    cancel_requested_at: datetime | None = strawberry.field(
+        description="The time when the run was asked to stop; null if it was not."
+    )
+    cancel_reason: str | None = strawberry.field(description="The reason that was given with the request to stop.")
+    node: str | None = strawberry.field(
+        description="The name of the node that holds or last held the run; null if none ever did."
+    )
+    unique_key: str | None = strawberry.field(
+        description="The unique key of the run: no second unfinished run can have it. Null = it has none."
+    )
     concurrency_key: str | None = strawberry.field(
-        description="No more than `maxConcurrent` runs with it run at once, on all nodes together; null = no limit."
+        description="The concurrency key of the run: at most `maxConcurrent` runs with it run at the same time, on "
+        "all nodes together. Null = no limit."
     )
-    max_concurrent: int | None = strawberry.field(description="How many; null without a `concurrencyKey`.")
+    max_concurrent: int | None = strawberry.field(
+        description="The largest number of runs with the `concurrencyKey` at the same time; null without one."
+    )
     rate_key: str | None = strawberry.field(
-        description="The key of the bucket of its job that gives its tokens; empty: that of the job, null: none."
+        description="The key of the token bucket from which the run takes its token; empty = the bucket of the "
+        "whole job, null = the job has no rate."
     )
     cap_key: str | None = strawberry.field(
-        description="Among which runs of its job it is counted while it waits; empty: all, null: the job has no cap."
+        description="The key by which the run counts among the waiting runs of its job; empty = all runs of the "
+        "job count together, null = the job has no cap."
     )
-    submitter: str | None = strawberry.field(description="Who asked for it.")
-    description: str = strawberry.field(description="What it is for; that of its task.")
-    labels: JSON = strawberry.field(description="Words by which it is found, an object of texts.")
-    expires_at: datetime | None = strawberry.field(description="It is skipped unless it has started by then.")
+    submitter: str | None = strawberry.field(description="The person or program that asked for the run.")
+    description: str = strawberry.field(description="The purpose of the run, in words, copied from its task.")
+    labels: Labels = strawberry.field(description="The labels of the run, by which it can be found.")
+    expires_at: datetime | None = strawberry.field(
+        description="The time by which the run has to start; otherwise it is skipped. Null = no limit."
+    )
     skip_reason: model.SkipReason | None = strawberry.field(
-        description="Why it was dropped before its start; null for all others."
+        description="The reason why the run was dropped before its start; null for all other runs."
     )
-    progress: Progress | None = strawberry.field(description="How far the job says it is.")
-    result: JSON | None = strawberry.field(description="What the job returned.")
-    error: str | None = strawberry.field(description="The message of its last error.")
+    progress: Progress | None = strawberry.field(
+        description="The progress that the job last reported; null if it reported none."
+    )
+    result: JSON | None = strawberry.field(description="The value that the job returned.")
+    error: str | None = strawberry.field(description="The message of the last error.")
     deduplicated: bool = strawberry.field(
-        description="Answers of `enqueueRuns` only: this unfinished run had the unique key, so no new one was made."
+        name="isDeduplicated",
+        description="Whether this unfinished run had the unique key already, so that no new run was made. Only "
+        "answers of mutations that enqueue say so.",
     )
 
 
@@ -312,31 +358,39 @@ class ExecutionFields(ByField):
         description="The key of the task whose run it was, also once that is deleted."
     )
     job_name: str = strawberry.field(description="The name of the job.")
-    started_at: datetime = strawberry.field(description="When it began.")
-    completed_at: datetime | None = strawberry.field(description="When it ended; null while it runs.")
-    success: bool | None = strawberry.field(
-        description="Whether it went well (SUCCESS, SNOOZED or SUSPENDED); null while it runs."
+    started_at: datetime = strawberry.field(description="The time when the execution began.")
+    completed_at: datetime | None = strawberry.field(
+        description="The time when the execution ended; null while it runs."
     )
-    error_message: str | None = strawberry.field(description="What went wrong; set whenever `success` is false.")
-    records_processed: BigInt | None = strawberry.field(description="How many records the job says it processed.")
-    outcome: model.Outcome | None = strawberry.field(description="How it ended; null while it runs.")
+    success: bool | None = strawberry.field(
+        description="Whether the execution went well (SUCCESS, SNOOZED or SUSPENDED); null while it runs."
+    )
+    error_message: str | None = strawberry.field(
+        description="The message of the error; set whenever `success` is false."
+    )
+    records_processed: BigInt | None = strawberry.field(
+        description="The number of records that the job says it processed; null if it says nothing."
+    )
+    outcome: model.Outcome | None = strawberry.field(description="The outcome of the execution; null while it runs.")
     task_name: str | None = strawberry.field(description="The name of the task; kept when that is deleted.")
-    attempt: int = strawberry.field(description="Which attempt at its run it is, from 1.")
+    attempt: int = strawberry.field(description="The number of the attempt at the run, from 1.")
     node: str = strawberry.field(description="The node that executes or executed it.")
-    trigger: model.Trigger = strawberry.field(description="What made its run.")
+    trigger: model.Trigger = strawberry.field(description="The trigger of the run: how it was made.")
     scheduled_for: datetime | None = strawberry.field(description="The nominal time of its occurrence.")
-    submitted_at: datetime = strawberry.field(description="When its run was put into the queue.")
-    duration: float | None = strawberry.field(description="Seconds from start to end; null while it runs.")
-    wait: float = strawberry.field(
+    submitted_at: datetime = strawberry.field(description="The time when the run was put into the queue.")
+    duration: Duration | None = strawberry.field(description="Seconds from start to end; null while it runs.")
+    wait: Duration = strawberry.field(
         description="Seconds from the nominal time, or else the submission of the run, to the start of this attempt."
     )
     error_type: str | None = strawberry.field(description="The type of the error, e.g. `ValueError`.")
-    traceback: str | None = strawberry.field(description="Where the error was raised.")
-    value: JSON | None = strawberry.field(description="What the job returned.")
+    traceback: str | None = strawberry.field(description="The traceback of the error; null without an error.")
+    value: JSON | None = strawberry.field(description="The value that the job returned.")
     trace_id: str | None = strawberry.field(
         description="The id of its trace, 32 hexadecimal digits; null while it runs, and if it is not traced."
     )
-    progress: Progress | None = strawberry.field(description="How far the job said it was.")
+    progress: Progress | None = strawberry.field(
+        description="The progress that the job last reported; null if it reported none."
+    )
 
 
 def _duration(started: datetime, ended: datetime | None) -> float | None:

@@ -24,13 +24,13 @@ AT_ONCE: Final = 10
 """So many are computed without a look at what else is to be done: the costliest take some milliseconds."""
 
 
-@strawberry.type(description="When a task is due.")
+@strawberry.type(description="A schedule of a task.")
 class Schedule:
     """A schedule of a task, with what is computed from it."""
 
-    syntax: Syntax = strawberry.field(description="How `value` is written.")
+    syntax: Syntax = strawberry.field(description="The syntax in which `value` is written.")
     value: str = strawberry.field(description="The schedule as it was entered.")
-    timezone: str = strawberry.field(description="The IANA zone in which its wall times are read.")
+    timezone: str = strawberry.field(description="The IANA time zone in which wall times are read.")
     spec: strawberry.Private[model.ScheduleSpec]
     task: strawberry.Private[model.Task]
 
@@ -41,7 +41,7 @@ class Schedule:
 
     @resolved()
     def humanized(self) -> str:
-        """When it fires, as an English sentence. Computed, never stored."""
+        """The schedule as an English sentence. The server computes it and never stores it."""
         try:
             return schedule_of(self.spec, self.task.anchor_at).describe()
         except Fault as error:
@@ -84,7 +84,9 @@ class ScheduleError(UserError):
     field: str | None = strawberry.field(
         description="The faulty part: second, minute, hour, day, month, year, weekday, value or timezone."
     )
-    position: int | None = strawberry.field(description="Where the faulty part begins in `value`, counted from 0.")
+    position: int | None = strawberry.field(
+        description="The position in `value` at which the faulty part begins, counted from 0; null if unknown."
+    )
     suggestion: str | None = strawberry.field(
         description="A valid replacement of the faulty part, or of the whole `value` if `field` is `value`; null if "
         "none is known."
@@ -105,14 +107,18 @@ def parts_of(fault: Exception | None) -> dict[str, Any]:
     return {name: getattr(fault, name, None) for name in ("field", "position", "suggestion", "corrected")}
 
 
-@strawberry.type(description="Whether a schedule can be used, and when it fires.")
+@strawberry.type(description="The verdict on a schedule, with its next times.")
 class ScheduleValidation(FromModel):
     """The answer of ``validateSchedule``."""
 
-    valid: bool = strawberry.field(description="Whether a task may have it.")
-    humanized: str | None = strawberry.field(description="When it fires, as an English sentence.")
-    next_executions: list[datetime] = strawberry.field(description="The next times, strictly after `from`.")
-    error: ScheduleError | None = strawberry.field(description="What is wrong with it, if it is not valid.")
+    valid: bool = strawberry.field(name="isValid", description="Whether a task may have the schedule.")
+    humanized: str | None = strawberry.field(
+        description="The schedule as an English sentence; null if it is not valid."
+    )
+    next_executions: list[datetime] = strawberry.field(
+        description="The next times of the schedule, strictly after `from`."
+    )
+    error: ScheduleError | None = strawberry.field(description="The fault of the schedule; null if it is valid.")
 
     MADE: ClassVar[Makers] = {
         "next_executions": lambda found: list(found.next_occurrences),

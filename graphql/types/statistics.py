@@ -15,8 +15,8 @@ from ...jobs.core.states import UNFINISHED, RunState
 from ...jobs.store.read.figures import reports
 from ...jobs.store.read.figures.depth import DepthPoint
 from ...jobs.store.read.figures.statistics import FailureRow
-from ..base.fields import Size, resolved, sized
-from ..base.scalars import BigInt
+from ..base.fields import UNSTABLE, Size, resolved, sized
+from ..base.scalars import BigInt, Duration
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from .entities import JobExecution, load_execution
@@ -24,49 +24,60 @@ from .entities import JobExecution, load_execution
 
 @strawberry.type(
     description="Executions of a row by the parts of the span in which they began, as columns of equal length, the "
-    "earliest first."
+    "earliest first.",
+    directives=UNSTABLE,
 )
 class TimelineBars:
     """Columns."""
 
-    begins: list[datetime] = strawberry.field(description="When the first of them began.")
+    begins: list[datetime] = strawberry.field(description="The time when the first of these executions began.")
     ends: list[datetime | None] = strawberry.field(
-        description="When the last of them ended; null while one of them runs."
+        description="The time when the last of these executions ended; null while one of them runs."
     )
-    counts: list[int] = strawberry.field(description="How many there are.")
-    failures: list[int] = strawberry.field(description="How many of them failed, timed out, or were lost.")
-    ids: list[strawberry.ID] = strawberry.field(description="The newest one that failed, or else the newest one.")
+    counts: list[int] = strawberry.field(description="The number of executions.")
+    failures: list[int] = strawberry.field(description="The number of executions that failed, timed out, or were lost.")
+    ids: list[strawberry.ID] = strawberry.field(
+        description="The `id` of the newest execution that failed, or of the newest execution if none failed."
+    )
 
 
-@strawberry.type(description="Skipped occurrences of a row as columns of equal length, the newest first; at most 40.")
+@strawberry.type(
+    description="Skipped occurrences of a row as columns of equal length, the newest first; at most 40.",
+    directives=UNSTABLE,
+)
 class TimelineSkips:
     """Columns."""
 
-    first: list[datetime] = strawberry.field(description="The first nominal time of a stretch.")
-    last: list[datetime] = strawberry.field(description="The last one.")
-    reasons: list[SkipReason] = strawberry.field(description="Why they were skipped.")
-    counts: list[BigInt] = strawberry.field(description="How many occurrences the stretch stands for.")
-    run_ids: list[strawberry.ID | None] = strawberry.field(description="The run that stood in the way, if any.")
+    first: list[datetime] = strawberry.field(description="The first nominal time of the stretch.")
+    last: list[datetime] = strawberry.field(description="The last nominal time of the stretch.")
+    reasons: list[SkipReason] = strawberry.field(description="The reason of the skip.")
+    counts: list[BigInt] = strawberry.field(description="The number of occurrences that the stretch stands for.")
+    run_ids: list[strawberry.ID | None] = strawberry.field(
+        description="The `id` of the run that stood in the way; null if there was none."
+    )
 
 
-@strawberry.type(description="A task in the timeline, or the executions of a job without a task.")
+@strawberry.type(description="A task in the timeline, or the executions of a job without a task.", directives=UNSTABLE)
 class TimelineRow(FromModel):
     """A row."""
 
-    task_name: str | None = strawberry.field(description="The task; null for executions without one.")
+    task_name: str | None = strawberry.field(description="The name of the task; null for executions without one.")
     job_name: str | None = strawberry.field(
-        description="The job; null for a deleted task of which nothing ran in the span."
+        description="The name of the job; null for a deleted task of which nothing ran in the span."
     )
     group: str | None = strawberry.field(description="The group of the task; null without one.")
-    failing: bool = strawberry.field(description="Whether the newest execution of the span that has ended failed.")
-    late: bool = strawberry.field(
-        description="Whether the task should have started and did not, see `Task.stalled`; false if the span ends "
-        "before now."
+    failing: bool = strawberry.field(
+        name="isFailing", description="Whether the newest execution of the span that has ended failed."
     )
-    executions: int = strawberry.field(description="How many began in the span.")
-    failures: int = strawberry.field(description="How many of them failed, timed out, or were lost.")
-    bars: TimelineBars = strawberry.field(description="What ran.")
-    skips: TimelineSkips = strawberry.field(description="What was skipped.")
+    late: bool = strawberry.field(
+        name="isLate",
+        description="Whether the task should have started and did not, see `Task.isStalled`; false if the span "
+        "ends before now.",
+    )
+    executions: int = strawberry.field(description="The number of executions that began in the span.")
+    failures: int = strawberry.field(description="The number of executions that failed, timed out, or were lost.")
+    bars: TimelineBars = strawberry.field(description="The executions of the row.")
+    skips: TimelineSkips = strawberry.field(description="The skipped occurrences of the row.")
 
     MADE: ClassVar[Makers] = {
         "bars": lambda row: TimelineBars(
@@ -86,17 +97,21 @@ class TimelineRow(FromModel):
     }
 
 
-@strawberry.type(description="What ran and what was skipped in a span of time.")
+@strawberry.type(
+    description="The executions that began and the occurrences that were skipped in a span of time.",
+    directives=UNSTABLE,
+)
 class Timeline(FromModel):
     """The rows of a span."""
 
     rows: list[TimelineRow] = strawberry.field(
         description="Failing tasks first, then late ones, then the others by name."
     )
-    total_rows: int = strawberry.field(description="How many rows there are, also those behind `first`.")
+    total_rows: int = strawberry.field(description="The number of all rows, including rows behind `first`.")
     since: datetime | None = strawberry.field(
+        name="beginsAt",
         description="Executions that began before are left out, since the span has more than 100,000; null if all "
-        "of them count."
+        "of them count.",
     )
 
     MADE: ClassVar[Makers] = {
@@ -130,34 +145,49 @@ def parts_of(asked: AbstractSet[str]) -> frozenset[reports.Part]:
     return frozenset(_PARTS[name] for name in asked if name in _PARTS)
 
 
-@strawberry.type(description="How things are now.")
+@strawberry.type(description="The present state of the whole system in figures.")
 class Overview:
     """The tiles of the dashboard."""
 
-    at: datetime = strawberry.field(description="When this was read, by the server's time.")
-    running: BigInt = strawberry.field(description="Runs being executed.")
-    waiting: BigInt = strawberry.field(description="Runs that wait.")
-    scheduled: BigInt = strawberry.field(description="Runs handed to a node that have not begun.")
-    stuck: BigInt = strawberry.field(description="Runs that failed and will be tried again.")
-    suspended: BigInt = strawberry.field(description="Runs that sleep, or wait for a signal or for other runs.")
+    at: datetime = strawberry.field(description="The time of the figures, by the clock of the server.")
+    running: BigInt = strawberry.field(description="The number of runs that are being executed.")
+    waiting: BigInt = strawberry.field(description="The number of runs that wait.")
+    scheduled: BigInt = strawberry.field(
+        description="The number of runs that were handed to a node and have not begun."
+    )
+    stuck: BigInt = strawberry.field(description="The number of runs that failed and will be tried again.")
+    suspended: BigInt = strawberry.field(
+        description="The number of runs that sleep, or wait for a signal or for other runs."
+    )
     failed_last24h: BigInt = strawberry.field(
-        description="Executions begun in the last 24 hours, to the minute, that failed, timed out or were lost."
+        description="The number of executions begun in the last 24 hours, to the minute, that failed, timed out or "
+        "were lost."
     )
-    failed_previous24h: BigInt = strawberry.field(description="The same for the 24 hours before these.")
-    succeeded_last24h: BigInt = strawberry.field(description="Executions begun in the last 24 hours that succeeded.")
+    failed_previous24h: BigInt = strawberry.field(
+        description="The number of executions begun in the 24 hours before the last 24 hours that failed, timed "
+        "out or were lost."
+    )
+    succeeded_last24h: BigInt = strawberry.field(
+        description="The number of executions begun in the last 24 hours that succeeded."
+    )
     success_rate: float | None = strawberry.field(
-        description="Share of successes among successes and failures of the last 24 hours, 0 to 1; null without any."
+        description="The share of successes among successes and failures of the last 24 hours, 0 to 1; null "
+        "without any."
     )
-    runs_per_minute: float = strawberry.field(description="Executions that ended per minute, mean of five minutes.")
+    runs_per_minute: float = strawberry.field(
+        description="The number of executions that ended per minute, as the mean of five minutes."
+    )
     per_minute: list[BigInt] = strawberry.field(
-        description="Executions that ended in each of the last 60 whole minutes, oldest first."
+        description="The number of executions that ended in each of the last 60 whole minutes, oldest first."
     )
-    stalled_tasks: BigInt = strawberry.field(description="Tasks that should have started and did not.")
-    live_nodes: int = strawberry.field(description="Nodes that are up.")
+    stalled_tasks: BigInt = strawberry.field(description="The number of tasks that should have started and did not.")
+    live_nodes: int = strawberry.field(description="The number of nodes that are up.")
     draining_nodes: int = strawberry.field(
-        description="Those of them that take nothing new, because they are about to end."
+        description="The number of live nodes that take no new runs because they are about to end."
     )
-    slots: int = strawberry.field(description="How many runs all live nodes together execute at once.")
+    slots: int = strawberry.field(
+        description="The number of runs that all live nodes together can execute at the same time."
+    )
 
     @classmethod
     def from_report(cls, report: reports.Overview) -> Self:
@@ -184,56 +214,63 @@ class Overview:
 class StatisticsPoint(FromModel):
     """One bucket."""
 
-    at: datetime = strawberry.field(description="When the span begins.")
-    count: BigInt = strawberry.field(description="Executions that began in it.")
-    failures: BigInt = strawberry.field(description="Those that failed, timed out or were lost.")
-    records: BigInt = strawberry.field(description="Records that they processed.")
-    p50: float | None = strawberry.field(
-        description="Median duration in seconds of those that ended.", metadata=sized(OF_POINTS)
+    at: datetime = strawberry.field(description="The beginning of the span.")
+    count: BigInt = strawberry.field(description="The number of executions that began in the span.")
+    failures: BigInt = strawberry.field(
+        description="The number of these executions that failed, timed out or were lost."
     )
-    p95: float | None = strawberry.field(
-        description="95th percentile of the duration in seconds.", metadata=sized(OF_POINTS)
+    records: BigInt = strawberry.field(description="The number of records that these executions processed.")
+    p50: Duration | None = strawberry.field(
+        description="The median duration of these executions that ended; null without any.", metadata=sized(OF_POINTS)
+    )
+    p95: Duration | None = strawberry.field(
+        description="The 95th percentile of the duration; null without any.", metadata=sized(OF_POINTS)
     )
 
     PREFIX = "figures"
 
 
 @strawberry.type(
-    description="Figures about executions that began in a span of time. All are counted, unless `estimated`; "
-    "percentiles of more than 10,000 are those of an even sample of about so many."
+    description="Figures about the executions that began in a span of time. All executions are counted unless "
+    "`isEstimated`; percentiles of more than 10,000 executions are taken from an even sample of about "
+    "as many."
 )
 class Statistics(FromModel):
     """The answer of ``statistics``."""
 
-    from_: datetime = strawberry.field(name="from", description="The beginning of the span.")
-    to: datetime = strawberry.field(description="The end of the span, not included.")
-    count: BigInt = strawberry.field(description="How many began.")
-    failures: BigInt = strawberry.field(description="Those that failed, timed out or were lost.")
-    records: BigInt = strawberry.field(description="Records that they processed.")
-    p50: float | None = strawberry.field(
-        description="Median duration in seconds of those that ended.", metadata=sized(PERCENTILE)
+    from_: datetime = strawberry.field(name="beginsAt", description="The beginning of the span.")
+    to: datetime = strawberry.field(name="endsAt", description="The end of the span, not included.")
+    count: BigInt = strawberry.field(description="The number of executions that began in the span.")
+    failures: BigInt = strawberry.field(
+        description="The number of these executions that failed, timed out or were lost."
     )
-    p95: float | None = strawberry.field(
-        description="95th percentile of the duration in seconds.", metadata=sized(PERCENTILE)
+    records: BigInt = strawberry.field(description="The number of records that these executions processed.")
+    p50: Duration | None = strawberry.field(
+        description="The median duration of these executions that ended; null without any.", metadata=sized(PERCENTILE)
     )
-    p99: float | None = strawberry.field(
-        description="99th percentile of the duration in seconds.", metadata=sized(PERCENTILE)
+    p95: Duration | None = strawberry.field(
+        description="The 95th percentile of the duration; null without any.", metadata=sized(PERCENTILE)
     )
-    lateness_p50: float | None = strawberry.field(
-        description="Median of the seconds from the nominal time to the first attempt's start, of scheduled runs.",
+    p99: Duration | None = strawberry.field(
+        description="The 99th percentile of the duration; null without any.", metadata=sized(PERCENTILE)
+    )
+    lateness_p50: Duration | None = strawberry.field(
+        description="The median lateness of scheduled runs: the time from the nominal time to the start of the "
+        "first attempt; null without any.",
         metadata=sized(PERCENTILE),
     )
-    lateness_p95: float | None = strawberry.field(
-        description="95th percentile of that lateness.", metadata=sized(PERCENTILE)
+    lateness_p95: Duration | None = strawberry.field(
+        description="The 95th percentile of the lateness; null without any.", metadata=sized(PERCENTILE)
     )
-    lateness_p99: float | None = strawberry.field(
-        description="99th percentile of that lateness.", metadata=sized(PERCENTILE)
+    lateness_p99: Duration | None = strawberry.field(
+        description="The 99th percentile of the lateness; null without any.", metadata=sized(PERCENTILE)
     )
     estimated: bool = strawberry.field(
-        description="Whether the counts, too, come from an even sample: of a selection by several names (a group of a "
-        "job, say) among more than 50,000 executions."
+        name="isEstimated",
+        description="Whether the counts come from an even sample as well. This happens if you select by several "
+        "names, e.g. a job and a group, among more than 50,000 executions.",
     )
-    stalled: BigInt = strawberry.field(description="Tasks of the selection that should have started and did not.")
+    stalled: BigInt = strawberry.field(description="The number of selected tasks that should have started and did not.")
     points: list[StatisticsPoint] = strawberry.field(
         description="The figures per bucket, oldest first; buckets without executions are left out."
     )
@@ -256,34 +293,41 @@ def _depth_of(state: RunState, point: DepthPoint) -> float:
     return point.states.get(state, 0.0)
 
 
-@strawberry.type(description="The queue in a span of time: means of what was counted once a minute.")
+@strawberry.type(description="The mean depth of the queue in a span of time, counted once a minute.")
 class QueuePoint(FromModel):
     """One bucket."""
 
-    at: datetime = strawberry.field(description="When the span begins.")
-    waiting: float = strawberry.field(description="Runs that waited.")
-    scheduled: float = strawberry.field(description="Runs handed to a node that had not begun.")
-    running: float = strawberry.field(description="Runs being executed.")
-    stuck: float = strawberry.field(description="Runs that had failed and were to be tried again.")
-    suspended: float = strawberry.field(description="Runs that slept, or waited for a signal or for other runs.")
-    oldest_wait: float | None = strawberry.field(
-        description="The longest that a due run had waited, in seconds; null when none was due."
+    at: datetime = strawberry.field(description="The beginning of the span.")
+    waiting: float = strawberry.field(description="The mean number of runs that waited.")
+    scheduled: float = strawberry.field(
+        description="The mean number of runs that were handed to a node and had not begun."
+    )
+    running: float = strawberry.field(description="The mean number of runs that were being executed.")
+    stuck: float = strawberry.field(description="The mean number of runs that had failed and were to be tried again.")
+    suspended: float = strawberry.field(
+        description="The mean number of runs that slept, or waited for a signal or for other runs."
+    )
+    oldest_wait: Duration | None = strawberry.field(
+        description="The longest time that a due run had waited; null when none was due."
     )
 
     MADE: ClassVar[Makers] = {state.value: partial(_depth_of, state) for state in UNFINISHED}
 
 
-@strawberry.type(description="Failures of one job with the same error; numbers and ids in messages are taken as equal.")
+@strawberry.type(
+    description="Failures of one job with the same error; messages that differ only in numbers and ids count as "
+    "the same."
+)
 class FailureGroup(FromModel):
     """A group of failures."""
 
     stored: strawberry.Private[FailureRow]
-    job_name: str = strawberry.field(description="The job.")
-    error_type: str | None = strawberry.field(description="The type of the error.")
-    message: str = strawberry.field(description="The message of the newest one, its first 300 characters.")
-    count: BigInt = strawberry.field(description="How many there were.")
-    first: datetime = strawberry.field(description="When the first of them began.")
-    last: datetime = strawberry.field(description="When the newest of them began.")
+    job_name: str = strawberry.field(description="The name of the job.")
+    error_type: str | None = strawberry.field(description="The type of the error; null if it has none.")
+    message: str = strawberry.field(description="The message of the newest failure, its first 300 characters.")
+    count: BigInt = strawberry.field(description="The number of failures.")
+    first: datetime = strawberry.field(name="firstAt", description="The time when the first of these executions began.")
+    last: datetime = strawberry.field(name="lastAt", description="The time when the newest of these executions began.")
 
     @resolved()
     async def execution(self, info: Info) -> JobExecution | None:

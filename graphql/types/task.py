@@ -18,7 +18,8 @@ from ...jobs.store.read.lists import TASKS
 from ...jobs.store.read.strips import Strip
 from ..base.arguments import camel
 from ..base.enums import Described, described
-from ..base.scalars import BigInt
+from ..base.fields import UNSTABLE
+from ..base.scalars import BigInt, Duration, Labels
 from ..execution.shown import ByField, Fields, Made
 from ..lists.declared import Kind, order_of
 from ..lists.filters import (
@@ -39,20 +40,25 @@ from .schedule import Schedule
 
 @strawberry.type(
     description="The newest occurrences of a task as columns of equal length: one value of each column per occurrence, "
-    "the newest nominal time first. The same as `occurrences`, for charts of many tasks, at a tenth of the cost."
+    "the newest nominal time first. The same as `occurrences`, for charts of many tasks, at a tenth of the cost.",
+    directives=UNSTABLE,
 )
 class OccurrenceStrip:
     """Columns."""
 
-    ids: list[strawberry.ID] = strawberry.field(description="The key of the run, or of the skipped stretch.")
+    ids: list[strawberry.ID] = strawberry.field(description="The `id` of the run, or of the skipped stretch.")
     states: list[RunState] = strawberry.field(description="The state of the run; `SKIPPED` for a skipped stretch.")
     at: list[datetime] = strawberry.field(description="The nominal time; of a skipped stretch the last one.")
-    seconds: list[float | None] = strawberry.field(
-        description="Seconds from the start of the newest attempt to the end of the run; null until it has ended, and "
-        "for a skipped stretch."
+    seconds: list[Duration | None] = strawberry.field(
+        description="The time from the start of the newest attempt to the end of the run; null until it has ended, "
+        "and for a skipped stretch."
     )
-    reasons: list[SkipReason | None] = strawberry.field(description="Why a stretch was skipped; null for a run.")
-    counts: list[BigInt] = strawberry.field(description="For how many occurrences it stands: 1 for a run.")
+    reasons: list[SkipReason | None] = strawberry.field(
+        description="The reason why a stretch was skipped; null for a run."
+    )
+    counts: list[BigInt] = strawberry.field(
+        description="The number of occurrences that the value stands for: 1 for a run."
+    )
 
     @classmethod
     def from_strip(cls, strip: Strip) -> Self:
@@ -62,42 +68,48 @@ class OccurrenceStrip:
         return shown
 
 
-@filter_of("Which tasks.")
+@filter_of("A filter of tasks.")
 class TaskFilter(RowFilter):
     """Conditions on tasks."""
 
     OWN_LABELS: ClassVar = True
 
-    id: IdFilter | None = condition("The key.")
+    id: IdFilter | None = condition("The key of the task.")
     name: StringFilter | None = condition("The name.")
     description: StringFilter | None = condition("The description.")
-    enabled: BooleanFilter | None = condition("Whether it makes runs; false = paused.")
-    source: Filter[TaskSource] | None = condition("Where it is defined.")
+    enabled: BooleanFilter | None = condition("Whether the task makes runs; false = paused.", "isEnabled")
+    source: Filter[TaskSource] | None = condition("The source of the task: where it is defined.")
     job_name: StringFilter | None = condition("The name of its job.")
     group: StringFilter | None = condition("The group of its runs.")
     priority: Filter[Priority] | None = condition("The priority of its runs.")
-    owner: StringFilter | None = condition("Its owner.")
-    submitter: StringFilter | None = condition("Who made it.")
-    labels: LabelFilter | None = condition("Its own labels, without those of its job; several by `and`.")
+    owner: StringFilter | None = condition("The owner of the task.")
+    submitter: StringFilter | None = condition("The person or program that made the task.")
+    labels: LabelFilter | None = condition(
+        "The labels of the task itself, without the labels of its job. For several labels use `and`."
+    )
     syntax: Filter[Syntax] | None = condition("The syntax of its schedule.")
     timezone: StringFilter | None = condition("The zone of its schedule.")
-    overlap: Filter[OverlapPolicy] | None = condition("Its overlap policy, as set; null = left to the default.")
-    overridden: BooleanFilter | None = condition("Whether an operator replaced the schedule that its code declares.")
-    next_execution: DateTimeFilter | None = condition("When it is due next; no value = finished.")
-    paused_at: DateTimeFilter | None = condition("Since when it is paused.")
-    last_due_at: DateTimeFilter | None = condition("When it was last due.")
-    last_started_at: DateTimeFilter | None = condition("When a run made by its schedule last started.")
-    counter: BigIntFilter | None = condition("How many runs its schedule has made.")
-    finished: BooleanFilter | None = condition("Whether no occurrence is left.")
-    stalled: BooleanFilter | None = condition("Whether it should have started and did not.")
-    last_outcome: Filter[Outcome] | None = condition(
-        "How its newest finished execution ended; no value = none has finished."
+    overlap: Filter[OverlapPolicy] | None = condition("The overlap policy as set; no value = left to the default.")
+    overridden: BooleanFilter | None = condition(
+        "Whether an operator replaced the schedule that its code declares.", "isOverridden"
     )
-    created_at: DateTimeFilter | None = condition("When it was made.")
-    updated_at: DateTimeFilter | None = condition("When it was last edited.")
+    next_execution: DateTimeFilter | None = condition(
+        "The time of the next run; no value = finished.", "nextExecutionAt"
+    )
+    paused_at: DateTimeFilter | None = condition("The time since which the task is paused.")
+    last_due_at: DateTimeFilter | None = condition("The time when the task was last due.")
+    last_started_at: DateTimeFilter | None = condition("The time when a run made by the schedule last started.")
+    counter: BigIntFilter | None = condition("The number of runs that the schedule has made.")
+    finished: BooleanFilter | None = condition("Whether no occurrence is left.", "isFinished")
+    stalled: BooleanFilter | None = condition("Whether the task should have started and did not.", "isStalled")
+    last_outcome: Filter[Outcome] | None = condition(
+        "The outcome of the newest finished execution; no value = none has finished."
+    )
+    created_at: DateTimeFilter | None = condition("The time when the task was made.")
+    updated_at: DateTimeFilter | None = condition("The time when the task was last edited.")
 
 
-@described("What tasks can be ordered by; newest first unless asked otherwise.")
+@described("A field by which tasks can be ordered; newest first unless given.")
 class TaskOrderField(Described):
     """Fields of tasks to order by."""
 
@@ -106,17 +118,17 @@ class TaskOrderField(Described):
     JOB_NAME = "job_name", "The name of the job."
     GROUP = "group", "The group."
     OWNER = "owner", "The owner."
-    NEXT_EXECUTION = "next_execution", "When it is due next."
-    LAST_STARTED_AT = "last_started_at", "When a run made by its schedule last started."
-    COUNTER = "counter", "How many runs its schedule has made."
-    CREATED_AT = "created_at", "When it was made."
-    UPDATED_AT = "updated_at", "When it was last edited."
+    NEXT_EXECUTION_AT = "next_execution", "The time of the next run."
+    LAST_STARTED_AT = "last_started_at", "The time when a run made by the schedule last started."
+    COUNTER = "counter", "The number of runs that the schedule has made."
+    CREATED_AT = "created_at", "The time when the task was made."
+    UPDATED_AT = "updated_at", "The time when the task was last edited."
 
 
 TaskOrder = order_of("TaskOrder", TaskOrderField, "An order of tasks; ties are broken by the key.")
 
 
-TASK_LIST: Final = Kind(TASKS, TaskFilter, TaskOrder, "Which tasks.")
+TASK_LIST: Final = Kind(TASKS, TaskFilter, TaskOrder, "A filter of tasks.")
 
 
 @strawberry.type
@@ -124,64 +136,98 @@ class TaskFields(ByField):
     """The columns of a task."""
 
     stored: strawberry.Private[model.Task]
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    name: str = strawberry.field(description="The unique, immutable name.")
-    description: str = strawberry.field(description="What it is for; copied to its runs.")
-    enabled: bool = strawberry.field(description="Whether its occurrences become runs; false = paused.")
-    source: model.TaskSource = strawberry.field(description="Where it is defined.")
-    job_name: str = strawberry.field(description="The name of the job it runs.")
-    args: JSON = strawberry.field(description="The arguments of its runs, an object.")
-    group: str = strawberry.field(description="The group of its runs.")
-    priority: model.Priority = strawberry.field(description="The priority of its runs.")
-    owner: str | None = strawberry.field(description="The outside thing on whose behalf it exists, e.g. `channel:42`.")
-    set_name: str | None = strawberry.field(description="The set of a file that it belongs to.")
-    submitter: str | None = strawberry.field(description="Who made it.")
-    schedule: Schedule = strawberry.field(description="When it is due.")
-    declared_schedule: Schedule | None = strawberry.field(description="The schedule that its code declares.")
+    id: strawberry.ID = strawberry.field(description="The decimal key of the task.")
+    name: str = strawberry.field(description="The unique, immutable name of the task.")
+    description: str = strawberry.field(description="The purpose of the task, in words; it is copied to the runs.")
+    enabled: bool = strawberry.field(
+        name="isEnabled", description="Whether occurrences of the task become runs; false = paused."
+    )
+    source: model.TaskSource = strawberry.field(description="The source of the task: code, a file, or the API.")
+    job_name: str = strawberry.field(description="The name of the job that the task runs.")
+    args: JSON = strawberry.field(description="The arguments of the runs, an object.")
+    group: str = strawberry.field(description="The group of the runs.")
+    priority: model.Priority = strawberry.field(description="The priority of the runs.")
+    owner: str | None = strawberry.field(
+        description="The object outside of Cronograph for which the task exists, e.g. `channel:42`; null = none."
+    )
+    set_name: str | None = strawberry.field(
+        description="The name of the set of a task file to which the task belongs; null = none."
+    )
+    submitter: str | None = strawberry.field(description="The person or program that made the task.")
+    schedule: Schedule = strawberry.field(description="The schedule of the task.")
+    declared_schedule: Schedule | None = strawberry.field(
+        description="The schedule that the code declares; null if it declares none."
+    )
     next_execution: datetime | None = strawberry.field(
-        description="When its next run will be made, jitter included; null when paused or finished."
+        name="nextExecutionAt",
+        description="The time at which the next run will be made, jitter included; null when the task is paused or "
+        "finished.",
     )
     next_nominal: datetime | None = strawberry.field(
-        description="The next nominal time of its schedule, whether or not it is paused; null when finished."
+        name="nextNominalAt",
+        description="The next nominal time of the schedule, even if the task is paused; null when it is finished.",
     )
     overlap: model.OverlapPolicy = strawberry.field(description="The overlap policy in force.")
     misfire: model.MisfirePolicy = strawberry.field(description="The misfire policy.")
-    misfire_grace: float = strawberry.field(description="Seconds by which an occurrence may be late without a misfire.")
-    catch_up_limit: int = strawberry.field(description="How many missed occurrences misfire policy ALL makes up for.")
-    tolerance: float | None = strawberry.field(
-        description="INTERVAL only: seconds by which a run may start earlier than one interval after the last."
+    misfire_grace: Duration = strawberry.field(
+        description="The time by which an occurrence may be late without a misfire."
     )
-    timeout: float | None = strawberry.field(description="The time box of each attempt in seconds; null = none.")
-    max_duration: float | None = strawberry.field(
-        description="Seconds that a run may take from its first start, sleeping and waiting included; null = any."
+    catch_up_limit: int = strawberry.field(
+        description="The largest number of missed occurrences that the misfire policy ALL makes up for."
     )
-    retries: int = strawberry.field(description="How many failures a run survives.")
-    retry_delay: float = strawberry.field(description="Seconds before the first retry; doubled with each further one.")
+    tolerance: Duration | None = strawberry.field(
+        description="The time by which a run of an INTERVAL schedule may start earlier than one interval after the "
+        "last run."
+    )
+    timeout: Duration | None = strawberry.field(
+        description="The longest time that an attempt may take; null = no limit."
+    )
+    max_duration: Duration | None = strawberry.field(
+        description="The longest time that a run may take from its first start, sleeping and waiting included; "
+        "null = no limit."
+    )
+    retries: int = strawberry.field(description="The number of failures that a run survives.")
+    retry_delay: Duration = strawberry.field(
+        description="The pause before the first retry; each further one is twice as long."
+    )
     inherits: list[str] = strawberry.field(
-        description="Which of its settings follow its job, because nobody has set them for this task; by name, sorted."
+        description="The names of the settings that follow the job because nobody has set them for this task, sorted."
     )
-    jitter: float = strawberry.field(description="Most seconds by which the task is delayed, by one fixed offset.")
-    labels: JSON = strawberry.field(description="Labels of its runs, added to those of their job: an object of texts.")
+    jitter: Duration = strawberry.field(description="The longest delay of the task; the delay is one fixed offset.")
+    labels: Labels = strawberry.field(description="The labels of the runs, in addition to the labels of the job.")
     rate: Rate | None = strawberry.field(
-        description="How many of its runs start in how long, instead of what its job says; null = as the job says."
+        description="The limit on starts of the runs, instead of the rate of the job; null = the job decides."
     )
-    start_at: datetime | None = strawberry.field(description="No occurrence before this time.")
-    end_at: datetime | None = strawberry.field(description="No occurrence after this time.")
-    paused_at: datetime | None = strawberry.field(description="Since when it is paused.")
-    paused_by: str | None = strawberry.field(description="Who paused it.")
-    pause_reason: str | None = strawberry.field(description="Why it is paused.")
-    finished: bool = strawberry.field(description="Whether no occurrence is left.")
-    overridden: bool = strawberry.field(description="Whether an operator replaced the schedule that its code declares.")
+    start_at: datetime | None = strawberry.field(
+        description="The time before which the task has no occurrence; null = no limit."
+    )
+    end_at: datetime | None = strawberry.field(
+        description="The time after which the task has no occurrence; null = no limit."
+    )
+    paused_at: datetime | None = strawberry.field(
+        description="The time since which the task is paused; null if it is not."
+    )
+    paused_by: str | None = strawberry.field(description="The person or program that paused the task.")
+    pause_reason: str | None = strawberry.field(description="The reason that was given for the pause.")
+    finished: bool = strawberry.field(name="isFinished", description="Whether the schedule has no occurrence left.")
+    overridden: bool = strawberry.field(
+        name="isOverridden", description="Whether an operator replaced the schedule that its code declares."
+    )
     last_due_at: datetime | None = strawberry.field(description="The newest nominal time that was looked at.")
-    last_started_at: datetime | None = strawberry.field(description="When a run made by its schedule last started.")
-    counter: BigInt = strawberry.field(description="How many runs its schedule has made.")
-    version: int = strawberry.field(description="Counts edits; pass it as `expectedVersion` to `updateTask`.")
-    checkpoint: JSON | None = strawberry.field(description="What its job last saved to go on from.")
-    definition: JSON = strawberry.field(
-        description="What was decided about it, as `createTask` takes it: without what follows its job or is as usual."
+    last_started_at: datetime | None = strawberry.field(
+        description="The time when a run made by the schedule last started."
     )
-    created_at: datetime = strawberry.field(description="When it was made.")
-    updated_at: datetime = strawberry.field(description="When it was last edited.")
+    counter: BigInt = strawberry.field(description="The number of runs that the schedule has made.")
+    version: int = strawberry.field(
+        description="The number of edits of the task; pass it as `expectedVersion` to `updateTask`."
+    )
+    checkpoint: JSON | None = strawberry.field(description="The checkpoint that the job last saved to continue from.")
+    definition: JSON = strawberry.field(
+        description="The settings that were decided for the task, in the form of the input of `createTask`. "
+        "Settings that follow the job or are the default are left out."
+    )
+    created_at: datetime = strawberry.field(description="The time when the task was made.")
+    updated_at: datetime = strawberry.field(description="The time when the task was last edited.")
 
 
 def _due(next_execution: datetime | None, enabled: bool) -> datetime | None:

@@ -33,43 +33,6 @@ class EventKind(StrEnum):
     RESYNC = "resync"
 
 
-class EventState(StrEnum):
-    """Name the state after a change: states of runs and nodes, outcomes of executions, reasons of skips."""
-
-    WAITING = "waiting"
-    SCHEDULED = "scheduled"
-    RUNNING = "running"
-    STUCK = "stuck"
-    SUSPENDED = "suspended"
-    SUCCESS = "success"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-    SKIPPED = "skipped"
-    TIMED_OUT = "timed_out"
-    LOST = "lost"
-    SNOOZED = "snoozed"
-    HANDED_BACK = "handed_back"
-    DONE = "done"
-    REJECTED = "rejected"
-    STARTING = "starting"
-    ACTIVE = "active"
-    STALLED = "stalled"
-    DRAINING = "draining"
-    STOPPING = "stopping"
-    STOPPED = "stopped"
-    EXPIRED = "expired"
-    OVERLAP = "overlap"
-    TOLERANCE = "tolerance"
-    MISSED = "missed"
-    COALESCED = "coalesced"
-    PAUSED = "paused"
-    WINDOW = "window"
-    NO_JOB = "no_job"
-    UNIQUE_KEY = "unique_key"
-    QUEUE_FULL = "queue_full"
-    PREDECESSOR = "predecessor"
-
-
 @dataclass(frozen=True, slots=True)
 class Change:
     """One change as it is stored in the outbox, with the ids needed to filter it and to read the changed thing.

@@ -17,8 +17,10 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1 and 500 for the typed errors of the API, dry runs of all mutations, job.cancel and job.signal in the
     # author's transaction, and full claims by kind.
     # Raised by 3 and 1,200 for changes of runs in the author's transaction, batches, and the backend of Django's tasks.
+    # Raised by 670 for a type for each kind of event, lists that are connections, and descriptions of the API that make
+    # sense alone.
     "modules": 580,
-    "lines": 92_000,
+    "lines": 92_670,
     "modules under 80 lines with one importer": 32,
     "files of the column concurrency_key": 42,
     "files of the column rate_key": 44,

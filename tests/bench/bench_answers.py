@@ -61,14 +61,14 @@ QUESTIONS: Final = {
         " FROM cronograph.job_execution ORDER BY id DESC LIMIT 50",
     ),
     "100 tasks with lastStatus": Question(
-        "{ tasks(first: 100) { nodes { id name nextExecution lastStatus { id startedAt completedAt success } } } }",
+        "{ tasks(first: 100) { nodes { id name nextExecutionAt lastStatus { id startedAt completedAt success } } } }",
         "SELECT t.id, t.name, t.next_execution, e.id AS last, e.started_at, e.completed_at, e.success"
         " FROM cronograph.periodic_task t LEFT JOIN cronograph.job_execution e ON e.id = ("
         "SELECT max(l.id) FROM cronograph.job_execution l WHERE l.task_id = t.id AND l.completed_at IS NOT NULL)"
         " ORDER BY t.name LIMIT 100",
     ),
     "100 tasks": Question(
-        "{ tasks(first: 100) { nodes { id name nextExecution } } }",
+        "{ tasks(first: 100) { nodes { id name nextExecutionAt } } }",
         "SELECT id, name, next_execution FROM cronograph.periodic_task ORDER BY name LIMIT 100",
     ),
 }

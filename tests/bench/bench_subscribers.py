@@ -56,8 +56,10 @@ EVENTS_OF_A_RUN = 5
 """Created, running, started, finished, succeeded."""
 KINDS = sorted(EventKind)
 FIELDS = {
-    "plain": "cursor at kind runId executionId taskName jobName group state",
-    "detailed": "cursor at kind runId run { id state jobName group attempt } execution { id outcome completedAt }",
+    "plain": "cursor at kind ... on RunEvent { runId taskName jobName group runState } "
+    "... on ExecutionEvent { runId executionId taskName jobName group outcome }",
+    "detailed": "cursor at kind ... on RunEvent { runId run { id state jobName group attempt } } "
+    "... on ExecutionEvent { runId run { id state jobName group attempt } execution { id outcome completedAt } }",
 }
 """What is asked of an event: only its own members, or also what it is about, which is read at delivery."""
 DASHBOARD = "dashboard"

@@ -12,7 +12,7 @@ from tests.chaos.joint_rules import Meant
 
 ENQUEUE = """
 mutation ($runs: [EnqueueRunInput!]!) {
-  enqueueRuns(input: { runs: $runs }) { runs { id deduplicated } errors { message } }
+  enqueueRuns(input: { runs: $runs }) { runs { id isDeduplicated } errors { message } }
 }
 """
 ENQUEUE_FLOW = """
@@ -123,7 +123,7 @@ class JointClient(Client):
 
         def read(data: dict[str, Any]) -> int:
             runs = data["enqueueRuns"]["runs"]
-            found.extend((int(run["id"]), run["deduplicated"]) for run in runs)
+            found.extend((int(run["id"]), run["isDeduplicated"]) for run in runs)
             return len(runs) or 1
 
         if self._asked(ENQUEUE, {"runs": asked}, read) is None:

@@ -12,7 +12,16 @@ from websockets.typing import Subprotocol
 from cronograph.jobs.core.events import Cursor
 from tests.support.processes import CronographProcess
 
-QUERY = "subscription ($after: String) { events(after: $after) { cursor kind runId executionId state } }"
+QUERY = """
+subscription ($after: String) {
+  events(after: $after) {
+    cursor kind
+    ... on RunEvent { runId runState }
+    ... on ExecutionEvent { runId executionId outcome }
+    ... on StepEvent { runId stepState }
+  }
+}
+"""
 PATIENCE = 60.0
 """Seconds without any message after which the reader gives up: something changes every second in these tests."""
 

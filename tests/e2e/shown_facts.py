@@ -26,9 +26,11 @@ FACTS = """query Facts($task: String!, $run: ID!) {
   ) {
     nodes { id outcome }
   }
-  tasks(first: 100) { nodes { name pausedAt enabled nextExecution } }
-  paused: tasks(first: 100, filter: { pausedAt: { isNull: false } }) { nodes { name pausedAt enabled nextExecution } }
-  groups(first: 100) { nodes { name running waiting stuck suspended paused } }
+  tasks(first: 100) { nodes { name pausedAt isEnabled nextExecutionAt } }
+  paused: tasks(first: 100, filter: { pausedAt: { isNull: false } }) {
+    nodes { name pausedAt isEnabled nextExecutionAt }
+  }
+  groups(first: 100) { nodes { name running waiting stuck suspended isPaused } }
   nodes(first: 10) { nodes { name running slots state } }
   flows(first: 50, orderBy: [{ field: ID, direction: DESC }]) {
     nodes { id state progress { done total failed cancelled skipped } }
@@ -37,7 +39,7 @@ FACTS = """query Facts($task: String!, $run: ID!) {
   accounts(first: 50) { nodes { name role } }
   auditLog(first: 50) { nodes { id } }
   overview { running waiting scheduled stuck failedLast24h }
-  task(name: $task) { pausedAt enabled nextExecution description }
+  task(name: $task) { pausedAt isEnabled nextExecutionAt description }
   run(id: $run) { state }
 }"""
 """All that the views say, as the API has it at one moment."""
@@ -59,7 +61,7 @@ def task_word(task: Any) -> str:
     """Return what a page calls the state of a task."""
     if task["pausedAt"] is not None:
         return "paused"
-    return "finished" if task["nextExecution"] is None else "on" if task["enabled"] else "disabled"
+    return "finished" if task["nextExecutionAt"] is None else "on" if task["isEnabled"] else "disabled"
 
 
 def tasks_of(connection: Any) -> list[str]:
@@ -123,7 +125,7 @@ def any_order(says: Callable[[Page], Any]) -> Callable[[Page], Any]:
 def group_line(group: Any) -> str:
     """Return what a row of the page of groups says."""
     counts = " ".join(str(group[key]) for key in ("running", "waiting", "stuck"))
-    return f"{group['name']} {counts} {'paused' if group['paused'] else 'on'}"
+    return f"{group['name']} {counts} {'paused' if group['isPaused'] else 'on'}"
 
 
 def tiles_of(facts: Any) -> list[str]:

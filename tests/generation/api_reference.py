@@ -43,7 +43,7 @@ for, up to 10,000; 10,001 means more than that.
 PAGING: Final = frozenset({"first", "after", "last", "before"})
 ROOTS: Final = (("Query", "Queries"), ("Mutation", "Mutations"), ("Subscription", "Subscriptions"))
 BUILT_IN: Final = frozenset({"Boolean", "Float", "ID", "Int", "String"})
-OWN_SCALARS: Final = frozenset({"BigInt", "DateTime", "JSON"})
+OWN_SCALARS: Final = frozenset({"BigInt", "DateTime", "Duration", "JSON", "Labels"})
 CONNECTION: Final = re.compile(r"(Connection|Edge)$")
 
 

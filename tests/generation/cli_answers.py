@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from cronograph.graphql.client import command_line as documents
+from cronograph.graphql.client.subscriptions import EVENTS
 from cronograph.jobs.core.actor import Role
 from cronograph.server.cli.schema import KEPT
 from cronograph.server.database.doctor import Level
@@ -90,7 +91,10 @@ _SCALARS: Final[dict[str, Shape]] = {
     "ID": TEXT,
     "String": TEXT,
     "Int": INTEGER,
-    "BigInt": INTEGER,
+    # One that JavaScript could not read without losing digits is a text.
+    "BigInt": {"type": ["integer", "string"], "pattern": "^-?[0-9]+$"},
+    "Duration": NUMBER,
+    "Labels": {"type": "object", "additionalProperties": TEXT},
     "Float": NUMBER,
     "Boolean": FLAG,
     "DateTime": TIME,
@@ -329,7 +333,7 @@ LOCAL: Final[dict[str, Shape]] = {
 }
 """Of those that need no server."""
 
-_EVENT = scalars_of("Event", frozenset())
+_EVENT = {field: shape for kind in EVENTS for field, shape in scalars_of(kind.__name__, frozenset()).items()}
 
 LINES: Final[dict[str, Shape]] = {
     "audit export": either(
@@ -358,7 +362,7 @@ LINES: Final[dict[str, Shape]] = {
             optional=frozenset({"executionId"}),
         ),
         # What a search says behind the lines that it found.
-        thing({"executions": INTEGER, "lines": INTEGER, "bounded": FLAG, "sentence": TEXT}, "LogSearch"),
+        thing({"executions": INTEGER, "lines": INTEGER, "hasMore": FLAG, "sentence": TEXT}, "LogMatchConnection"),
     ),
     "serve": _READY,
     "worker": _READY,

@@ -40,10 +40,12 @@ SCALARS: Final = {
     "BigInt": "int",
     "Boolean": "bool",
     "DateTime": "datetime",
+    "Duration": "float",
     "Float": "float",
     "ID": "int",
     "Int": "int",
     "JSON": "Any",
+    "Labels": "dict[str, str]",
     "String": "str",
 }
 """What a scalar is in Python."""
@@ -62,6 +64,7 @@ class Recorded:
         things: fields that are things of their own, and the record for each.
         without: fields that are left out.
         only: the fields to take, if not all.
+        details: further such fields, which are asked for only on demand; they have the default None.
         base: the record that it extends; it has the fields of that too.
         about: what it is, where it is not the whole type.
     """
@@ -71,6 +74,7 @@ class Recorded:
     things: dict[str, str] = field(default_factory=dict[str, str])
     without: frozenset[str] = frozenset()
     only: frozenset[str] = frozenset()
+    details: dict[str, str] = field(default_factory=dict[str, str])
     base: str = "Record"
     about: str = ""
 
@@ -82,6 +86,9 @@ OF_A_LOG: Final = frozenset(
     }
 )
 """What `jobLogs` is asked for: little enough for a thousand at once."""
+
+OF_AN_EVENT: Final = frozenset({"cursor", "at", "kind"})
+"""The fields of every event."""
 
 RECORDS: Final = (
     Recorded("UniqueKey", "UniqueKey"),
@@ -119,16 +126,23 @@ RECORDS: Final = (
     Recorded("Group", "Group", {"rate": "Rate", "cap": "Cap"}),
     Recorded("Node", "Node"),
     Recorded("LogLine", "LogLine"),
-    Recorded("LogPart", "LogEvent", {"lines": "LogLine"}),
+    Recorded("LogPart", "LogPart", {"lines": "LogLine"}),
     Recorded("Event", "Event"),
+    Recorded("TaskEvent", "TaskEvent", base="Event", without=OF_AN_EVENT, details={"task": "Task"}),
+    Recorded("RunEvent", "RunEvent", base="Event", without=OF_AN_EVENT, details={"task": "Task", "run": "Run"}),
     Recorded(
-        "DetailedEvent",
-        "Event",
-        {"task": "Task", "run": "Run", "execution": "Execution", "changedNode": "Node", "changedGroup": "Group"},
-        only=frozenset({"task", "run", "execution", "changedNode", "changedGroup"}),
+        "ExecutionEvent",
+        "ExecutionEvent",
         base="Event",
-        about="A change with the changed thing as it is at delivery; None if it is not about one, or that is gone.",
+        without=OF_AN_EVENT,
+        details={"task": "Task", "run": "Run", "execution": "Execution"},
     ),
+    Recorded("StepEvent", "StepEvent", base="Event", without=OF_AN_EVENT, details={"run": "Run"}),
+    Recorded("SkippedEvent", "SkippedEvent", base="Event", without=OF_AN_EVENT, details={"task": "Task"}),
+    Recorded("NodeEvent", "NodeEvent", base="Event", without=OF_AN_EVENT, details={"changedNode": "Node"}),
+    Recorded("GroupEvent", "GroupEvent", base="Event", without=OF_AN_EVENT, details={"changedGroup": "Group"}),
+    Recorded("FlowEvent", "FlowEvent", base="Event", without=OF_AN_EVENT, details={"flow": "Flow"}),
+    Recorded("ResyncEvent", "ResyncEvent", base="Event", without=OF_AN_EVENT),
     Recorded("Viewer", "Viewer"),
     Recorded("SavedView", "SavedView"),
 )
@@ -232,9 +246,12 @@ def _records(schema: GraphQLSchema) -> Iterator[str]:
         yield "\n\n@dataclass(frozen=True, slots=True, kw_only=True)"
         yield f"class {record.name}({record.base}):"
         yield from _docstring(record.about or kind.description)
-        yield ""
+        own = list(_fields(schema, record))
+        yield from [""] if own else []
+        known = {**record.things, **record.details}
         yield from (
-            f"    {snake(name)}: {_answered(name, one.type, record.things)}" for name, one in _fields(schema, record)
+            f"    {snake(name)}: {_answered(name, one.type, known)}{' = None' if name in record.details else ''}"
+            for name, one in own
         )
 
 
@@ -243,7 +260,8 @@ def _fields(schema: GraphQLSchema, record: Recorded) -> Iterator[tuple[str, Grap
     for name, one in _object(schema, record.type).fields.items():
         wanted = name in record.only if record.only else name not in record.without
         is_thing = isinstance(schema.type_map[_named(one.type)], GraphQLObjectType | GraphQLInterfaceType)
-        if wanted and (name in record.things or (not is_thing and not one.args)):
+        named = name in record.things or name in record.details
+        if wanted and (named or (not is_thing and not one.args)):
             yield name, one
 
 
@@ -312,8 +330,10 @@ def _sent(name: str, kind: GraphQLInputType) -> str:
     inner = kind.of_type if isinstance(kind, GraphQLNonNull) else kind
     if isinstance(inner, GraphQLList):
         return f"Sequence[{_python(inner.of_type)}]"
-    if _named(inner) == "Float":
+    if _named(inner) in {"Duration", "Float"}:
         return "Seconds"
+    if _named(inner) == "Labels":
+        return "Mapping[str, str]"
     return "Mapping[str, Any]" if name in MAPPINGS else _python(inner)
 
 
@@ -332,9 +352,9 @@ def _named(kind: GraphQLInputType | GraphQLOutputType) -> str:
     return str(kind).strip("[]!")
 
 
-def _object(schema: GraphQLSchema, name: str) -> GraphQLObjectType:
+def _object(schema: GraphQLSchema, name: str) -> GraphQLObjectType | GraphQLInterfaceType:
     kind = schema.type_map[name]
-    assert isinstance(kind, GraphQLObjectType), name
+    assert isinstance(kind, GraphQLObjectType | GraphQLInterfaceType), name
     return kind
 
 

@@ -10,6 +10,7 @@ from typing import Final, TypeAlias, cast
 from graphql import (
     GraphQLArgument,
     GraphQLEnumType,
+    GraphQLField,
     GraphQLInputField,
     GraphQLInputObjectType,
     GraphQLInterfaceType,
@@ -18,7 +19,10 @@ from graphql import (
     GraphQLSchema,
     NullValueNode,
     get_named_type,
+    get_nullable_type,
     is_introspection_type,
+    is_leaf_type,
+    is_list_type,
     is_non_null_type,
     is_specified_scalar_type,
 )
@@ -26,6 +30,10 @@ from graphql import (
 Rule: TypeAlias = Callable[[GraphQLSchema], Iterator[str]]
 
 TOO_GENERAL: Final = frozenset({"When", "Nulls", "Rate", "Left", "LEFT", "Data", "Info", "Kind"})
+NO_SUBJECT: Final = re.compile(
+    "(It|Its|Their|They|That|Those|These|What|When|Who|Whom|Whose|Where|How|Which|Why|Since|By whom|Of|As|In which)\\b"
+)
+"""Beginnings of descriptions that make no sense without the name of the type."""
 SENTENCE: Final = re.compile(r"[`\[(\"]*[A-Z0-9].*[.!?][)\"`]*", re.DOTALL)
 
 
@@ -168,11 +176,111 @@ def error_types(schema: GraphQLSchema) -> Iterator[str]:
     yield from (one.name for one in schema.get_implementations(interface).objects if not one.name.endswith("Error"))
 
 
-def times(schema: GraphQLSchema) -> Iterator[str]:
-    """Rule 10: a time ends in `At`."""
-    for place, name, kind in output_fields(schema):
-        if kind == "DateTime" and not (name.endswith("At") or name == "at"):
+def places(schema: GraphQLSchema) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the place, the name, the type and the description of each field, argument and field of an input."""
+    for one in types_of(schema):
+        if isinstance(one, GraphQLObjectType | GraphQLInterfaceType):
+            for name, field in one.fields.items():
+                yield f"{one.name}.{name}", name, get_named_type(field.type).name, field.description or ""
+                for argument, each in field.args.items():
+                    kind = get_named_type(each.type).name
+                    yield f"{one.name}.{name}({argument})", argument, kind, each.description or ""
+        elif isinstance(one, GraphQLInputObjectType):
+            for name, value in one.fields.items():
+                yield f"{one.name}.{name}", name, get_named_type(value.type).name, value.description or ""
+
+
+def durations(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 6: a length of time is a `Duration`."""
+    for place, _, kind, description in places(schema):
+        if kind == "Float" and re.search(r"\bseconds?\b", description, re.IGNORECASE):
             yield place
+
+
+def labels(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 6: labels are `Labels`, apart from conditions on them."""
+    for place, name, kind, _ in places(schema):
+        if name in {"labels", "labelsFrom"} and kind not in {"Labels", "LabelFilter"}:
+            yield place
+
+
+def lists(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 7: what is read in pages is a connection; it can be read in both directions, filtered and ordered."""
+    for one in types_of(schema):
+        if not isinstance(one, GraphQLObjectType):
+            continue
+        for name, field in one.fields.items():
+            place, kind = f"{one.name}.{name}", get_named_type(field.type).name
+            if not kind.endswith("Connection"):
+                if one is not schema.subscription_type and {"first", "last", "limit", "skip"} & set(field.args):
+                    yield place
+                continue
+            wanted = ("first", "after", "last", "before", "filter", "orderBy")
+            yield from (f"{place}({argument})" for argument in wanted if argument not in field.args)
+
+
+def connections(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 7: a connection has Relay's fields, and `totalCount` with how exact it is."""
+    for one in types_of(schema):
+        if isinstance(one, GraphQLObjectType) and one.name.endswith("Connection"):
+            wanted = {"edges", "nodes", "pageInfo", "totalCount", "isTotalCountExact"}
+            yield from (f"{one.name}.{name}" for name in sorted(wanted - set(one.fields)))
+
+
+def event_types(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 8: `Event` is an interface, and every type called an event is one of its types."""
+    interface = schema.type_map.get("Event")
+    if not isinstance(interface, GraphQLInterfaceType):
+        yield "Event"
+        return
+    known = {one.name for one in schema.get_implementations(interface).objects}
+    for one in types_of(schema):
+        if isinstance(one, GraphQLObjectType) and (one.name in known) != one.name.endswith("Event"):
+            yield one.name
+
+
+def one_shape(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 8: fields of one name have one type in all types of an interface or union; no document needs an alias."""
+    for one in types_of(schema):
+        if not isinstance(one, GraphQLInterfaceType) or one.name == "MutationPayload":
+            continue
+        shapes: dict[str, str] = {}
+        for kind in schema.get_possible_types(one):
+            for name, field in kind.fields.items():
+                if shapes.setdefault(name, str(field.type)) != str(field.type):
+                    yield f"{kind.name}.{name}"
+
+
+def pictures(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 9: what exists for one picture is marked: parallel arrays, and every field that leads to such a type."""
+    for one in types_of(schema):
+        if not isinstance(one, GraphQLObjectType):
+            continue
+        marked = _is_unstable(one)
+        if not marked and len(one.fields) > 1 and all(map(_is_column, one.fields.values())):
+            yield one.name
+        for name, field in one.fields.items():
+            if _is_unstable(get_named_type(field.type)) and not (marked or _is_unstable(field)):
+                yield f"{one.name}.{name}"
+
+
+def _is_unstable(one: GraphQLNamedType | GraphQLField) -> bool:
+    return one.ast_node is not None and any(each.name.value == "unstable" for each in one.ast_node.directives or ())
+
+
+def _is_column(field: GraphQLField) -> bool:
+    kind = get_nullable_type(field.type)
+    return is_list_type(kind) and is_leaf_type(get_nullable_type(kind.of_type))
+
+
+def times(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 10: a time ends in `At`, or in `For` if something is planned for it."""
+    for one in types_of(schema):
+        if isinstance(one, GraphQLObjectType | GraphQLInterfaceType):
+            for name, field in one.fields.items():
+                is_time = str(get_nullable_type(field.type)) == "DateTime"
+                if is_time and not re.search(r"(^at|At|For)$", name):
+                    yield f"{one.name}.{name}"
 
 
 def booleans(schema: GraphQLSchema) -> Iterator[str]:
@@ -202,6 +310,22 @@ def empty_descriptions(schema: GraphQLSchema) -> Iterator[str]:
     )
 
 
+def subjects(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 11: the description of a type that is read begins with its subject, so that it makes sense in a tooltip."""
+    for one in types_of(schema):
+        if not isinstance(one, GraphQLObjectType | GraphQLInterfaceType) or one.name.endswith("Payload"):
+            continue
+        if one is schema.mutation_type:
+            continue
+        texts = {
+            one.name: one.description,
+            **{f"{one.name}.{name}": each.description for name, each in one.fields.items()},
+        }
+        for name, field in one.fields.items():
+            texts |= {f"{one.name}.{name}({argument})": each.description for argument, each in field.args.items()}
+        yield from (place for place, text in texts.items() if NO_SUBJECT.match(text or "It"))
+
+
 def deprecations(schema: GraphQLSchema) -> Iterator[str]:
     """Rule 12: a deprecated field names the day of its removal."""
     for one in types_of(schema):
@@ -224,15 +348,47 @@ RULES: Final[tuple[Rule, ...]] = (
     previews,
     plurals,
     error_types,
+    durations,
+    labels,
+    lists,
+    connections,
+    event_types,
+    one_shape,
+    pictures,
     times,
     booleans,
     general_names,
     sentences,
+    subjects,
     empty_descriptions,
     deprecations,
 )
 
+COMPUTED: Final = "The rows are computed forwards, one after the other: there is no last page, and one order."
+ONE_ORDER: Final = "The list has one meaningful order."
+PARTS: Final = "The list is a part of its object and is read as a whole."
+BY_NUMBER: Final = "Lines have numbers, by which the subscription `executionLog` goes on as well."
+
 EXCEPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
+    "lists": {
+        **dict.fromkeys(("Flow.jobs(filter)", "Flow.jobs(orderBy)", "Run.steps(filter)", "Run.steps(orderBy)"), PARTS),
+        **dict.fromkeys(("Query.upcoming(last)", "Query.upcoming(before)", "Query.upcoming(orderBy)"), COMPUTED),
+        **{f"Query.labelValues({one})": COMPUTED for one in ("last", "before", "filter", "orderBy")},
+        **{f"Query.logSearch({one})": COMPUTED for one in ("last", "before", "filter", "orderBy")},
+        **dict.fromkeys(("Task.occurrences(filter)", "Task.occurrences(orderBy)", "Query.events(orderBy)"), ONE_ORDER),
+        "JobExecution.logLines": BY_NUMBER,
+        "Query.jobLogs": "Its form is fixed by the documents that existed before this API.",
+        "Query.failureGroups": "It answers the most frequent failures, and nobody pages through the others.",
+        "Query.timeline": "It exists for one picture and is marked as unstable.",
+        "Task.strip": "It exists for one picture and is marked as unstable.",
+    },
+    "durations": {
+        "Mutation.triggerJob(uniqueFor)": "Its arguments are fixed by the documents that existed before this API.",
+        "Mutation.triggerJob(ttl)": "Its arguments are fixed by the documents that existed before this API.",
+    },
+    "labels": {
+        "Mutation.triggerJob(labels)": "Its arguments are fixed by the documents that existed before this API.",
+    },
     "single_inputs": {
         "triggerJob": "Its arguments are fixed by the documents that existed before this API.",
     },
@@ -242,6 +398,9 @@ EXCEPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         "createApiToken": "The answer shows a secret once, and such an answer is never stored.",
         "setSecret": "It can be repeated as it is, and no digest of the value is stored.",
     },
+    "times": {
+        "Query.serverTime": "It is the clock of the server, not the time at which something happens.",
+    },
     "booleans": {
         "JobExecution.success": "The columns of the execution log have fixed names.",
         "TriggerJobPayload.success": "The answer of `triggerJob` is fixed.",
@@ -249,7 +408,26 @@ EXCEPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 """By rule: the places that break it for good, each with a reason."""
 
+OF_A_TASK: Final = ("jitter", "maxDuration", "misfireGrace", "retryDelay", "timeout", "tolerance")
+OF_A_RUN: Final = ("maxDuration", "retryDelay", "timeout", "ttl", "uniqueFor")
+
 OPEN: Final[Mapping[str, frozenset[str]]] = {
+    "durations": frozenset(
+        {
+            *(
+                f"{kind}.{one}"
+                for kind in ("CreateTaskInput", "TaskOfSetInput", "UpdateTaskInput")
+                for one in OF_A_TASK
+            ),
+            *(f"{kind}.{one}" for kind in ("EnqueueRunInput", "FlowRunInput") for one in OF_A_RUN),
+            *(f"{kind}.{one}" for kind in ("GroupOfFileInput", "UpdateGroupInput") for one in ("keep", "maxWaitLow")),
+            *("DebounceInput.delay", "DebounceInput.maxWait", "RateInput.per", "ThrottleInput.period"),
+        }
+    ),
+    "labels": frozenset(
+        f"{kind}Input.labels"
+        for kind in ("CreateTask", "EnqueueFlow", "EnqueueRun", "FlowRun", "TaskOfSet", "UpdateTask")
+    ),
     "choices": frozenset(
         {
             "CancelRunsInput.ids",
@@ -273,57 +451,6 @@ OPEN: Final[Mapping[str, frozenset[str]]] = {
         {
             "retryNow",
             "setRunPriority",
-        }
-    ),
-    "times": frozenset(
-        {
-            "Blockage.since",
-            "Explanation.until",
-            "FailureGroup.first",
-            "FailureGroup.last",
-            "JobExecution.scheduledFor",
-            "PlannedOccurrence.scheduledFor",
-            "Query.serverTime",
-            "Run.scheduledFor",
-            "Schedule.nextExecutions",
-            "ScheduleValidation.nextExecutions",
-            "SkippedOccurrence.firstScheduledFor",
-            "SkippedOccurrence.lastScheduledFor",
-            "Statistics.from",
-            "Statistics.to",
-            "Task.nextExecution",
-            "Task.nextNominal",
-            "Timeline.since",
-            "TimelineBars.begins",
-            "TimelineBars.ends",
-            "TimelineSkips.first",
-            "TimelineSkips.last",
-        }
-    ),
-    "booleans": frozenset(
-        {
-            "Group.paused",
-            "Job.known",
-            "LabelValue.more",
-            "LogEvent.ended",
-            "LogPage.ended",
-            "LogSearch.bounded",
-            "Run.deduplicated",
-            "RunStep.used",
-            "RunStep.latest",
-            "SavedView.shared",
-            "ScheduleValidation.valid",
-            "Session.current",
-            "Statistics.estimated",
-            "Task.enabled",
-            "Task.finished",
-            "Task.overridden",
-            "Task.jobKnown",
-            "Task.deletable",
-            "Task.stalled",
-            "TimelineRow.failing",
-            "TimelineRow.late",
-            "UniqueKey.inCode",
         }
     ),
     "sentences": frozenset(

@@ -26,6 +26,8 @@ PLAUSIBLE: Mapping[str, Any] = {
     "Float": 1.0,
     "Boolean": True,
     "BigInt": 1,
+    "Duration": 60.0,
+    "Labels": {},
     "DateTime": "2031-01-31T09:30:00Z",
     "JSON": {},
 }

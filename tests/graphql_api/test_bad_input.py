@@ -29,9 +29,9 @@ DOCUMENTS = [
     '{ runs(filter: { state: { eq: waiting } }) { nodes { id } } }',
     '{ runs(orderBy: [{ field: NOTHING }]) { nodes { id } } }',
     '{ runs(first: 2147483648) { nodes { id } } }',
-    '{ validateSchedule(schedule: { syntax: CRON, value: "@daily" }, count: 1000) { valid } }',
-    '{ validateSchedule(schedule: { syntax: CRON, value: null }) { valid } }',
-    '{ validateSchedule(schedule: { syntax: CRONTAB, value: "" }) { valid } }',
+    '{ validateSchedule(schedule: { syntax: CRON, value: "@daily" }, count: 1000) { isValid } }',
+    '{ validateSchedule(schedule: { syntax: CRON, value: null }) { isValid } }',
+    '{ validateSchedule(schedule: { syntax: CRONTAB, value: "" }) { isValid } }',
     '{ upcoming(after: "x") { nodes { scheduledFor } } }',
     '{ upcoming(first: -1) { nodes { scheduledFor } } }',
     "{ failureGroups(first: 0) { message } }",
@@ -105,7 +105,7 @@ async def test_any_text_is_judged_as_a_schedule(api: Api) -> None:
     document = """
     query($syntax: ScheduleSyntax!, $value: String!, $zone: String!) {
       validateSchedule(schedule: { syntax: $syntax, value: $value, timezone: $zone }, count: 3) {
-        valid nextExecutions error { code message position field suggestion }
+        isValid nextExecutions error { code message position field suggestion }
       }
     }
     """
@@ -113,19 +113,19 @@ async def test_any_text_is_judged_as_a_schedule(api: Api) -> None:
         for value in VALUES:
             for zone in ("UTC", "Europe/Berlin"):
                 answer = (await api.ask(document, syntax=syntax, value=value, zone=zone))["validateSchedule"]
-                assert answer["valid"] is (answer["error"] is None), (syntax, value)
-                assert answer["valid"] is bool(answer["nextExecutions"]), (syntax, value)
+                assert answer["isValid"] is (answer["error"] is None), (syntax, value)
+                assert answer["isValid"] is bool(answer["nextExecutions"]), (syntax, value)
 
 
 @pytest.mark.parametrize("zone", ["", "Mars/Olympus", "../../etc/passwd", "UTC\x00", "x" * 5_000, "/etc/localtime"])
 async def test_a_zone_that_is_none_is_named(api: Api, zone: str) -> None:
     document = """
     query($zone: String!) {
-      validateSchedule(schedule: { syntax: CRON, value: "@daily", timezone: $zone }) { valid error { code field } }
+      validateSchedule(schedule: { syntax: CRON, value: "@daily", timezone: $zone }) { isValid error { code field } }
     }
     """
     answer = (await api.ask(document, zone=zone))["validateSchedule"]
-    assert answer == {"valid": False, "error": {"code": "UNKNOWN_TIMEZONE", "field": "timezone"}}
+    assert answer == {"isValid": False, "error": {"code": "UNKNOWN_TIMEZONE", "field": "timezone"}}
 
 
 WRONG: dict[str, list[Any]] = {

@@ -6,11 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cronograph.jobs.core.base.errors import ErrorCode
-from cronograph.jobs.core.events import EventState
-from cronograph.jobs.core.model import Outcome, SkipReason
-from cronograph.jobs.core.nodes import NodeState
-from cronograph.jobs.core.states import RunState
-from cronograph.jobs.core.steps import StepState
 from tests.generation.cli_answers import committed_schema
 from tests.generation.codes import REQUESTS, SDL, catalogue, limit_codes
 from tests.generation.raised_codes import WRITTEN, module_text, raised
@@ -93,9 +88,3 @@ def test_no_code_of_a_refusal_is_a_bare_text() -> None:
     for path in sorted((ROOT / "jobs").rglob("*.py")):
         assert CODE.findall(path.read_text(encoding="utf-8")) == [], path
     assert all(code.value == code.name for code in ErrorCode)
-
-
-def test_the_states_of_events_are_those_of_runs_executions_nodes_and_skips() -> None:
-    kinds = (RunState, Outcome, NodeState, SkipReason)
-    of_steps = {StepState.DONE.value, StepState.REJECTED.value}
-    assert {one.value for one in EventState} == of_steps.union(one.value for kind in kinds for one in kind)

@@ -1,10 +1,12 @@
 """Times, big integers and JSON values: what is taken, how it is written, and what is refused."""
 
+import json
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
-from cronograph.graphql.base.scalars import parse_bigint, parse_time
+from cronograph.graphql.base.scalars import parse_bigint, parse_duration, parse_time, serialize_bigint
 from cronograph.jobs.core.base.times import time_text
 from graphql import GraphQLError
 
@@ -50,9 +52,23 @@ def test_times_are_written_in_utc_with_the_decimals_they_have(instant: datetime,
     assert parse_time(text) == instant
 
 
-@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 1.0, "1", True, None])
+@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, 1.0, "9223372036854775808", "1.0", " 1", "", True, None])
 def test_big_integers_have_64_bits(value: object) -> None:
     with pytest.raises(GraphQLError, match="BigInt: must be a whole number of at most 64 bits"):
         parse_bigint(value)
     assert parse_bigint(2**63 - 1) == 2**63 - 1
     assert parse_bigint(-(2**63)) == -(2**63)
+
+
+@pytest.mark.parametrize("number", [0, -7, 2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)])
+def test_big_integers_keep_their_digits_in_a_reader_whose_numbers_are_floats(number: int) -> None:
+    written: Any = json.loads(json.dumps(serialize_bigint(number)), parse_int=float)
+    assert int(written) == number
+    assert parse_bigint(serialize_bigint(number)) == number
+
+
+@pytest.mark.parametrize("value", ["60", True, None, [1.0], 10**400])
+def test_what_is_no_length_of_time_is_refused(value: object) -> None:
+    with pytest.raises(GraphQLError, match=r"Duration: must be a (finite )?number of seconds"):
+        parse_duration(value)
+    assert (parse_duration(90), parse_duration(0.25)) == (90.0, 0.25)

@@ -43,7 +43,11 @@ def work(api: Api, worker: Worker) -> str:
 
 @pytest.mark.costly
 @pytest.mark.parametrize(
-    "document", ["subscription { executions { id success } }", "subscription { events { kind executionId } }"]
+    "document",
+    [
+        "subscription { executions { id success } }",
+        "subscription { events { kind ... on ExecutionEvent { executionId } } }",
+    ],
 )
 async def test_a_slow_reader_without_a_cursor_catches_up_and_goes_on(api: Api, document: str) -> None:
     engine = Engine(create_schema(Limits(queue_events=2)))

@@ -14,7 +14,7 @@ query($n: Int!) {
   tasks(first: $n) {
     totalCount
     nodes {
-      name jobKnown stalled
+      name isJobKnown isStalled
       job { name nodes tasks(first: 1) { totalCount nodes { name } } }
       schedule { humanized nextExecutions(count: 3) }
       lastStatus { id outcome run { id task { name } } logLines(first: 5) { lines { message } cut } }
@@ -82,7 +82,7 @@ async def test_the_depth_of_a_group_is_counted_only_when_asked_for(api: Api) -> 
     for name in "abc":
         api.stored.enqueue(group=name)
     with counted_statements() as sent:
-        await api.ask("{ groups { nodes { name paused } } }")
+        await api.ask("{ groups { nodes { name isPaused } } }")
     assert not [statement for statement in sent if "count(" in statement.lower()]
     with counted_statements() as sent:
         await api.ask("{ groups { nodes { name waiting running stuck scheduled oldestWait } } }")

@@ -20,7 +20,7 @@ ENDS = ("1970-01-01T00:00:00Z", "9998-12-31T23:59:59.999999Z")
 QUERIES: Mapping[str, str] = {
     "a filter": "{ runs(filter: { submittedAt: { gte: $t } }) { nodes { id } } }",
     "a filter of executions": "{ executions(filter: { startedAt: { lt: $t } }) { nodes { id } } }",
-    "validateSchedule": '{ validateSchedule(schedule: { syntax: CRON, value: "* * * * * *" }, from: $t) { valid } }',
+    "validateSchedule": '{ validateSchedule(schedule: { syntax: CRON, value: "* * * * * *" }, from: $t) { isValid } }',
     "upcoming from": "{ upcoming(from: $t) { nodes { scheduledFor } } }",
     "upcoming to": "{ upcoming(to: $t) { nodes { scheduledFor } } }",
     "statistics from": "{ statistics(from: $t) { __typename } }",
@@ -67,8 +67,8 @@ SCHEDULE = 'schedule: { syntax: %s, value: "%s" }'
 )
 async def test_a_schedule_outside_the_range_is_refused_by_its_syntax(api: Api, syntax: str, value: str) -> None:
     schedule = SCHEDULE % (syntax, value)
-    answer = await api.ask(f"{{ validateSchedule({schedule}) {{ valid error {{ message }} }} }}")
-    assert answer["validateSchedule"]["valid"] is False
+    answer = await api.ask(f"{{ validateSchedule({schedule}) {{ isValid error {{ message }} }} }}")
+    assert answer["validateSchedule"]["isValid"] is False
     created = await api.ask(
         f'mutation {{ createTask(input: {{ name: "t", jobName: "work", {schedule} }}) {{ errors {{ code }} }} }}'
     )

@@ -40,11 +40,11 @@ async def test_a_version_conflict_shows_the_task_as_it_is_now(api: Api) -> None:
     await api.ask(CREATE, input=TASK)
     document = """
     mutation { it: pauseTask(input: { name: "nightly", expectedVersion: 9 }) {
-      errors { code ... on VersionConflictError { current { name version enabled } } }
+      errors { code ... on VersionConflictError { current { name version isEnabled } } }
     } }
     """
     assert await errors_of(api, document) == [
-        {"code": "VERSION_CONFLICT", "current": {"name": "nightly", "version": 1, "enabled": True}}
+        {"code": "VERSION_CONFLICT", "current": {"name": "nightly", "version": 1, "isEnabled": True}}
     ]
 
 

@@ -100,7 +100,7 @@ def test_without_a_file_the_clients_work_on_a_server_that_trusts_its_own_documen
         assert run is not None
         assert client.wait(run).state is RunState.SUCCESS
         (execution, *_) = client.executions(run_id=run.id)
-        assert [part.ended for part in client.execution_log(execution.id)][-1]
+        assert [part.has_ended for part in client.execution_log(execution.id)][-1]
         with pytest.raises(OperationError) as refused:
             client.execute("{ asOf }")
         assert refused.value.codes == {"DOCUMENT_NOT_ALLOWED"}

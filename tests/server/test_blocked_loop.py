@@ -28,7 +28,7 @@ SETTINGS = EngineSettings(node_name="test-node", slots=5, drain_timeout=5.0, har
 QUESTION = """query ($blocking: ID!, $waiting: ID!) {
   blocking: run(id: $blocking) { explain { code sentence details run { id } } }
   waiting: run(id: $waiting) { explain { code sentence run { id } } }
-  nodes { nodes { state stall blockage { since runId jobName stack } } }
+  nodes { nodes { state stall blockage { beganAt runId jobName stack } } }
 }"""
 
 

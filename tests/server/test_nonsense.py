@@ -128,12 +128,11 @@ def test_a_schedule_that_is_none_is_refused_with_its_reason_and_not_stored(
 ) -> None:
     syntax, value, says = SCHEDULES[name]
     schedule = {"syntax": syntax, "value": value}
-    judge = (
-        "query ($s: ScheduleInput!) { validateSchedule(schedule: $s) { valid error { message position suggestion } } }"
-    )
+    fields = "isValid error { message position suggestion }"
+    judge = f"query ($s: ScheduleInput!) {{ validateSchedule(schedule: $s) {{ {fields} }} }}"
     judged = answered(client.post("/graphql", json={"query": judge, "variables": {"s": schedule}}))
     verdict = judged["data"]["validateSchedule"]
-    assert not verdict["valid"]
+    assert not verdict["isValid"]
     assert says in verdict["error"]["message"] + (verdict["error"]["suggestion"] or "")
     create = "mutation ($i: CreateTaskInput!) { createTask(input: $i) { task { id } errors { code message path } } }"
     wanted = {"name": "nonsense", "jobName": "prune_history", "schedule": schedule}

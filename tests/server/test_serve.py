@@ -265,7 +265,8 @@ def test_the_api_answers_and_reports_changes_while_a_job_blocks_the_jobs_event_l
         live.recv()
         # From here on: the server may begin to listen for this reader only after the run was made.
         after = graphql(server, "{ asOf }")["asOf"]
-        query = f'subscription {{ events(after: "{after}", filter: {{kinds: [RUN_CREATED]}}) {{ run {{ jobName }} }} }}'
+        wanted = f'after: "{after}", filter: {{kinds: [RUN_CREATED]}}'
+        query = f"subscription {{ events({wanted}) {{ ... on RunEvent {{ run {{ jobName }} }} }} }}"
         live.send(json.dumps({"id": "1", "type": "subscribe", "payload": {"query": query}}))
         trigger(server, "nap", seconds=0)
         event = json.loads(live.recv(timeout=60))["payload"]["data"]["events"]

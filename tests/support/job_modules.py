@@ -20,6 +20,11 @@ async def nap(seconds: float) -> int:
     return 7
 
 
+@job("count", description="Says that it has processed so many records")
+async def count(records: int) -> int:
+    return records
+
+
 @job("nap_in_thread")
 def nap_in_thread(seconds: float) -> int:
     time.sleep(seconds)

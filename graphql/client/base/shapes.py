@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import cache
@@ -61,16 +61,34 @@ class StateOfRun(OpenEnum):
 def selection(shape: type[Record]) -> str:
     """The fields of a record, and of the records in it, as a GraphQL selection without the outer braces."""
     # To mypy no class is hashable, which the cache asks for.
-    return _selection(cast("Any", shape))
+    return _selection(cast("Any", shape), frozenset(), detailed=True)
+
+
+def selection_of_kinds(base: type[Record], kinds: Iterable[type[Record]], *, detailed: bool) -> str:
+    """Return the selection of a field whose type is an interface, without the outer braces.
+
+    Args:
+        base: The record of the interface; its fields are asked for of every kind.
+        kinds: The records of the types, each called like its type.
+        detailed: Ask for the fields that have a default, too.
+    """
+    common = frozenset(field.name for field in fields(cast("Any", base)))
+    parts = [f"__typename {selection(base)}"]
+    for kind in kinds:
+        own = _selection(cast("Any", kind), common, detailed=detailed)
+        parts += [f"... on {kind.__name__} {{ {own} }}"] if own else []
+    return " ".join(parts)
 
 
 @cache
-def _selection(shape: type[Record]) -> str:
+def _selection(shape: type[Record], without: frozenset[str], *, detailed: bool) -> str:
     hints = get_type_hints(shape)
     parts: list[str] = []
-    for name in (field.name for field in fields(cast("Any", shape))):
-        inner = _record_in(hints[name])
-        parts.append(camel(name) if inner is None else f"{camel(name)} {{ {selection(inner)} }}")
+    for field in fields(cast("Any", shape)):
+        if field.name in without or not (detailed or field.default is MISSING):
+            continue
+        inner = _record_in(hints[field.name])
+        parts.append(camel(field.name) if inner is None else f"{camel(field.name)} {{ {selection(inner)} }}")
     return " ".join(parts)
 
 
@@ -100,6 +118,16 @@ def read(shape: type[T], value: object, where: str) -> T:
     """
     result: T = _checked(shape, value, where)
     return result
+
+
+def read_kind(base: type[T], kinds: Mapping[str, type[T]], value: object, where: str) -> T:
+    """A part of an answer whose type is an interface, as the record of its type; of an unknown type as ``base``.
+
+    Raises:
+        InvalidAnswerError: see ``read``.
+    """
+    name = cast("Mapping[str, object]", value).get("__typename") if isinstance(value, Mapping) else None
+    return read(kinds.get(str(name), base), value, where)
 
 
 def read_all(shape: type[T], value: object, where: str) -> tuple[T, ...]:

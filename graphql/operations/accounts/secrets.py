@@ -10,11 +10,11 @@ from ....jobs.accounts.actions import secrets as actions
 from ....jobs.accounts.read.secrets import SECRETS
 from ....jobs.accounts.rules.secrets import Secret as SecretModel
 from ...base.arguments import INPUT
-from ...base.enums import Role
+from ...base.enums import Described, Role, described
 from ...base.fields import Size, mutates, resolved
 from ...execution.shown import FromModel
 from ...lists.connections import Connection
-from ...lists.declared import Kind, listed
+from ...lists.declared import Kind, listed, order_of
 from ...lists.filters import DateTimeFilter, RowFilter, StringFilter, condition, filter_of
 from ...resolving.context import Info
 from ...types.common import MutationPayload
@@ -22,19 +22,31 @@ from ..base.changes import given, kept_whole, perform, perform_once
 from ..base.inputs import MutationInput, TriedInput
 
 
-@filter_of("Which secrets.")
+@filter_of("A filter of secrets.")
 class SecretFilter(RowFilter):
     """Conditions on secrets."""
 
-    name: StringFilter | None = condition("What arguments call it.")
+    name: StringFilter | None = condition("The name of the secret.")
     key_id: StringFilter | None = condition("The key that it is encrypted with.")
-    created_at: DateTimeFilter | None = condition("When it was first set.")
-    created_by: StringFilter | None = condition("Who first set it.")
-    updated_at: DateTimeFilter | None = condition("When it was last set.")
-    updated_by: StringFilter | None = condition("Who last set it.")
+    created_at: DateTimeFilter | None = condition("The time when the secret was first set.")
+    created_by: StringFilter | None = condition("The person or program that first set the secret.")
+    updated_at: DateTimeFilter | None = condition("The time when the secret was last set.")
+    updated_by: StringFilter | None = condition("The person or program that last set the secret.")
 
 
-SECRET_LIST: Final = Kind(SECRETS, SecretFilter, None, "Which secrets.")
+@described("A field by which secrets can be ordered; by name unless given.")
+class SecretOrderField(Described):
+    """Fields of secrets to order by."""
+
+    NAME = "name", "The name."
+    CREATED_AT = "created_at", "The time when the secret was first set."
+    UPDATED_AT = "updated_at", "The time when the secret was last set."
+
+
+SecretOrder = order_of("SecretOrder", SecretOrderField, "An order of secrets; ties are broken by the name.")
+
+
+SECRET_LIST: Final = Kind(SECRETS, SecretFilter, SecretOrder, "A filter of secrets.", "By name unless given.")
 
 
 USERS_SHOWN = 10
@@ -46,12 +58,12 @@ USERS_SHOWN = 10
 class Secret(FromModel):
     """A secret without its value."""
 
-    name: str = strawberry.field(description="What arguments call it.")
-    key_id: str = strawberry.field(description="The key that it is encrypted with.")
-    created_at: datetime = strawberry.field(description="When it was first set.")
-    created_by: str = strawberry.field(description="By whom.")
-    updated_at: datetime = strawberry.field(description="When it was last set.")
-    updated_by: str = strawberry.field(description="By whom.")
+    name: str = strawberry.field(description="The name of the secret, by which arguments refer to it.")
+    key_id: str = strawberry.field(description="The `id` of the key with which the secret is encrypted.")
+    created_at: datetime = strawberry.field(description="The time when the secret was first set.")
+    created_by: str = strawberry.field(description="The person or program that first set the secret.")
+    updated_at: datetime = strawberry.field(description="The time when the secret was last set.")
+    updated_by: str = strawberry.field(description="The person or program that last set the secret.")
 
     @resolved(size=Size(default=USERS_SHOWN, most=USERS_SHOWN))
     async def used_by(self, info: Info) -> list[str]:

@@ -25,14 +25,14 @@ from ..base.inputs import MutationInput
 class SavedView(FromModel):
     """A view."""
 
-    id: strawberry.ID = strawberry.field(description="Its decimal key.")
+    id: strawberry.ID = strawberry.field(description="The decimal key of the view.")
     page: str = strawberry.field(description="The path of the page, such as `/runs`.")
-    name: str = strawberry.field(description="What it is called.")
+    name: str = strawberry.field(description="The name of the view.")
     search: str = strawberry.field(description="The query of the address with its `?`, or nothing.")
-    shared: bool = strawberry.field(description="Whether the whole team sees it.")
-    created_at: datetime = strawberry.field(description="When it was saved first.")
-    created_by: str = strawberry.field(description="By whom.")
-    updated_at: datetime = strawberry.field(description="When it was changed last.")
+    shared: bool = strawberry.field(name="isShared", description="Whether the whole team sees it.")
+    created_at: datetime = strawberry.field(description="The time when the view was first saved.")
+    created_by: str = strawberry.field(description="The person who first saved the view.")
+    updated_at: datetime = strawberry.field(description="The time when the view was last changed.")
 
 
 @strawberry.type

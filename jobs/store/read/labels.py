@@ -7,6 +7,7 @@ from sqlalchemy import Connection, func, select
 
 from ..schema.tables import run_label as n
 from .listing.criteria import LabelMatch, Spread
+from .listing.searching import Counted
 
 FEW: Final = 5_000
 """So many runs with a label are looked up one by one; where more have it, rows are looked through instead."""
@@ -44,6 +45,13 @@ def keys(conn: Connection, limit: int) -> list[str]:
             break
         found.append(following)
     return found
+
+
+def count_values(conn: Connection, key: str) -> Counted:
+    """Return how many values runs have for a key; of more than ``CAP`` labels the values of the first ones."""
+    looked_at = select(n.c.value).where(n.c.key == key).order_by(n.c.value, n.c.run_id).limit(CAP + 1).subquery("some")
+    labels, number = conn.execute(select(func.count(), func.count(looked_at.c.value.distinct()))).one()
+    return Counted(number, is_complete=labels <= CAP)
 
 
 def values(conn: Connection, key: str, after: str, limit: int, cap: int = CAP) -> list[LabelValue]:

@@ -58,6 +58,12 @@ def _page(run_ids: Sequence[int], limit: int | None, skip: int) -> Executable:
     return page if limit is None else page.where(keys.c.place <= skip + limit)
 
 
+def counts(conn: Connection, run_ids: Sequence[int]) -> dict[int, int]:
+    """Return how many steps are stored of each of these runs; runs without any are left out."""
+    counted = select(s.c.run_id, func.count()).where(s.c.run_id.in_(run_ids)).group_by(s.c.run_id)
+    return {run_id: number for run_id, number in conn.execute(counted)}
+
+
 def results_of_runs(conn: Connection, run_ids: Sequence[int]) -> dict[int, dict[str, StoredStep]]:
     """The results that runs have and the waits that they began, by run and label; runs without any are left out."""
     return stored_by_run(conn.execute(_RESULTS.add_columns(s.c.run_id).where(s.c.run_id.in_(run_ids))))

@@ -97,7 +97,7 @@ def _enqueue(api: Api, run: Mapping[str, Any], *, wait: bool) -> None:
     if wait:
         wait_for(api, made["id"])
         return
-    word = "is in the queue already" if made["deduplicated"] else "enqueued"
+    word = "is in the queue already" if made["isDeduplicated"] else "enqueued"
     api.result({"run": made}, f"Run {made['id']} of {run['jobName']} {word}")
 
 

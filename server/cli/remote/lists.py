@@ -196,8 +196,8 @@ RUN_LIST: Final = Listing(
         **dict.fromkeys(("state", "priority", "trigger"), WORD),
         **dict.fromkeys(("attempt", "failures"), NUMBER),
         **dict.fromkeys(_TIMES, TIME),
-        "retried": FLAG,
-        "waitsForSignal": FLAG,
+        "isRetried": FLAG,
+        "isWaitingForSignal": FLAG,
         "labels": INSIDE,
         "args": INSIDE,
     },
@@ -218,12 +218,12 @@ RUN_LIST: Final = Listing(
 TASK_LIST: Final = Listing(
     "tasks",
     TASKS,
-    ("name", "jobName", "enabled", "schedule.humanized", "nextExecution", "lastStartedAt"),
+    ("name", "jobName", "isEnabled", "schedule.humanized", "nextExecutionAt", "lastStartedAt"),
     {
         **dict.fromkeys(("id", "name", "description", "jobName", "group", "owner", "submitter", "timezone"), TEXT),
         **dict.fromkeys(("source", "priority", "syntax", "overlap", "lastOutcome"), WORD),
-        **dict.fromkeys(("enabled", "overridden", "finished", "stalled"), FLAG),
-        **dict.fromkeys(("nextExecution", "pausedAt", "lastDueAt", "lastStartedAt", "createdAt", "updatedAt"), TIME),
+        **dict.fromkeys(("isEnabled", "isOverridden", "isFinished", "isStalled"), FLAG),
+        **dict.fromkeys(("nextExecutionAt", "pausedAt", "lastDueAt", "lastStartedAt", "createdAt", "updatedAt"), TIME),
         "counter": NUMBER,
         "labels": INSIDE,
     },
@@ -259,8 +259,8 @@ EXECUTION_LIST: Final = Listing(
 GROUP_LIST: Final = Listing(
     "groups",
     GROUPS,
-    ("name", "paused", "maxRunning", "waiting", "running", "stuck", "suspended", "oldestWait"),
-    {"name": TEXT, "paused": FLAG, "maxRunning": NUMBER},
+    ("name", "isPaused", "maxRunning", "waiting", "running", "stuck", "suspended", "oldestWait"),
+    {"name": TEXT, "isPaused": FLAG, "maxRunning": NUMBER},
     ("NAME", "DEPTH", "WAIT"),
 )
 FLOW_LIST: Final = Listing(

@@ -83,7 +83,7 @@ def _show(api: Api, key: int, *, follow: bool) -> None:
             at = line.at.isoformat().replace("+00:00", "Z")
             data = {"line": line.line, "at": at, "level": line.level, "message": line.message, "fields": line.fields}
             stream_line(api, data, _shown(at, line.level, line.message, line.fields))
-        if part.ended or not follow:
+        if part.has_ended or not follow:
             return
 
 
@@ -96,11 +96,12 @@ def _shown(at: str, level: object, message: str, fields: Mapping[str, Any] | Non
 def _search(api: Api, **variables: Any) -> None:  # noqa: ANN401 - any JSON value
     """The lines that were found, and behind them how far the search went."""
     found = api.ask(SEARCH_LOGS, **variables)["logSearch"]
-    for match in found.pop("matches"):
+    for match in found["nodes"]:
         line, key = match["line"], match["executionId"]
         text = _shown(line["at"], line["level"], line["message"], line.get("fields"))
         stream_line(api, {"executionId": key, **line}, f"execution {key} line {line['line']}  {text}")
-    stream_line(api, found, found["sentence"])
+    reach = {name: found[name] for name in ("executions", "lines", "sentence")}
+    stream_line(api, {**reach, "hasMore": found["pageInfo"]["hasNextPage"]}, found["sentence"])
 
 
 _FAILED: dict[str, Any] = {"outcome": {"in": ["FAILED", "TIMED_OUT", "LOST"]}}

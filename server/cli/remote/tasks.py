@@ -40,7 +40,7 @@ Syntax = Annotated[
 Zone = Annotated[str | None, typer.Option("--timezone", help="An IANA zone for the schedule; UTC unless given.")]
 _WORDS: Final = ("priority", "overlap", "misfire")
 Arguments = Annotated[str | None, typer.Option("--args", metavar="JSON", help="Arguments of its runs, a JSON object.")]
-add_list(tasks, TASK_LIST, "List tasks, e.g. those that should have started and did not: --filter stalled=true.")
+add_list(tasks, TASK_LIST, "List tasks, e.g. those that should have started and did not: --filter isStalled=true.")
 
 
 def _found(api: Api, name: str, count: int = 5) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def create(
         _preview(api, TRY_CREATE_TASK, given)
         return
     task = api.change(CREATE_TASK, **given)["task"]
-    api.result({"task": task}, f"Task {name} made; next: {task['nextExecution'] or 'no occurrence is left'}")
+    api.result({"task": task}, f"Task {name} made; next: {task['nextExecutionAt'] or 'no occurrence is left'}")
 
 
 @tasks.command()
@@ -120,7 +120,7 @@ def update(
         _preview(api, TRY_UPDATE_TASK, {"name": name, **given})
         return
     task = api.change(UPDATE_TASK, name=name, **given)["task"]
-    api.result({"task": task}, f"Task {name} changed; next: {task['nextExecution'] or 'no occurrence is left'}")
+    api.result({"task": task}, f"Task {name} changed; next: {task['nextExecutionAt'] or 'no occurrence is left'}")
 
 
 def _preview(api: Api, document: str, given: dict[str, Any]) -> None:

@@ -76,7 +76,7 @@ class Board:
         return {
             one["name"]: (
                 one["name"],
-                "paused" if one["paused"] else "",
+                "paused" if one["isPaused"] else "",
                 str(one["waiting"] + one["scheduled"]),
                 f"{one['running']}/{one['maxRunning']}" if one["maxRunning"] is not None else str(one["running"]),
                 str(one["stuck"]),
@@ -105,7 +105,7 @@ class Board:
 
     def is_paused(self, group: str) -> bool:
         """Return whether a group is paused, as far as it is shown."""
-        return any(one["paused"] for one in self.data["groups"] if one["name"] == group)
+        return any(one["isPaused"] for one in self.data["groups"] if one["name"] == group)
 
 
 HEADS: Final[Mapping[str, Sequence[str]]] = {

@@ -53,6 +53,15 @@ const events = await follow(
 const states = await follow("subscription Run($id: ID!) { run(id: $id) { state } }", { id: run }, () => false);
 const refused = await refusal("subscription { nothing }");
 const after = await ask("{ serverTime }");
+// 2^60 + 1: more digits than a number of JavaScript has.
+const counting = await ask(
+  "mutation { triggerJob(jobName: \"count\", args: { records: 1152921504606846977 }) { run { id } } }",
+);
+const counted = counting.data.triggerJob.run.id;
+await follow("subscription Run($id: ID!) { run(id: $id) { state } }", { id: counted }, () => false);
+const executed = await ask("query Records($id: ID!) { run(id: $id) { executions { nodes { recordsProcessed } } } }", {
+  id: counted,
+});
 client.dispose();
 
 console.log(
@@ -64,5 +73,6 @@ console.log(
     states: states.map((answer) => answer.data.run.state),
     refused,
     time: after.data.serverTime,
+    records: String(BigInt(executed.data.run.executions.nodes[0].recordsProcessed)),
   }),
 );

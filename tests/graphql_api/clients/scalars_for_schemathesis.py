@@ -21,4 +21,6 @@ def json_object(value: dict[str, Any]) -> ObjectValueNode:
 
 
 schemathesis.graphql.scalar("JSON", st.dictionaries(st.sampled_from(["seconds", "lines", "x"]), PARTS).map(json_object))
+schemathesis.graphql.scalar("Labels", st.dictionaries(st.sampled_from(["team", "x"]), PARTS).map(json_object))
+schemathesis.graphql.scalar("Duration", st.floats(allow_nan=False, allow_infinity=False).map(nodes.Float))
 schemathesis.graphql.scalar("BigInt", st.integers(-(2**70), 2**70).map(nodes.Int))

@@ -37,9 +37,10 @@ Handler = Callable[[httpx.Request], httpx.Response]
 EVENT: dict[str, Any] = {
     "at": "2026-03-01T12:00:00.5Z",
     "kind": "RUN_UPDATED",
-    **dict.fromkeys(
-        ["taskId", "taskName", "runId", "executionId", "node", "group", "jobName", "state", "flowId", "step"], None
-    ),
+    "__typename": "RunEvent",
+    "runId": "1",
+    "runState": "RUNNING",
+    **dict.fromkeys(["taskId", "taskName", "node", "group", "jobName", "flowId"], None),
 }
 AT_ONCE = Reconnect(first_pause=0, longest_pause=0)
 
@@ -331,13 +332,13 @@ def test_a_log_goes_on_behind_its_last_line_and_ends_at_its_end() -> None:
         rows = [
             {"line": n, "at": EVENT["at"], "level": "INFO", "message": "m", "fields": None, "step": None} for n in lines
         ]
-        return json.dumps({"data": {"executionLog": {"lines": rows, "cut": 0, "ended": ended}}})
+        return json.dumps({"data": {"executionLog": {"lines": rows, "cut": 0, "hasEnded": ended}}})
 
     server = Server(stream(part(1, 2), part(), part(3)), stream(part(4), part(ended=True)))
     with client_of(server) as client:
         parts = list(client.execution_log(1))
     assert [line.line for part in parts for line in part.lines] == [1, 2, 3, 4]
-    assert [part.ended for part in parts] == [False, False, False, False, True]
+    assert [part.has_ended for part in parts] == [False, False, False, False, True]
     assert [variables["afterLine"] for variables in server.variables] == [0, 3]
 
 

@@ -73,7 +73,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     queries.skipped_occurrences: [queries.skipped_occurrences(first=1, filter=WHERE, order_by=ORDER)],
     queries.groups: [
         queries.groups(),
-        queries.groups(first=1, after="x", filter={"paused": {"eq": True}}, order_by=[{"field": "NAME"}]),
+        queries.groups(first=1, after="x", filter={"isPaused": {"eq": True}}, order_by=[{"field": "NAME"}]),
     ],
     queries.nodes: [queries.nodes(), queries.nodes(first=1, after="x", filter=WHERE, order_by=ORDER)],
     queries.explain_task: [queries.explain_task("x")],
@@ -119,7 +119,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.retry_now: [mutations.retry_now(1)],
     mutations.retry_many_now: [mutations.retry_many_now(filter=WHERE, after="c")],
     mutations.pause_tasks: [mutations.pause_tasks(names=["x"], reason="r")],
-    mutations.resume_tasks: [mutations.resume_tasks(filter={"enabled": {"eq": False}}, after="c")],
+    mutations.resume_tasks: [mutations.resume_tasks(filter={"isEnabled": {"eq": False}}, after="c")],
     mutations.delete_tasks: [mutations.delete_tasks(names=["x"], dry_run=True)],
     mutations.set_run_priority: [mutations.set_run_priority(Priority.HIGH, ids=[1])],
     mutations.create_task: [
@@ -160,12 +160,12 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.resume_node: [mutations.resume_node("x")],
     subscriptions.events: [
         subscriptions.events(),
+        subscriptions.events(detailed=True),
         subscriptions.events(
             after="1.0",
             filter=EventFilter(kinds=[EventKind.RUN_CREATED], job_name="x", task_name="y", run_id=1, group="g"),
         ),
     ],
-    subscriptions.detailed_events: [subscriptions.detailed_events()],
     subscriptions.run_updates: [subscriptions.run_updates(1)],
     subscriptions.execution_log: [subscriptions.execution_log(1, after_line=3)],
 }

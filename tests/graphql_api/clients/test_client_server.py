@@ -11,14 +11,17 @@ from cronograph.graphql.client import (
     Client,
     EventFilter,
     EventKind,
+    ExecutionEvent,
     NewRun,
     OperationError,
     Outcome,
     OverlapPolicy,
     Priority,
     RefusedError,
+    RunEvent,
     RunState,
     ScheduleSyntax,
+    TaskEvent,
     TaskSource,
     Trigger,
     calendar,
@@ -52,7 +55,7 @@ def test_a_task_lives_through_its_whole_life(client: Client) -> None:
     explained = client.explain_task("life")
     assert explained is not None
     assert (explained.code, "tea" in explained.sentence) == ("PAUSED", True)
-    assert client.resume_task("life").enabled
+    assert client.resume_task("life").is_enabled
     run = client.trigger_task("life")
     *_, last = client.run_updates(run.id)
     assert (last.state, last.task_name, last.trigger) == (RunState.SUCCESS, "life", Trigger.MANUAL)
@@ -68,11 +71,11 @@ def test_a_task_lives_through_its_whole_life(client: Client) -> None:
 def test_runs_are_enqueued_changed_cancelled_and_retried(client: Client) -> None:
     later = NewRun(job_name="nap", args={"seconds": 0}, group="later", run_at=NEVER_SOON, unique_key="only-one")
     first, again = client.enqueue_runs([later, later])
-    assert (first.id, first.deduplicated, again.deduplicated) == (again.id, False, True)
+    assert (first.id, first.is_deduplicated, again.is_deduplicated) == (again.id, False, True)
     assert first.available_at == NEVER_SOON
     explained = client.explain_run(first.id)
     assert explained is not None
-    assert explained.until == NEVER_SOON
+    assert explained.changes_at == NEVER_SOON
     high = client.set_run_priority(Priority.HIGH, ids=[first.id])
     assert (high.count, high.runs[0].priority) == (1, Priority.HIGH)
     would = client.cancel_runs(filter={"group": {"eq": "later"}}, dry_run=True)
@@ -116,7 +119,7 @@ def test_groups_and_nodes_are_read_and_steered(client: Client) -> None:
     rate = client.rate_group("quiet", 100, 60, 7).rate
     assert rate is not None
     assert (rate.limit, rate.per, rate.burst) == (100, 60.0, 7)
-    assert not client.resume_group("quiet").paused
+    assert not client.resume_group("quiet").is_paused
     assert [group.max_running for group in client.groups(filter={"name": {"eq": "quiet"}}).items] == [3]
     assert "nap" in client.nodes(first=1).items[0].jobs
     job = client.job("nap")
@@ -128,9 +131,9 @@ def test_groups_and_nodes_are_read_and_steered(client: Client) -> None:
 
 def test_views_are_saved_changed_and_deleted(client: Client) -> None:
     view = client.save_view("/runs", "stuck", "?state=STUCK")
-    assert (view.page, view.search, view.shared) == ("/runs", "?state=STUCK", False)
+    assert (view.page, view.search, view.is_shared) == ("/runs", "?state=STUCK", False)
     team = client.update_view(view.id, shared=True)
-    assert (team.name, team.search, team.shared) == ("stuck", "?state=STUCK", True)
+    assert (team.name, team.search, team.is_shared) == ("stuck", "?state=STUCK", True)
     assert client.update_view(view.id, name="all", search="").search == ""
     assert [one.name for one in client.saved_views("/runs")] == ["all"]
     assert client.saved_views("/log") == ()
@@ -144,7 +147,7 @@ def test_schedules_of_every_syntax_are_judged(client: Client) -> None:
     soon = datetime.now(UTC) + timedelta(days=1)
     for schedule in (cron("0 0 9 * * MON-FRI"), calendar("Mon *-*-* 09:30"), interval(90), once(soon)):
         answer = client.validate_schedule(schedule)
-        assert answer.valid, answer.error
+        assert answer.is_valid, answer.error
         assert answer.humanized
         assert answer.next_executions[0] > datetime.now(UTC)
     wrong = client.validate_schedule(cron("0 9 * * 1")).error
@@ -199,11 +202,12 @@ def test_events_come_with_the_changed_things(client: Client) -> None:
     run = client.trigger_job("nap", {"seconds": 0}).run
     assert run is not None
     kinds: list[EventKind] = []
-    with closing(client.detailed_events(after=place, filter=EventFilter(run_id=run.id))) as events:
+    with closing(client.events(after=place, filter=EventFilter(run_id=run.id), detailed=True)) as events:
         for event in events:
-            assert event.run is not None
             kinds.append(event.kind)
-            if event.kind is EventKind.EXECUTION_FINISHED:
+            assert isinstance(event, RunEvent | ExecutionEvent)
+            assert event.run is not None
+            if isinstance(event, ExecutionEvent) and event.kind is EventKind.EXECUTION_FINISHED:
                 assert event.execution is not None
                 assert event.execution.outcome is Outcome.SUCCESS
                 break
@@ -224,6 +228,8 @@ async def test_the_asynchronous_client_does_the_same(server: CronographProcess) 
         data = await client.execute("query A { asOf } query B { viewer { name } }", operation_name="B")
         assert data["viewer"]["name"]
         async with aclosing(client.events(filter=EventFilter(task_name="tick"))) as events:
-            assert (await anext(events)).task_name == "tick"
+            event = await anext(events)
+            assert isinstance(event, TaskEvent | RunEvent | ExecutionEvent)
+            assert event.task_name == "tick"
         with pytest.raises(RefusedError):
             await client.delete_task("tick")

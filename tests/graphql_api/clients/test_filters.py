@@ -31,6 +31,7 @@ VALUES = {
     "Int": 3,
     "BigInt": 2**40,
     "Float": 1.5,
+    "Duration": 1.5,
     "Boolean": True,
     "DateTime": "2026-03-01T12:00:00Z",
     "JSON": 7,

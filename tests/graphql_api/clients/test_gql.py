@@ -18,7 +18,7 @@ mutation Nap($args: JSON) {
 """)
 FOLLOW = gql("""
 subscription Follow($after: String, $run: ID) {
-  events(after: $after, filter: { runId: $run }) { cursor kind state run { id state } }
+  events(after: $after, filter: { runId: $run }) { cursor kind ... on RunEvent { runState run { id state } } }
 }
 """)
 

@@ -41,3 +41,4 @@ def test_a_client_from_npm_queries_changes_and_subscribes(server: CronographProc
     assert seen["states"][-1] == "SUCCESS"
     assert "nothing" in seen["refused"][0]["message"]
     assert seen["time"].endswith("Z")
+    assert seen["records"] == str(2**60 + 1)

@@ -95,16 +95,32 @@ async def test_keys_values_and_statistics_of_labels(api: Api) -> None:
     put_some(api)
     api.stored.pass_time(1)
     found = await api.ask(
-        """query($to: DateTime!) { labelKeys labelValues(key: "customer", after: "0") { value runs more }
+        """query($to: DateTime!) { labelKeys
+        first: labelValues(key: "customer", first: 1) { nodes { value } totalCount isTotalCountExact }
+        labelValues(key: "customer") { nodes { value runs hasMore } pageInfo { hasNextPage } }
         statistics(label: { key: "customer", value: "0" }, to: $to) { count failures } }""",
         to=api.stored.now.isoformat(),
     )
     assert found["labelKeys"] == ["customer"]
-    assert found["labelValues"] == [{"value": one, "runs": 3, "more": False} for one in "12"]
+    assert found["labelValues"]["nodes"] == [
+        {"value": one, "runs": 4 if one == "0" else 3, "hasMore": False} for one in "012"
+    ]
+    assert found["labelValues"]["pageInfo"] == {"hasNextPage": False}
+    assert found["first"] == {"nodes": [{"value": "0"}], "totalCount": 3, "isTotalCountExact": True}
+    page = """query($after: String) {
+      labelValues(key: "customer", first: 1, after: $after) { nodes { value } pageInfo { endCursor } }
+    }"""
+    met = list[str]()
+    after = None
+    while (part := (await api.ask(page, after=after))["labelValues"])["nodes"]:
+        met.append(part["nodes"][0]["value"])
+        after = part["pageInfo"]["endCursor"]
+    assert met == ["0", "1", "2"]
     assert found["statistics"] == {"count": 4, "failures": 0}
     for document in (
-        '{ labelValues(key: "") { value } }',
-        '{ labelValues(key: "a", first: 201) { value } }',
+        '{ labelValues(key: "") { totalCount } }',
+        '{ labelValues(key: "a", first: 201) { totalCount } }',
+        '{ labelValues(key: "a", after: "x") { nodes { value } } }',
         '{ statistics(label: { key: "a", value: "" }) { count } }',
     ):
         await api.refused(document)

@@ -281,8 +281,8 @@ async def test_tasks_are_filtered_and_ordered(api: Api) -> None:
         "tasks": "cab",
         "tasks(orderBy: [{ field: NAME, direction: DESC }])": "cba",
         'tasks(filter: { owner: { startsWith: "channel:" } })': "cb",
-        "tasks(filter: { enabled: { eq: false } })": "c",
-        "tasks(filter: { enabled: { ne: false } }, orderBy: [{ field: ID }])": "ba",
+        "tasks(filter: { isEnabled: { eq: false } })": "c",
+        "tasks(filter: { isEnabled: { ne: false } }, orderBy: [{ field: ID }])": "ba",
         "tasks(filter: { pausedAt: { isNull: false } })": "c",
         "tasks(filter: { source: { eq: API } }, orderBy: [{ field: OWNER }, { field: NAME }])": "bca",
     }

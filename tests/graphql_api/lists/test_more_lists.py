@@ -34,14 +34,14 @@ async def test_tasks_are_found_by_what_became_of_them(api: Api) -> None:
     assert await names(api, {"lastOutcome": {"eq": "FAILED"}}) == "a"
     assert await names(api, {"lastOutcome": {"in": ["FAILED", "SUCCESS"]}}) == "ba"
     assert await names(api, {"lastOutcome": {"isNull": True}}) == "dc"
-    assert await names(api, {"finished": {"eq": True}}) == "d"
-    assert await names(api, {"finished": {"eq": False}}, [{"field": "NAME"}]) == "abc"
-    assert await names(api, {"stalled": {"eq": True}}) == ""
+    assert await names(api, {"isFinished": {"eq": True}}) == "d"
+    assert await names(api, {"isFinished": {"eq": False}}, [{"field": "NAME"}]) == "abc"
+    assert await names(api, {"isStalled": {"eq": True}}) == ""
     api.stored.at(3700)
-    assert await names(api, {"stalled": {"eq": True}, "enabled": {"eq": True}}, [{"field": "NAME"}]) == "cd"
-    assert await names(api, {"not": {"stalled": {"eq": True}}}, [{"field": "NAME"}]) == "ab"
-    assert await names(api, {"stalled": {"isNull": True}}) == ""
-    counted = await api.ask("{ tasks(filter: { stalled: { ne: true } }) { totalCount } }")
+    assert await names(api, {"isStalled": {"eq": True}, "isEnabled": {"eq": True}}, [{"field": "NAME"}]) == "cd"
+    assert await names(api, {"not": {"isStalled": {"eq": True}}}, [{"field": "NAME"}]) == "ab"
+    assert await names(api, {"isStalled": {"isNull": True}}) == ""
+    counted = await api.ask("{ tasks(filter: { isStalled: { ne: true } }) { totalCount } }")
     assert counted["tasks"]["totalCount"] == 2
 
 
@@ -140,7 +140,7 @@ async def test_things_lead_to_each_other(api: Api) -> None:
           nobody: group(name: "nobody") { name }
           node(name: "w") { name state runs { nodes { state args } } }
           gone: node(name: "gone") { name }
-          jobs(filter: { name: { eq: "work" } }) { totalCount nodes { name known nodes isolation } }
+          jobs(filter: { name: { eq: "work" } }) { totalCount nodes { name isKnown nodes isolation } }
           executions { nodes { runId taskId group args job { name } run { job { name } } } }
         }"""
     )
@@ -154,7 +154,7 @@ async def test_things_lead_to_each_other(api: Api) -> None:
     assert (data["nobody"], data["gone"]) == (None, None)
     assert data["node"]["runs"] == {"nodes": [{"state": "RUNNING", "args": {"days": 7}}]}
     assert data["jobs"]["totalCount"] == 1
-    assert data["jobs"]["nodes"][0]["known"] is True
+    assert data["jobs"]["nodes"][0]["isKnown"] is True
     assert "w" in data["jobs"]["nodes"][0]["nodes"]
     (execution,) = data["executions"]["nodes"]
     assert execution == {
@@ -170,5 +170,5 @@ async def test_runs_that_were_retried_can_be_distinguished_from_those_that_were_
     await api.ask('mutation { retryRun(input: { id: "1" }) { errors { code } } }')
     document = "query($filter: RunFilter) { runs(filter: $filter) { nodes { id } } }"
     for retried, expected in ((True, ["1"]), (False, ["3", "2"])):
-        found = (await api.ask(document, filter={"retried": {"eq": retried}}))["runs"]["nodes"]
+        found = (await api.ask(document, filter={"isRetried": {"eq": retried}}))["runs"]["nodes"]
         assert [run["id"] for run in found] == expected

@@ -99,7 +99,7 @@ async def test_each_field_is_the_same_of_columns_and_of_a_whole_row(api: Api, na
 async def test_no_more_is_read_than_what_is_asked_for(api: Api) -> None:
     fill(api)
     documents = {
-        "{ tasks { nodes { name nextExecution } } }": "schedule_value",
+        "{ tasks { nodes { name nextExecutionAt } } }": "schedule_value",
         "{ runs { edges { node { ... on Run { state } __typename } } } }": "args",
         "{ executions { nodes { duration } } jobLogs { attempt } }": "traceback",
         "{ tasks { pageInfo { endCursor } totalCount } }": "schedule_value",

@@ -15,7 +15,7 @@ from tests.support.storage import Stored
 RUNS = """mutation($input: {name}Input!) {{ {field}(input: $input) {{
   count hasMore endCursor runs {{ id priority state }} errors {{ code message path }} }} }}"""
 TASKS = """mutation($input: {name}Input!) {{ {field}(input: $input) {{
-  count hasMore endCursor tasks {{ name enabled pauseReason }} errors {{ code message path }} }} }}"""
+  count hasMore endCursor tasks {{ name isEnabled pauseReason }} errors {{ code message path }} }} }}"""
 COUNTS = (
     """mutation($input: {name}Input!) {{ {field}(input: $input) {{ count hasMore endCursor errors {{ code }} }} }}"""
 )
@@ -126,9 +126,9 @@ async def test_many_tasks_are_paused_resumed_and_deleted(api: Api) -> None:
     api.stored.do(lambda tx: tx.conn.execute(coded.values(source=TaskSource.CODE.value, **declared)))
     owned = {"owner": {"eq": "x"}}
     dry = await many(api, "pauseTasks", filter=owned, dryRun=True)
-    assert (dry["count"], [one["enabled"] for one in dry["tasks"]]) == (2, [True, True])
+    assert (dry["count"], [one["isEnabled"] for one in dry["tasks"]]) == (2, [True, True])
     paused = await many(api, "pauseTasks", filter=owned, reason="quota")
-    assert [(one["name"], one["enabled"], one["pauseReason"]) for one in paused["tasks"]] == [
+    assert [(one["name"], one["isEnabled"], one["pauseReason"]) for one in paused["tasks"]] == [
         ("a", False, "quota"),
         ("b", False, "quota"),
     ]
@@ -165,7 +165,7 @@ async def test_stalled_tasks_can_be_paused_together(api: Api) -> None:
     api.stored.dispatch()
     worker.start()
     api.stored.at(3700)
-    answer = await many(api, "pauseTasks", filter={"stalled": {"eq": True}})
+    answer = await many(api, "pauseTasks", filter={"isStalled": {"eq": True}})
     assert [one["name"] for one in answer["tasks"]] == ["b"]
 
 

@@ -8,7 +8,7 @@ from cronograph.jobs.store.schema import tables
 from tests.graphql_api.api import Api
 
 PREVIEW = """preview { sentence droppedIds runs { outcome jobName standsForId group
-  explanation { code sentence until } } } errors { code message path }"""
+  explanation { code sentence changesAt } } } errors { code message path }"""
 TRIGGER = f"""mutation($key: String) {{ triggerJob(jobName: "work", uniqueKey: $key, dryRun: true) {{
   success message run {{ id }} {PREVIEW} }} }}"""
 ENQUEUE = f"mutation($input: EnqueueRunsInput!) {{ enqueueRuns(input: $input) {{ runs {{ id }} {PREVIEW} }} }}"

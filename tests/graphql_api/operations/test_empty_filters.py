@@ -249,7 +249,7 @@ def test_lists_refuse_conditions_without_a_value_too_unless_a_null_is_meant(serv
 
 def picture(http: httpx.Client) -> Any:
     """All that a mutation could have changed."""
-    document = """{ tasks(orderBy: [{ field: NAME }]) { nodes { name enabled version } }
+    document = """{ tasks(orderBy: [{ field: NAME }]) { nodes { name isEnabled version } }
       runs(filter: { jobName: { eq: "nap" } }, orderBy: [{ field: ID }]) { nodes {
         id state priority cancelRequestedAt availableAt } } }"""
     return http.post("/graphql", json={"query": document}).json()["data"]

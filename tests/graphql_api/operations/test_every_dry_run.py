@@ -10,10 +10,10 @@ from tests.graphql_api.api import Api
 
 TASK: Final = {"name": "nightly", "jobName": "work", "schedule": {"syntax": "CRON", "value": "@daily"}}
 ASKED: Final[Mapping[str, tuple[Mapping[str, Any], str]]] = {
-    "pauseTask": ({"name": "nightly", "reason": "try"}, "task { name enabled }"),
+    "pauseTask": ({"name": "nightly", "reason": "try"}, "task { name isEnabled }"),
     "deleteTask": ({"name": "nightly"}, "deletedName"),
     "enqueueFlow": ({"name": "f", "runs": [{"key": "a", "jobName": "work"}]}, "flow { name }"),
-    "pauseGroup": ({"name": "default"}, "group { name paused }"),
+    "pauseGroup": ({"name": "default"}, "group { name isPaused }"),
     "updateGroup": ({"name": "default", "maxRunning": 3}, "group { name maxRunning }"),
     "createAccount": ({"name": "ada", "role": "VIEWER"}, "account { name } recoveryPath"),
     "saveView": ({"page": "/runs", "name": "all", "search": ""}, "view { name }"),

@@ -9,7 +9,7 @@ ENQUEUE = """
 mutation($input: EnqueueFlowInput!) {
   enqueueFlow(input: $input) {
     flow { id name state isOpen uniqueKey submitter progress { total done waiting suspended }
-      jobs { jobName after progress { total } }
+      jobs { nodes { jobName after progress { total } } totalCount }
       runs(orderBy: [{ field: ID }]) { nodes { id state flowPlace { flowId key when after skippedAfter } } } }
     errors { code message path }
   }

@@ -85,8 +85,8 @@ async def test_the_plan_can_be_of_some_tasks_only(api: Api) -> None:
     }"""
     for condition, expected in (
         ({"group": {"eq": "mail"}}, ["a"] * 3),
-        ({"stalled": {"eq": False}, "name": {"eq": "b"}}, ["b"] * 3),
-        ({"stalled": {"eq": True}}, []),
+        ({"isStalled": {"eq": False}, "name": {"eq": "b"}}, ["b"] * 3),
+        ({"isStalled": {"eq": True}}, []),
     ):
         found = (await api.ask(document, filter=condition))["upcoming"]["nodes"]
         assert [one["task"]["name"] for one in found] == expected
@@ -108,13 +108,13 @@ async def test_figures_can_be_of_one_group_or_one_node(api: Api) -> None:
         """{
           mail: statistics(group: "mail") { count failures records p50 points { count } }
           second: statistics(node: "second") { count failures records }
-          both: statistics(group: "mail", node: "second", jobName: "work") { count failures estimated }
+          both: statistics(group: "mail", node: "second", jobName: "work") { count failures isEstimated }
           none: statistics(group: "other") { count points { at } }
         }"""
     )
     assert data == {
         "mail": {"count": 2, "failures": 1, "records": 2, "p50": 2.0, "points": [{"count": 2}]},
         "second": {"count": 2, "failures": 1, "records": 5},
-        "both": {"count": 1, "failures": 1, "estimated": False},
+        "both": {"count": 1, "failures": 1, "isEstimated": False},
         "none": {"count": 0, "points": []},
     }

@@ -9,7 +9,7 @@ from cronograph.jobs.store.schema import tables
 from tests.graphql_api.api import Api
 
 ENQUEUE = """mutation($run: EnqueueRunInput!) { enqueueRuns(input: { runs: [$run] }) {
-  runs { id args expiresAt skipReason deduplicated maxDuration deadlineAt } errors { code path message } } }"""
+  runs { id args expiresAt skipReason isDeduplicated maxDuration deadlineAt } errors { code path message } } }"""
 
 
 async def test_runs_are_debounced_and_expire(api: Api) -> None:
@@ -17,7 +17,7 @@ async def test_runs_are_debounced_and_expire(api: Api) -> None:
     run = {"jobName": "work", "uniqueKey": "k", "debounce": {"delay": 5}, "ttl": 60, "maxDuration": 3600}
     answers = [(await api.ask(ENQUEUE, run={**run, "args": {"n": n}}))["enqueueRuns"] for n in (1, 2)]
     (first,), (second,) = (one["runs"] for one in answers)
-    assert (first["deduplicated"], second["deduplicated"], second["id"]) == (False, True, first["id"])
+    assert (first["isDeduplicated"], second["isDeduplicated"], second["id"]) == (False, True, first["id"])
     assert second["args"] == {"n": 2}
     assert second["expiresAt"] is not None
     assert second["skipReason"] is None
@@ -28,14 +28,14 @@ TRIGGER = """mutation($n: JSON, $debounce: DebounceInput, $ttl: Float, $uniqueFo
   $uniqueAmong: [RunState!], $throttle: ThrottleInput, $expiresAt: DateTime) {
   triggerJob(jobName: "work", args: $n, uniqueKey: "k", debounce: $debounce, ttl: $ttl, uniqueFor: $uniqueFor,
     uniqueAmong: $uniqueAmong, throttle: $throttle, expiresAt: $expiresAt) {
-    success run { id args expiresAt deduplicated trigger } errors { code path message } } }"""
+    success run { id args expiresAt isDeduplicated trigger } errors { code path message } } }"""
 
 
 async def test_a_run_that_is_triggered_by_hand_is_debounced_and_expires(api: Api) -> None:
     api.stored.node("another")
     options = {"debounce": {"delay": 5, "maxWait": 60}, "ttl": 60}
     first, second = [(await api.ask(TRIGGER, n={"n": n}, **options))["triggerJob"]["run"] for n in (1, 2)]
-    assert (first["deduplicated"], second["deduplicated"], second["id"]) == (False, True, first["id"])
+    assert (first["isDeduplicated"], second["isDeduplicated"], second["id"]) == (False, True, first["id"])
     assert (second["args"], second["trigger"]) == ({"n": 2}, "MANUAL")
     assert second["expiresAt"] is not None
 

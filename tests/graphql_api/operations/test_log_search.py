@@ -23,8 +23,8 @@ query(
     text: $text, jobName: $job, taskName: $task, executionId: $execution, from: $from, to: $to, first: $first
     after: $after
   ) {
-    matches { executionId line { line message } execution { jobName } }
-    executions lines bounded sentence endCursor
+    nodes { executionId line { line message } execution { jobName } }
+    executions lines sentence totalCount isTotalCountExact pageInfo { hasNextPage isPartial endCursor }
   }
 }
 """
@@ -54,7 +54,7 @@ async def search(api: Api, text: str, first: int = 50, **more: Any) -> dict[str,
 
 def places(found: dict[str, Any]) -> list[tuple[int, int]]:
     """Return which lines were found: execution and number."""
-    return [(int(one["executionId"]), one["line"]["line"]) for one in found["matches"]]
+    return [(int(one["executionId"]), one["line"]["line"]) for one in found["nodes"]]
 
 
 async def test_lines_are_found_across_a_job_the_newest_first(api: Api) -> None:
@@ -64,8 +64,9 @@ async def test_lines_are_found_across_a_job_the_newest_first(api: Api) -> None:
     three = log(api, worker, "503", end=False)
     found = await search(api, "503")
     assert places(found) == [(three, 1), (one, 3), (one, 1)]
-    assert found["matches"][0]["execution"] == {"jobName": "work"}
-    assert (found["executions"], found["lines"], found["bounded"], found["endCursor"]) == (3, 5, False, None)
+    assert found["nodes"][0]["execution"] == {"jobName": "work"}
+    assert (found["executions"], found["lines"], found["totalCount"], found["isTotalCountExact"]) == (3, 5, 3, True)
+    assert found["pageInfo"] == {"hasNextPage": False, "isPartial": False, "endCursor": f"{one}.1"}
     assert found["sentence"] == "3 lines found among 5 lines of 3 executions: all there are."
     assert places(await search(api, "äpfel 100%")) == [(one, 3)]
     assert places(await search(api, "UPSTREAM")) == [(one, 1)]
@@ -85,11 +86,11 @@ async def test_a_search_goes_on_where_it_ended(api: Api) -> None:
     while True:
         found = await search(api, "hit", first=2, after=after)
         seen += places(found)
-        assert found["bounded"] is (found["endCursor"] is not None)
-        if found["endCursor"] is None:
+        assert found["isTotalCountExact"] is False
+        if not found["pageInfo"]["hasNextPage"]:
             break
         assert "then the search stopped: there may be more" in found["sentence"]
-        after = found["endCursor"]
+        after = found["pageInfo"]["endCursor"]
     assert seen == [(key, line) for key in reversed(keys) for line in (3, 1)]
 
 
@@ -138,9 +139,7 @@ async def test_a_search_that_takes_too_long_ends_and_says_why(api: Api) -> None:
         ({"text": "x"}, "logSearch: must be given one of jobName, taskName, executionId, got none of them"),
         ({"text": "x", "job": "a", "execution": "1"}, "got jobName and executionId"),
         ({"text": "x", "execution": "one"}, "executionId: must be an id"),
-        ({"text": "x", "job": "a", "first": 201}, "first: must be a whole number from 1 to 200, got 201"),
-        ({"text": "x", "job": "a", "after": "7"}, "after: must be an endCursor as this field gives them, got '7'"),
-        ({"text": "x", "job": "a", "after": "9223372036854775808.0"}, "after: must be an endCursor"),
+        ({"text": "x", "job": "a", "first": 201}, "first: must be a whole number from 0 to 200, got 201"),
         (
             {"text": "x", "job": "a", "from": "2026-01-02T00:00:00Z", "to": "2026-01-01T00:00:00Z"},
             "from: must be before to",
@@ -151,6 +150,12 @@ async def test_what_is_asked_wrong_is_said(api: Api, variables: dict[str, object
     code, message = await api.refused(SEARCH, **{"first": 50, **variables})
     assert code == "INVALID_INPUT"
     assert said in message
+
+
+@pytest.mark.parametrize("cursor", ["7", "9223372036854775808.0"])
+async def test_a_cursor_of_another_list_is_refused(api: Api, cursor: str) -> None:
+    code, message = await api.refused(SEARCH, text="x", job="a", first=50, after=cursor)
+    assert (code, message) == ("INVALID_CURSOR", f"after: must be a cursor as this list gives them, got {cursor!r}")
 
 
 def test_lines_that_were_cut_are_no_part_of_all_there_are() -> None:
@@ -185,9 +190,10 @@ async def test_a_search_that_met_its_bound_of_lines_says_so_and_goes_on_behind(a
     old = log(api, worker, "hit")
     new = log(api, worker, *["miss"] * 20_000)
     found = await search(api, "hit")
-    assert (places(found), found["bounded"], found["endCursor"]) == ([], True, f"{new}.0")
+    assert places(found) == []
+    assert found["pageInfo"] == {"hasNextPage": True, "isPartial": True, "endCursor": f"{new}.0"}
     assert found["sentence"] == (
         "0 lines found among 20000 lines of 1 execution; older ones than that of 2026-03-01 12:00:00 UTC have not been "
         "looked through."
     )
-    assert places(await search(api, "hit", after=found["endCursor"])) == [(old, 1)]
+    assert places(await search(api, "hit", after=found["pageInfo"]["endCursor"])) == [(old, 1)]

@@ -13,7 +13,7 @@ from tests.graphql_api.api import Api, counted_statements, next_of, take
 
 LOG = """
 subscription($id: ID!, $after: Int) {
-  executionLog(executionId: $id, afterLine: $after) { lines { line level message fields } cut ended }
+  executionLog(executionId: $id, afterLine: $after) { lines { line level message fields } cut hasEnded }
 }
 """
 
@@ -37,7 +37,7 @@ async def test_a_log_is_followed_to_its_end_mark_with_each_line_once(api: Api) -
         assert [line["message"] for line in first["lines"]] == ["line 1", "line 2"]
         assert first["lines"][0]["level"] == "INFO"
         assert first["lines"][0]["fields"] == {"n": 1}
-        assert first["ended"] is False
+        assert first["hasEnded"] is False
         api.stored.do(append_lines, lines(api, key, 3, 3))
         api.publish()
         (second,) = await take(source, 1, "executionLog")
@@ -45,12 +45,12 @@ async def test_a_log_is_followed_to_its_end_mark_with_each_line_once(api: Api) -
         worker.end(started, log_tail=tuple(lines(api, key, 4, 5)), log_lines=5)
         api.publish()
         (last,) = await take(source, 1, "executionLog")
-        assert ([line["line"] for line in last["lines"]], last["ended"]) == ([4, 5], True)
+        assert ([line["line"] for line in last["lines"]], last["hasEnded"]) == ([4, 5], True)
         with pytest.raises(StopAsyncIteration):
             await anext(source)
     async with api.subscribed(LOG, id=str(key), after=4) as source:
         (resumed,) = await take(source, 1, "executionLog")
-    assert ([line["line"] for line in resumed["lines"]], resumed["ended"]) == ([5], True)
+    assert ([line["line"] for line in resumed["lines"]], resumed["hasEnded"]) == ([5], True)
 
 
 async def test_a_long_log_comes_in_parts_and_says_what_was_cut(api: Api) -> None:
@@ -66,14 +66,14 @@ async def test_a_long_log_comes_in_parts_and_says_what_was_cut(api: Api) -> None
             assert part["cut"] == 300
             assert len(part["lines"]) <= 500
             got += [line["line"] for line in part["lines"]]
-            if part["ended"]:
+            if part["hasEnded"]:
                 break
     assert got == list(range(301, 1401))
     page = """
-    query($id: ID!) { execution(id: $id) { logLines(first: 2, after: 305) { lines { line } lastLine cut ended } } }
+    query($id: ID!) { execution(id: $id) { logLines(first: 2, after: 305) { lines { line } lastLine cut hasEnded } } }
     """
     assert (await api.ask(page, id=str(key)))["execution"]["logLines"] == {
-        "lines": [{"line": 306}, {"line": 307}], "lastLine": 307, "cut": 300, "ended": True,
+        "lines": [{"line": 306}, {"line": 307}], "lastLine": 307, "cut": 300, "hasEnded": True,
     }  # fmt: skip
 
 
@@ -82,9 +82,9 @@ async def test_who_follows_a_log_sends_no_statement_until_lines_are_written(api:
     api.stored.enqueue()
     started = worker.start()
     key = started.execution_id
-    follow = "subscription($id: ID!) { executionLog(executionId: $id) { lines { line } ended } }"
+    follow = "subscription($id: ID!) { executionLog(executionId: $id) { lines { line } hasEnded } }"
     async with api.subscribed(follow, id=str(key)) as source:
-        assert (await next_of(source))["executionLog"] == {"lines": [], "ended": False}
+        assert (await next_of(source))["executionLog"] == {"lines": [], "hasEnded": False}
         waiting = asyncio.ensure_future(take(source, 1, "executionLog"))
         # Something to do that takes a while, so that a follower who looks now and then would do so.
         with counted_statements() as sent:
@@ -94,7 +94,7 @@ async def test_who_follows_a_log_sends_no_statement_until_lines_are_written(api:
         assert follows == []
         assert not waiting.done()
         await api.database.write(append_lines, lines(api, key, 1, 1))
-        assert await waiting == [{"lines": [{"line": 1}], "ended": False}]
+        assert await waiting == [{"lines": [{"line": 1}], "hasEnded": False}]
 
 
 async def test_many_followers_of_many_logs_are_served_by_one_look(api: Api) -> None:
@@ -102,7 +102,7 @@ async def test_many_followers_of_many_logs_are_served_by_one_look(api: Api) -> N
     for _ in range(10):
         api.stored.enqueue()
     keys = [worker.start().execution_id for _ in range(10)]
-    document = "subscription($id: ID!) { executionLog(executionId: $id) { lines { line } ended } }"
+    document = "subscription($id: ID!) { executionLog(executionId: $id) { lines { line } hasEnded } }"
     async with AsyncExitStack() as stack:
         sources = [await stack.enter_async_context(api.subscribed(document, id=str(key))) for key in keys]
         for source in sources:
@@ -111,7 +111,7 @@ async def test_many_followers_of_many_logs_are_served_by_one_look(api: Api) -> N
         await asyncio.wait(waiting, timeout=0)
         with counted_statements() as sent:
             await api.database.write(append_lines, lines(api, keys[3], 1, 1))
-            assert await waiting[3] == [{"lines": [{"line": 1}], "ended": False}]
+            assert await waiting[3] == [{"lines": [{"line": 1}], "hasEnded": False}]
         assert len([text for text in sent if "max(execution_log.line)" in text]) == 1
         assert [one.done() for one in waiting] == [key == keys[3] for key in keys]
         for one in waiting:

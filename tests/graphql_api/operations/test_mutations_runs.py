@@ -25,7 +25,7 @@ mutation($job: String!, $args: JSON) {
 ENQUEUE = """
 mutation($runs: [EnqueueRunInput!]!) {
   enqueueRuns(input: { runs: $runs }) {
-    runs { id jobName group priority retries retryDelay timeout availableAt uniqueKey deduplicated trigger submitter }
+    runs { id jobName group priority retries retryDelay timeout availableAt uniqueKey isDeduplicated trigger submitter }
     errors { code message path }
   }
 }
@@ -71,7 +71,7 @@ async def test_a_run_that_waits_gets_other_arguments_and_another_time(api: Api) 
     assert (await change())["run"] == changed
     # The one that has the key is still this one.
     again = {"jobName": "work", "uniqueKey": "k"}
-    assert (await api.ask(ENQUEUE, runs=[again]))["enqueueRuns"]["runs"][0]["deduplicated"]
+    assert (await api.ask(ENQUEUE, runs=[again]))["enqueueRuns"]["runs"][0]["isDeduplicated"]
     assert (await change(runAt=None, args=None))["run"] == {**changed, "args": {}, "availableAt": time_text(START)}
 
 
@@ -131,10 +131,10 @@ async def test_runs_are_put_into_the_queue_in_their_order(api: Api) -> None:
     assert {**first, "id": "-"} == {
         "id": "-", "jobName": "work", "group": "mail", "priority": "HIGH", "retries": 0, "retryDelay": 1.5,
         "timeout": 9.0,
-        "availableAt": "2026-03-02T00:00:00Z", "uniqueKey": None, "deduplicated": False, "trigger": "API",
+        "availableAt": "2026-03-02T00:00:00Z", "uniqueKey": None, "isDeduplicated": False, "trigger": "API",
         "submitter": "local administrator",
     }  # fmt: skip
-    assert (second["deduplicated"], third["deduplicated"]) == (False, True)
+    assert (second["isDeduplicated"], third["isDeduplicated"]) == (False, True)
     assert second["id"] == third["id"]
 
 
@@ -252,12 +252,12 @@ async def test_a_faulty_selection_is_data(api: Api) -> None:
 async def test_a_group_is_paused_limited_and_resumed(api: Api) -> None:
     api.stored.enqueue(group="mail")
     paused = await api.ask(
-        'mutation { pauseGroup(input: { name: "mail", reason: "quota" }) { group { paused pausedAt pausedBy '
+        'mutation { pauseGroup(input: { name: "mail", reason: "quota" }) { group { isPaused pausedAt pausedBy '
         "pauseReason waiting } errors { code } } }"
     )
     assert paused["pauseGroup"] == {
         "group": {
-            "paused": True, "pausedAt": "2026-03-01T12:00:00Z", "pausedBy": "local administrator",
+            "isPaused": True, "pausedAt": "2026-03-01T12:00:00Z", "pausedBy": "local administrator",
             "pauseReason": "quota", "waiting": 1,
         },
         "errors": [],
@@ -268,8 +268,8 @@ async def test_a_group_is_paused_limited_and_resumed(api: Api) -> None:
     }
     """
     assert (await api.ask(limit, n=3))["updateGroup"]["group"] == {"maxRunning": 3}
-    absent = 'mutation { updateGroup(input: { name: "mail" }) { group { maxRunning paused } } }'
-    assert (await api.ask(absent))["updateGroup"]["group"] == {"maxRunning": 3, "paused": True}
+    absent = 'mutation { updateGroup(input: { name: "mail" }) { group { maxRunning isPaused } } }'
+    assert (await api.ask(absent))["updateGroup"]["group"] == {"maxRunning": 3, "isPaused": True}
     assert (await api.ask(limit, n=None))["updateGroup"]["group"] == {"maxRunning": None}
     assert (await api.ask(limit, n=-1))["updateGroup"]["errors"] == [{"path": ["maxRunning"]}]
     rate = """
@@ -297,8 +297,8 @@ async def test_a_group_is_paused_limited_and_resumed(api: Api) -> None:
     assert listed["groups"]["nodes"] == [{"rate": {"limit": 100}, "tokens": 5}]
     taken_away = (await api.ask(rate, rate=None))["updateGroup"]["group"]
     assert (taken_away["rate"], taken_away["tokens"]) == (None, None)
-    resumed = await api.ask('mutation { resumeGroup(input: { name: "mail" }) { group { paused pausedAt } } }')
-    assert resumed["resumeGroup"]["group"] == {"paused": False, "pausedAt": None}
+    resumed = await api.ask('mutation { resumeGroup(input: { name: "mail" }) { group { isPaused pausedAt } } }')
+    assert resumed["resumeGroup"]["group"] == {"isPaused": False, "pausedAt": None}
 
 
 async def test_a_live_node_is_drained_and_others_are_not_found(api: Api) -> None:

@@ -11,7 +11,7 @@ from tests.graphql_api.api import Api
 CREATE = """
 mutation($input: CreateTaskInput!) {
   createTask(input: $input) {
-    task { id name version enabled submitter args group priority overlap retries jitter startAt nextExecution }
+    task { id name version isEnabled submitter args group priority overlap retries jitter startAt nextExecutionAt }
     errors { code message path }
   }
 }
@@ -19,7 +19,7 @@ mutation($input: CreateTaskInput!) {
 UPDATE = """
 mutation($input: UpdateTaskInput!) {
   updateTask(input: $input) {
-    task { name version enabled description retries overlap timeout schedule { value timezone } pausedBy }
+    task { name version isEnabled description retries overlap timeout schedule { value timezone } pausedBy }
     errors { code message path }
   }
 }
@@ -36,9 +36,9 @@ async def test_a_task_is_made_with_the_defaults(api: Api) -> None:
     answer = (await api.ask(CREATE, input=new()))["createTask"]
     assert answer["errors"] == []
     assert {**answer["task"], "id": "-"} == {
-        "id": "-", "name": "nightly", "version": 1, "enabled": True, "submitter": "local administrator", "args": {},
+        "id": "-", "name": "nightly", "version": 1, "isEnabled": True, "submitter": "local administrator", "args": {},
         "group": "default", "priority": "LOW", "overlap": "SKIP", "retries": 2, "jitter": 0.0, "startAt": None,
-        "nextExecution": "2026-03-02T09:00:00Z",
+        "nextExecutionAt": "2026-03-02T09:00:00Z",
     }  # fmt: skip
 
 
@@ -83,7 +83,7 @@ async def test_everything_can_be_set_when_a_task_is_made(api: Api) -> None:
         "ALLOW",
     )
     assert (task["retries"], task["startAt"]) == (0, "2027-01-01T00:00:00Z")
-    assert task["nextExecution"] == "2027-01-01T09:00:00Z"
+    assert task["nextExecutionAt"] == "2027-01-01T09:00:00Z"
 
 
 FAULTS: list[tuple[dict[str, Any], str, list[str]]] = [
@@ -128,7 +128,7 @@ async def test_absent_fields_stay_and_null_sets_the_default(api: Api) -> None:
     await api.ask(CREATE, input=new(description="old", retries=7, overlap="ALLOW", timeout=5))
     changed = await api.ask(UPDATE, input={"name": "nightly", "retries": None, "timeout": None})
     assert changed["updateTask"]["task"] == {
-        "name": "nightly", "version": 2, "enabled": True, "description": "old", "retries": 2, "overlap": "ALLOW",
+        "name": "nightly", "version": 2, "isEnabled": True, "description": "old", "retries": 2, "overlap": "ALLOW",
         "timeout": None, "schedule": {"value": "0 0 9 * * *", "timezone": "UTC"}, "pausedBy": None,
     }  # fmt: skip
 
@@ -163,16 +163,16 @@ async def test_an_empty_name_of_a_job_is_not_taken_for_an_absent_one(api: Api) -
 async def test_pausing_names_who_and_why(api: Api) -> None:
     api.stored.task(name="nightly")
     paused = await api.ask(
-        'mutation { pauseTask(input: { name: "nightly", reason: "maintenance" }) { task { enabled pausedAt pausedBy '
-        "pauseReason nextExecution nextNominal explain { code } } } }"
+        'mutation { pauseTask(input: { name: "nightly", reason: "maintenance" }) { task { isEnabled pausedAt pausedBy '
+        "pauseReason nextExecutionAt nextNominalAt explain { code } } } }"
     )
     assert paused["pauseTask"]["task"] == {
-        "enabled": False, "pausedAt": "2026-03-01T12:00:00Z", "pausedBy": "local administrator",
-        "pauseReason": "maintenance", "nextExecution": None, "nextNominal": "2026-03-01T12:01:00Z",
+        "isEnabled": False, "pausedAt": "2026-03-01T12:00:00Z", "pausedBy": "local administrator",
+        "pauseReason": "maintenance", "nextExecutionAt": None, "nextNominalAt": "2026-03-01T12:01:00Z",
         "explain": {"code": "PAUSED"},
     }  # fmt: skip
-    resumed = await api.ask('mutation { resumeTask(input: { name: "nightly" }) { task { enabled pausedAt } } }')
-    assert resumed["resumeTask"]["task"] == {"enabled": True, "pausedAt": None}
+    resumed = await api.ask('mutation { resumeTask(input: { name: "nightly" }) { task { isEnabled pausedAt } } }')
+    assert resumed["resumeTask"]["task"] == {"isEnabled": True, "pausedAt": None}
 
 
 async def test_a_task_that_does_not_exist_is_named(api: Api) -> None:
@@ -236,14 +236,14 @@ async def test_a_task_of_code_can_be_deleted_once_no_live_node_declares_it(api: 
     api.stored.do(lambda tx: tx.conn.execute(change))
     document = 'mutation { deleteTask(input: { name: "nightly" }) { deletedName errors { code } } }'
     many = 'mutation { deleteTasks(input: { filter: { name: { eq: "nightly" } }, dryRun: true }) { deletedNames } }'
-    shown = '{ task(name: "nightly") { deletable explain { details } } }'
+    shown = '{ task(name: "nightly") { isDeletable explain { details } } }'
     data = await api.ask(document)
     assert data["deleteTask"] == {"deletedName": None, "errors": [{"code": "CODE_TASK"}]}
     assert (await api.ask(many))["deleteTasks"] == {"deletedNames": []}
-    assert (await api.ask(shown))["task"] == {"deletable": False, "explain": {"details": []}}
+    assert (await api.ask(shown))["task"] == {"isDeletable": False, "explain": {"details": []}}
     api.stored.do(lambda tx: nodes.set_state(tx.conn, worker.node.id, NodeState.STOPPED))
     sentence = "No live node declares it in its code any more, so it can be deleted."
-    assert (await api.ask(shown))["task"] == {"deletable": True, "explain": {"details": [sentence]}}
+    assert (await api.ask(shown))["task"] == {"isDeletable": True, "explain": {"details": [sentence]}}
     assert (await api.ask(many))["deleteTasks"] == {"deletedNames": ["nightly"]}
     data = await api.ask(document)
     assert data["deleteTask"] == {"deletedName": "nightly", "errors": []}
@@ -290,5 +290,5 @@ async def test_a_window_that_has_passed_finishes_a_task_and_makes_no_new_one(api
     assert of_new["code"] == "NEVER_FIRES"
     await api.ask(CREATE, input=new())
     assert (await api.ask(UPDATE, input={"name": "nightly", "endAt": past}))["updateTask"]["errors"] == []
-    shown = (await api.ask('{ task(name: "nightly") { nextExecution explain { code } } }'))["task"]
-    assert shown == {"nextExecution": None, "explain": {"code": "WINDOW_ENDED"}}
+    shown = (await api.ask('{ task(name: "nightly") { nextExecutionAt explain { code } } }'))["task"]
+    assert shown == {"nextExecutionAt": None, "explain": {"code": "WINDOW_ENDED"}}

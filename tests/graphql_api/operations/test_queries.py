@@ -14,14 +14,14 @@ LOGS = "jobLogs(limit: 10) { id jobName startedAt completedAt success errorMessa
 
 async def test_the_available_jobs_are_listed(api: Api) -> None:
     api.stored.node("node-b", jobs=("work", "other"))
-    data = await api.ask("{ availableJobs { name description schedule known nodes argsSchema isolation } }")
+    data = await api.ask("{ availableJobs { name description schedule isKnown nodes argsSchema isolation } }")
     assert data["availableJobs"] == [
         {
-            "name": "other", "description": "", "schedule": None, "known": True, "nodes": ["node-b"],
+            "name": "other", "description": "", "schedule": None, "isKnown": True, "nodes": ["node-b"],
             "argsSchema": {"type": "object"}, "isolation": "ASYNC",
         },
         {
-            "name": "work", "description": "", "schedule": None, "known": True, "nodes": ["node-a", "node-b"],
+            "name": "work", "description": "", "schedule": None, "isKnown": True, "nodes": ["node-a", "node-b"],
             "argsSchema": {"type": "object"}, "isolation": "ASYNC",
         },
     ]  # fmt: skip
@@ -87,7 +87,8 @@ async def test_a_task_shows_the_policies_in_force(api: Api) -> None:
     api.stored.task("90", Syntax.INTERVAL, name="pulse", jitter=0)
     data = await api.ask(
         '{ task(name: "pulse") { overlap tolerance timeout misfire misfireGrace catchUpLimit retries retryDelay group '
-        "priority source schedule { humanized nextExecutions(count: 2) } nextExecution nextNominal finished version } }"
+        "priority source schedule { humanized nextExecutions(count: 2) } nextExecutionAt nextNominalAt isFinished "
+        "version } }"
     )
     assert data["task"] == {
         "overlap": "QUEUE", "tolerance": 5.0, "timeout": 45.0, "misfire": "LAST", "misfireGrace": 60.0,
@@ -96,7 +97,8 @@ async def test_a_task_shows_the_policies_in_force(api: Api) -> None:
             "humanized": "Every 1 minute 30 seconds",
             "nextExecutions": ["2026-03-01T12:01:30Z", "2026-03-01T12:03:00Z"],
         },
-        "nextExecution": "2026-03-01T12:01:30Z", "nextNominal": "2026-03-01T12:01:30Z", "finished": False, "version": 1,
+        "nextExecutionAt": "2026-03-01T12:01:30Z", "nextNominalAt": "2026-03-01T12:01:30Z", "isFinished": False,
+        "version": 1,
     }  # fmt: skip
 
 
@@ -117,10 +119,10 @@ async def test_a_task_that_should_have_started_is_stalled(api: Api) -> None:
     api.stored.task("0 * * * * *", misfire_grace=10.0)
     api.stored.at(60)
     api.stored.dispatch()
-    assert (await api.ask("{ tasks { nodes { stalled } } }"))["tasks"]["nodes"] == [{"stalled": False}]
+    assert (await api.ask("{ tasks { nodes { isStalled } } }"))["tasks"]["nodes"] == [{"isStalled": False}]
     api.stored.at(71)
-    data = await api.ask("{ tasks { nodes { stalled } } overview { stalledTasks waiting } statistics { stalled } }")
-    assert data["tasks"]["nodes"] == [{"stalled": True}]
+    data = await api.ask("{ tasks { nodes { isStalled } } overview { stalledTasks waiting } statistics { stalled } }")
+    assert data["tasks"]["nodes"] == [{"isStalled": True}]
     assert data["overview"] == {"stalledTasks": 1, "waiting": 1}
     assert data["statistics"] == {"stalled": 1}
 
@@ -128,31 +130,31 @@ async def test_a_task_that_should_have_started_is_stalled(api: Api) -> None:
 async def test_a_task_that_is_due_more_often_than_its_grace_is_long_is_stalled_too(api: Api) -> None:
     api.stored.task("* * * * * *", misfire_grace=10.0)
     worker = api.stored.node("w")
-    document = "{ tasks { nodes { stalled } } overview { stalledTasks } }"
+    document = "{ tasks { nodes { isStalled } } overview { stalledTasks } }"
     found: list[bool] = []
     for second in (1, 5, 11, 12, 30):
         api.stored.at(second)
         api.stored.dispatch()
         data = await api.ask(document)
         (task,) = data["tasks"]["nodes"]
-        assert data["overview"]["stalledTasks"] == int(task["stalled"])
-        found.append(task["stalled"])
+        assert data["overview"]["stalledTasks"] == int(task["isStalled"])
+        found.append(task["isStalled"])
     assert found == [False, False, False, True, True]
     worker.start()
-    assert (await api.ask(document))["tasks"]["nodes"] == [{"stalled": False}]
+    assert (await api.ask(document))["tasks"]["nodes"] == [{"isStalled": False}]
 
 
 async def _late(api: Api) -> bool:
     """Return whether the only task is late; all that say so agree."""
     document = (
-        "{ tasks { nodes { stalled } } late: tasks(filter: { stalled: { eq: true } }) { totalCount } "
+        "{ tasks { nodes { isStalled } } late: tasks(filter: { isStalled: { eq: true } }) { totalCount } "
         "overview { stalledTasks } statistics { stalled } }"
     )
     data = await api.ask(document)
     (task,) = data["tasks"]["nodes"]
     said = {data["late"]["totalCount"], data["overview"]["stalledTasks"], data["statistics"]["stalled"]}
-    assert said == {int(task["stalled"])}
-    late: bool = task["stalled"]
+    assert said == {int(task["isStalled"])}
+    late: bool = task["isStalled"]
     return late
 
 
@@ -254,8 +256,8 @@ async def test_groups_show_their_depth_and_their_limits(api: Api) -> None:
     api.stored.enqueue(group="mail")
     api.stored.pass_time(5)
     await api.ask('mutation { updateGroup(input: { name: "files", maxRunning: 3 }) { group { name } } }')
-    data = await api.ask("{ groups { nodes { name paused maxRunning waiting running oldestWait } } }")
-    empty: dict[str, Any] = {"paused": False, "maxRunning": None, "waiting": 0, "running": 0, "oldestWait": None}
+    data = await api.ask("{ groups { nodes { name isPaused maxRunning waiting running oldestWait } } }")
+    empty: dict[str, Any] = {"isPaused": False, "maxRunning": None, "waiting": 0, "running": 0, "oldestWait": None}
     assert data["groups"]["nodes"] == [
         {"name": "default", **empty},
         {"name": "files", **empty, "maxRunning": 3},
@@ -296,10 +298,10 @@ async def test_the_servers_time_has_only_the_decimals_it_needs(api: Api) -> None
 async def test_a_valid_schedule_shows_its_sentence_and_its_next_times(api: Api) -> None:
     data = await api.ask(
         '{ validateSchedule(schedule: { syntax: CRON, value: "0 30 9 * * MON-FRI", timezone: "Europe/Berlin" }, '
-        'count: 2, from: "2026-03-27T12:00:00Z") { valid humanized nextExecutions error { message } } }'
+        'count: 2, from: "2026-03-27T12:00:00Z") { isValid humanized nextExecutions error { message } } }'
     )
     answer = data["validateSchedule"]
-    assert answer["valid"] is True
+    assert answer["isValid"] is True
     assert answer["error"] is None
     assert "Europe/Berlin" in answer["humanized"]
     assert answer["nextExecutions"] == ["2026-03-30T07:30:00Z", "2026-03-31T07:30:00Z"]
@@ -307,11 +309,11 @@ async def test_a_valid_schedule_shows_its_sentence_and_its_next_times(api: Api) 
 
 async def test_a_faulty_schedule_is_an_answer_and_no_error(api: Api) -> None:
     data = await api.ask(
-        '{ validateSchedule(schedule: { syntax: CRON, value: "0 0 12 * *" }) { valid nextExecutions error { code field '
-        "position suggestion message } } }"
+        '{ validateSchedule(schedule: { syntax: CRON, value: "0 0 12 * *" }) { isValid nextExecutions error { code '
+        "field position suggestion message } } }"
     )
     answer = data["validateSchedule"]
-    assert answer["valid"] is False
+    assert answer["isValid"] is False
     assert answer["nextExecutions"] == []
     assert answer["error"]["code"] == "INVALID_SCHEDULE"
     assert answer["error"]["suggestion"] == "0 0 0 12 * *"
@@ -319,7 +321,7 @@ async def test_a_faulty_schedule_is_an_answer_and_no_error(api: Api) -> None:
 
 @pytest.mark.parametrize("count", [0, 101])
 async def test_no_more_than_a_hundred_times_are_computed(api: Api, count: int) -> None:
-    query = 'query($n: Int!) { validateSchedule(schedule: { syntax: CRON, value: "@daily" }, count: $n) { valid } }'
+    query = 'query($n: Int!) { validateSchedule(schedule: { syntax: CRON, value: "@daily" }, count: $n) { isValid } }'
     assert await api.refused(query, n=count) == (
         "INVALID_INPUT",
         f"count: must be a whole number from 1 to 100, got {count}",
@@ -348,7 +350,7 @@ async def test_groups_with_any_limit_are_found_as_limited(api: Api) -> None:
     found = {
         is_limited: (
             await api.ask(
-                "query($is: Boolean) { groups(filter: { limited: { eq: $is } }) { nodes { name } } }",
+                "query($is: Boolean) { groups(filter: { isLimited: { eq: $is } }) { nodes { name } } }",
                 **{"is": is_limited},
             )
         )["groups"]["nodes"]

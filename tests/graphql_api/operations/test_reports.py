@@ -18,7 +18,7 @@ from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
 
 UPCOMING = """
-query($from: DateTime, $to: DateTime, $apart: Float, $first: Int! = 100, $after: String) {
+query($from: DateTime, $to: DateTime, $apart: Duration, $first: Int! = 100, $after: String) {
   upcoming(from: $from, to: $to, apart: $apart, first: $first, after: $after) {
     nodes { task { name } scheduledFor effectiveAt } pageInfo { hasNextPage endCursor } totalCount
   }
@@ -108,12 +108,13 @@ async def test_statistics_are_of_the_last_day_by_the_hour(api: Api) -> None:
         worker.end(started, outcome)
     api.stored.at(3600)
     data = await api.ask(
-        "{ statistics { from to count failures records p50 p95 stalled points { at count failures records p50 } } "
+        "{ statistics { beginsAt endsAt count failures records p50 p95 stalled "
+        "points { at count failures records p50 } } "
         'none: statistics(jobName: "other") { count p50 points { at } } '
         "minutes: statistics(bucket: MINUTE) { points { at } } }"
     )
     assert data["statistics"] == {
-        "from": "2026-02-28T13:00:00Z", "to": "2026-03-01T13:00:00Z", "count": 3, "failures": 1, "records": 7,
+        "beginsAt": "2026-02-28T13:00:00Z", "endsAt": "2026-03-01T13:00:00Z", "count": 3, "failures": 1, "records": 7,
         "p50": 4.0, "p95": pytest.approx(5.8), "stalled": 0,
         "points": [{"at": "2026-03-01T12:00:00Z", "count": 3, "failures": 1, "records": 7, "p50": 4.0}],
     }  # fmt: skip

@@ -86,8 +86,8 @@ async def test_what_cannot_be_sent_is_refused_and_changes_nothing(
 
 async def test_who_may_send_what_is_shown(api: Api) -> None:
     run_id = waiting_run(api, Role.ADMIN)
-    query = "query($id: ID!) { run(id: $id) { steps { label kind state finishedAt signal role form } } }"
-    (step,) = (await api.ask(query, id=str(run_id)))["run"]["steps"]
+    query = "query($id: ID!) { run(id: $id) { steps { nodes { label kind state finishedAt signal role form } } } }"
+    (step,) = (await api.ask(query, id=str(run_id)))["run"]["steps"]["nodes"]
     same = {"kind": "SIGNAL", "state": "WAITING", "finishedAt": None, "role": "ADMIN", "form": FORM}
     assert step == {"label": "approved", "signal": "approved", **same}
 
@@ -100,10 +100,11 @@ async def test_a_run_and_those_that_it_waits_for_are_shown_at_each_other(api: Ap
     begun = api.stored.do(wait, started.run, asked)
     assert begun is not None
     worker.end(started, Suspended(Awaits.for_runs(begun.runs, "runs")))
-    down = "query($id: ID!) { run(id: $id) { explain { code } steps { kind flowId } } }"
+    down = "query($id: ID!) { run(id: $id) { explain { code } steps { nodes { kind flowId } } } }"
     found = (await api.ask(down, id=str(run.id)))["run"]
     assert found["explain"]["code"] == "WAITS_FOR_RUNS"
-    ((step,), flow) = (found["steps"], found["steps"][0]["flowId"])
+    (step,) = found["steps"]["nodes"]
+    flow = step["flowId"]
     assert step["kind"] == "RUNS"
     up = "query($id: ID!) { flow(id: $id) { parent { id } runs { nodes { id } } } }"
     shown = (await api.ask(up, id=flow))["flow"]
@@ -114,8 +115,8 @@ async def test_runs_that_wait_for_a_signal_are_found(api: Api) -> None:
     waits, other = waiting_run(api), api.stored.enqueue().id
     document = "query($filter: RunFilter) { runs(filter: $filter) { nodes { id } totalCount } }"
     for wanted, expected in ((True, waits), (False, other)):
-        found = (await api.ask(document, filter={"waitsForSignal": {"eq": wanted}}))["runs"]
+        found = (await api.ask(document, filter={"isWaitingForSignal": {"eq": wanted}}))["runs"]
         assert found == {"nodes": [{"id": str(expected)}], "totalCount": 1}
     await send(api, id=str(waits), payload={"by": "ada"})
-    answered = (await api.ask(document, filter={"waitsForSignal": {"eq": True}}))["runs"]
+    answered = (await api.ask(document, filter={"isWaitingForSignal": {"eq": True}}))["runs"]
     assert answered["totalCount"] == 0

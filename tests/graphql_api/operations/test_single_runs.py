@@ -26,7 +26,7 @@ ENQUEUE = """
 mutation($runs: [EnqueueRunInput!]!, $key: String) {
   enqueueRuns(input: { runs: $runs, idempotencyKey: $key }) {
     runs {
-      id jobName args state group priority retries retryDelay timeout uniqueKey deduplicated trigger submitter
+      id jobName args state group priority retries retryDelay timeout uniqueKey isDeduplicated trigger submitter
       submittedAt availableAt attempt failures task { id } node startedAt finishedAt
     }
     errors { code message path }

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.resolving.context import Context
+from cronograph.graphql.types.event import TYPES
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.queue.claims.claim import Started
@@ -22,8 +23,13 @@ from tests.support.waiting import eventually
 EVENTS = """
 subscription($after: String, $filter: EventFilter) {
   events(after: $after, filter: $filter) {
-    cursor kind taskName runId executionId jobName group node state
-    task { name } run { state } execution { outcome } changedGroup { name paused } changedNode { state }
+    __typename cursor kind
+    ... on TaskEvent { taskName task { name } }
+    ... on RunEvent { taskName runId jobName group node runState task { name } run { state } }
+    ... on ExecutionEvent { runId executionId node outcome execution { outcome } }
+    ... on SkippedEvent { taskName reason skippedRunId }
+    ... on NodeEvent { node nodeState changedNode { state } }
+    ... on GroupEvent { group changedGroup { name isPaused } }
   }
 }
 """
@@ -45,16 +51,31 @@ async def test_every_change_comes_with_its_state_and_the_thing_as_it_is_now(api:
     assert [one["kind"] for one in (created, running, started, finished, succeeded)] == [
         "RUN_CREATED", "RUN_UPDATED", "EXECUTION_STARTED", "EXECUTION_FINISHED", "RUN_UPDATED",
     ]  # fmt: skip
-    assert [one["state"] for one in (created, running, started, finished, succeeded)] == [
-        "WAITING", "RUNNING", "RUNNING", "SUCCESS", "SUCCESS",
-    ]  # fmt: skip
+    assert [one["runState"] for one in (created, running, succeeded)] == ["WAITING", "RUNNING", "SUCCESS"]
+    assert [one["outcome"] for one in (started, finished)] == [None, "SUCCESS"]
     assert created["group"] == "mail"
-    assert created["changedGroup"] == {"name": "mail", "paused": False}
     assert created["run"] is not None
     assert finished["node"] == "w"
-    assert finished["changedNode"] == {"state": "ACTIVE"}
     assert finished["execution"] == {"outcome": "SUCCESS"}
     assert created["task"] is None
+
+
+async def test_events_of_nodes_and_groups_bring_these(api: Api) -> None:
+    api.stored.node("w")
+    await api.ask('mutation { pauseGroup(input: { name: "mail" }) { errors { code } } }')
+    api.publish()
+    async with api.subscribed(EVENTS, after="0.0", filter={"kinds": ["NODE_STARTED", "GROUP_UPDATED"]}) as source:
+        told = await take(source, 3)
+    nodes, groups = [one for one in told if "node" in one], [one for one in told if "group" in one]
+    assert [one["__typename"] for one in (*nodes, *groups)] == ["NodeEvent", "NodeEvent", "GroupEvent"]
+    assert {one["node"]: one["changedNode"] for one in nodes}["w"] == {"state": "ACTIVE"}
+    assert groups[0]["changedGroup"] == {"name": "mail", "isPaused": True}
+
+
+def test_every_kind_of_event_has_a_type() -> None:
+    assert set(TYPES) == set(EventKind)
+    of_objects = {kind: shown for kind, shown in TYPES.items() if kind is not EventKind.OCCURRENCE_SKIPPED}
+    assert all(f"{kind.split('_')[0].title()}Event" == shown.__name__ for kind, shown in of_objects.items())
 
 
 async def test_a_skipped_occurrence_comes_with_its_reason(api: Api) -> None:
@@ -63,11 +84,10 @@ async def test_a_skipped_occurrence_comes_with_its_reason(api: Api) -> None:
     api.stored.pass_time(60)
     api.stored.dispatch()
     api.publish()
-    document = (
-        "subscription($after: String, $filter: EventFilter) { events(after: $after, filter: $filter) { kind state } }"
-    )
-    async with api.subscribed(document, after="0.0", filter={"kinds": ["OCCURRENCE_SKIPPED"]}) as events:
-        assert await take(events, 1) == [{"kind": "OCCURRENCE_SKIPPED", "state": "PAUSED"}]
+    async with api.subscribed(EVENTS, after="0.0", filter={"kinds": ["OCCURRENCE_SKIPPED"]}) as events:
+        (skipped,) = await take(events, 1)
+    assert (skipped["__typename"], skipped["kind"]) == ("SkippedEvent", "OCCURRENCE_SKIPPED")
+    assert (skipped["taskName"], skipped["reason"], skipped["skippedRunId"]) == ("nightly", "PAUSED", None)
 
 
 async def test_a_subscriber_that_comes_back_misses_and_repeats_nothing(api: Api) -> None:
@@ -316,7 +336,7 @@ async def test_the_overview_of_all_who_subscribe_is_read_once(api: Api) -> None:
 
 @pytest.mark.parametrize("seconds", [0.9, 3601.0])
 async def test_the_pause_of_the_overview_has_bounds(api: Api, seconds: float) -> None:
-    document = "subscription($s: Float!) { overview(seconds: $s) { waiting } }"
+    document = "subscription($s: Duration!) { overview(seconds: $s) { waiting } }"
     async with api.subscribed(document, s=seconds) as source:
         result = await anext(source)
     assert "seconds: must be from 1 to 3,600" in result.errors[0].message

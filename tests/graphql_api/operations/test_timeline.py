@@ -16,9 +16,9 @@ from tests.support.storage import START, Stored
 TIMELINE = """
 query($from: DateTime!, $to: DateTime!, $taskName: String, $first: Int! = 50, $parts: Int! = 60) {
   timeline(from: $from, to: $to, taskName: $taskName, first: $first, parts: $parts) {
-    since totalRows
+    beginsAt totalRows
     rows {
-      taskName jobName group failing late executions failures
+      taskName jobName group isFailing isLate executions failures
       bars { begins ends counts failures ids } skips { first last reasons counts runIds }
     }
   }
@@ -56,12 +56,12 @@ async def test_it_has_what_ran_and_what_was_skipped_and_puts_first_what_fails(ap
     api.stored.at(3.5)
     other.end(failed, FAILED)
     broken, nightly = await rows_of(api, 0, 60)
-    assert (broken["taskName"], broken["jobName"], broken["failing"], broken["failures"]) == (None, "broken", True, 1)
+    assert (broken["taskName"], broken["jobName"], broken["isFailing"], broken["failures"]) == (None, "broken", True, 1)
     execution = str(failed.execution_id)
     assert broken["bars"] == {
         "begins": [at(3.25)], "ends": [at(3.5)], "counts": [1], "failures": [1], "ids": [execution],
     }  # fmt: skip
-    assert (nightly["taskName"], nightly["group"], nightly["failing"]) == ("nightly", "nights", False)
+    assert (nightly["taskName"], nightly["group"], nightly["isFailing"]) == ("nightly", "nights", False)
     assert (nightly["bars"]["begins"], nightly["bars"]["ends"]) == ([at(1)], [at(3.25)])
     skips = nightly["skips"]
     assert (skips["first"], skips["last"], skips["reasons"], skips["counts"]) == ([at(2)], [at(3)], ["OVERLAP"], [2])
@@ -99,7 +99,7 @@ async def test_executions_that_began_in_one_part_of_the_span_are_one_bar_of_thei
         "ids": [str(ids[1]), str(ids[4])],
     }  # fmt: skip
     # The newest that ended went well.
-    assert (row["executions"], row["failures"], row["failing"]) == (5, 1, False)
+    assert (row["executions"], row["failures"], row["isFailing"]) == (5, 1, False)
 
 
 async def test_a_task_that_should_have_started_is_late_without_anything_that_ran(api: Api) -> None:
@@ -109,8 +109,8 @@ async def test_a_task_that_should_have_started_is_late_without_anything_that_ran
     assert await rows_of(api, 0, 1) == []
     api.stored.at(60)
     (row,) = await rows_of(api, 0, 60)
-    assert (row["taskName"], row["jobName"], row["late"], row["executions"]) == ("nightly", "work", True, 0)
-    assert [row["late"] for row in await rows_of(api, 0, 30)] == []
+    assert (row["taskName"], row["jobName"], row["isLate"], row["executions"]) == ("nightly", "work", True, 0)
+    assert [row["isLate"] for row in await rows_of(api, 0, 30)] == []
 
 
 def test_of_very_many_executions_the_newest_are_read_and_it_says_since_when(stored: Stored) -> None:

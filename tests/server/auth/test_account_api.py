@@ -88,8 +88,8 @@ async def test_one_sees_and_ends_ones_sessions(server: Protected) -> None:
     await server.sign_in_as("ada")
     server.browser.cookies.clear()
     await server.sign_in_as("ada")
-    found = (await asked(server, "{ viewer { sessions { id kind current address } } }"))["sessions"]
-    assert sorted(one["current"] for one in found) == [False, True]
+    found = (await asked(server, "{ viewer { sessions { id kind isCurrent address } } }"))["sessions"]
+    assert sorted(one["isCurrent"] for one in found) == [False, True]
     assert {(one["kind"], one["address"]) for one in found} <= {("BROWSER", "127.0.0.1"), ("BROWSER", "::1")}
     end = "mutation { endSessions(input: {%s}) { ended errors { code } } }"
     assert await asked(server, end % "") == {"ended": 1, "errors": []}

@@ -26,7 +26,16 @@ from tests.server.auth.serving import Protected, protected
 ROOTS = (OperationType.QUERY, OperationType.MUTATION, OperationType.SUBSCRIPTION)
 SILENT = frozenset({"events", "executions"})
 """Subscriptions that say nothing until something happens."""
-SCALARS = {"Int": "1", "Float": "1", "Boolean": "true", "ID": '"1"', "BigInt": "1", "JSON": "{}"}
+SCALARS = {
+    "Int": "1",
+    "Float": "1",
+    "Boolean": "true",
+    "ID": '"1"',
+    "BigInt": "1",
+    "Duration": "1",
+    "JSON": "{}",
+    "Labels": "{}",
+}
 
 
 def core(schema: GuardedSchema) -> GraphQLSchema:
@@ -221,8 +230,8 @@ async def test_an_operation_that_may_not_do_one_thing_does_nothing(server: Prote
     token = await server.token("otto")
     text = 'mutation { pauseGroup(input: {name: "g"}) { __typename } drainNode(input: {name: "n"}) { __typename } }'
     assert await server.code(text, token) == (403, "FORBIDDEN")
-    groups = (await server.ask("{ groups { nodes { name paused } } }", token)).json()["data"]["groups"]["nodes"]
-    assert [group for group in groups if group["paused"]] == []
+    groups = (await server.ask("{ groups { nodes { name isPaused } } }", token)).json()["data"]["groups"]["nodes"]
+    assert [group for group in groups if group["isPaused"]] == []
 
 
 async def test_the_schema_as_text_follows_the_rule_of_introspection(server: Protected) -> None:

@@ -12,11 +12,11 @@ from tests.server.auth.serving import Protected
 
 SAVE = (
     'mutation { saveView(input: {page: "%s", name: "%s", search: "%s", shared: %s}) '
-    "{ view { id name shared createdBy } errors { code path message } } }"
+    "{ view { id name isShared createdBy } errors { code path message } } }"
 )
-UPDATE = "mutation { updateView(input: {id: %s, %s}) { view { name search shared } errors { code path } } }"
+UPDATE = "mutation { updateView(input: {id: %s, %s}) { view { name search isShared } errors { code path } } }"
 DELETE = "mutation { deleteView(input: {id: %s}) { view { name } errors { code path } } }"
-VIEWS = "{ savedViews { page name search shared } }"
+VIEWS = "{ savedViews { page name search isShared } }"
 
 
 async def asked(server: Protected, text: str, token: str) -> Any:
@@ -49,8 +49,8 @@ async def test_one_sees_ones_own_views_and_those_of_the_team(server: Protected) 
     await saved(server, token["vera"], "stuck", "?state=STUCK")
     await saved(server, token["otto"], "failed", "?state=FAILED", shared=True)
     await saved(server, token["olga"], "mine")
-    team = {"page": "/runs", "name": "failed", "search": "?state=FAILED", "shared": True}
-    own = {"page": "/runs", "name": "stuck", "search": "?state=STUCK", "shared": False}
+    team = {"page": "/runs", "name": "failed", "search": "?state=FAILED", "isShared": True}
+    own = {"page": "/runs", "name": "stuck", "search": "?state=STUCK", "isShared": False}
     assert await asked(server, VIEWS, token["vera"]) == [team, own]
     assert await asked(server, VIEWS, token["otto"]) == [team]
     assert await asked(server, '{ savedViews(page: "/log") { name } }', token["vera"]) == []
@@ -68,8 +68,8 @@ async def test_operators_change_the_views_of_the_team_and_viewers_their_own(serv
     for text in (UPDATE % (own, 'name: "x"'), DELETE % own):
         assert refused(await asked(server, text, token["otto"])) == [("NOT_FOUND", ["id"])]
     changed = await asked(server, UPDATE % (own, 'name: "stuck ones", search: "?state=STUCK"'), token["vera"])
-    assert changed["view"] == {"name": "stuck ones", "search": "?state=STUCK", "shared": False}
-    assert (await asked(server, UPDATE % (team, "shared: false"), token["olga"]))["view"]["shared"] is False
+    assert changed["view"] == {"name": "stuck ones", "search": "?state=STUCK", "isShared": False}
+    assert (await asked(server, UPDATE % (team, "shared: false"), token["olga"]))["view"]["isShared"] is False
     assert [one["name"] for one in await asked(server, VIEWS, token["olga"])] == ["failed"]
     assert (await asked(server, DELETE % own, token["vera"]))["view"] == {"name": "stuck ones"}
     assert await asked(server, VIEWS, token["vera"]) == []

@@ -82,7 +82,7 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     assert "1 line found among" in run("logs", key, "--search", "HELLO")[1]
     found = run("logs", "--job", "greet", "--search", "o ada", "--since", "1h", "--json")[1].splitlines()
     match, end = json.loads(found[0]), json.loads(found[-1])
-    assert (match["message"], match["line"], end["bounded"]) == ("hello ada", 1, False)
+    assert (match["message"], match["line"], end["hasMore"]) == ("hello ada", 1, False)
     assert "execution" in end["sentence"]
     assert run.json("runs", "show", key)["run"]["id"] == key
     assert run.json("runs", "explain", key)["explain"]["code"] == "SUCCESS"
@@ -127,7 +127,7 @@ def test_what_is_enqueued_may_expire_and_its_key_may_hold(run: Commands) -> None
     debounced = [
         run.json("enqueue", "greet", f"name={name}", "--key", "d", "--debounce", "1h/2h")["run"] for name in ("a", "b")
     ]
-    assert [one["deduplicated"] for one in debounced] == [False, True]
+    assert [one["isDeduplicated"] for one in debounced] == [False, True]
     assert run.json("runs", "show", debounced[0]["id"])["run"]["args"] == {"name": "b"}
     for options in (("--unique-for", "1h"), ("--throttle", "1h"), ("--unique-for", "1h", "--unique-until-start")):
         words = ("enqueue", "greet", "--key", "-".join(options), *options)
@@ -213,7 +213,7 @@ def test_a_signal_is_sent_to_a_run_that_waits_for_it(run: Commands) -> None:
 def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
     assert run.json("tasks", "pause", "hourly", "--reason", "later")["task"]["pauseReason"] == "later"
     assert run.json("tasks", "explain", "hourly")["explain"]["code"] == "PAUSED"
-    assert run.json("tasks", "resume", "hourly")["task"]["enabled"] is True
+    assert run.json("tasks", "resume", "hourly")["task"]["isEnabled"] is True
     assert len(run.json("tasks", "next", "hourly", "--count", "3")["nextExecutions"]) == 3
     assert "hourly" in run("tasks", "show", "hourly")[1]
     names = [one["name"] for one in run.json("tasks", "list", "--filter", "source=code", "--sort", "name")["tasks"]]
@@ -233,8 +233,8 @@ def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
     capped = run.json("groups", "cap", "slow", "500", "--when-full", "drop-oldest")["group"]
     assert capped["cap"] == {"limit": 500, "whenFull": "DROP_OLDEST"}
     assert run.json("groups", "cap", "slow", "none")["group"]["cap"] is None
-    assert run.json("groups", "pause", "slow")["group"]["paused"] is True
-    assert run.json("groups", "resume", "slow")["group"]["paused"] is False
+    assert run.json("groups", "pause", "slow")["group"]["isPaused"] is True
+    assert run.json("groups", "resume", "slow")["group"]["isPaused"] is False
     assert "slow" in run("groups", "list")[1]
     assert [one["name"] for one in run.json("nodes", "list")["nodes"]] == ["n1"]
     assert run.json("stats")["overview"]["liveNodes"] == 1

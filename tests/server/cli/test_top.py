@@ -143,7 +143,7 @@ async def test_keys_cancel_retry_and_pause_after_a_question(server: CronographPr
 
         group = cells(app, "groups")[0][0]
         await pilot.press("p", "y")
-        await seen(pilot, lambda: cells(app, "groups")[0][:2] == [group, "paused"], "the group to be paused")
+        await seen(pilot, lambda: cells(app, "groups")[0][:2] == [group, "isPaused"], "the group to be paused")
         await pilot.press("p", "y")
         await seen(pilot, lambda: cells(app, "groups")[0][:2] == [group, ""], "the group to go on")
         assert [row[:2] for row in cells(app, "nodes")] == [["n1", "active"]]
@@ -199,13 +199,13 @@ def test_a_bar(done: float, total: float | None, message: str | None, shown: str
 
 def test_what_a_board_says() -> None:
     run = {"id": "7", "jobName": "j", "node": None, "startedAt": "2030-01-01T00:00:00Z", "attempt": 2}
-    group = {"name": "g", "paused": True, "waiting": 1, "scheduled": 2, "running": 3, "stuck": 0}
+    group = {"name": "g", "isPaused": True, "waiting": 1, "scheduled": 2, "running": 3, "stuck": 0}
     execution = {"id": "1", "runId": "7", "jobName": "j", "outcome": "LOST"}
     found = board(
         running=[{**run, "task": {"name": "t"}, "progress": None}],
         groups=[
             {**group, "maxRunning": 5, "oldestWait": 7300.0},
-            {**group, "name": "h", "paused": False, "maxRunning": None, "oldestWait": None},
+            {**group, "name": "h", "isPaused": False, "maxRunning": None, "oldestWait": None},
         ],
         failures=[
             {**execution, "taskName": None, "completedAt": "2030-01-01T00:00:00Z", "errorMessage": "two\nlines"},

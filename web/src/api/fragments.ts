@@ -67,7 +67,7 @@ export const TaskRowFragment = graphql(`
     id
     name
     description
-    enabled
+    isEnabled
     source
     jobName
     group
@@ -75,15 +75,15 @@ export const TaskRowFragment = graphql(`
     labels
     priority
     schedule { syntax value timezone humanized }
-    nextExecution
+    nextExecutionAt
     lastStatus { id outcome success startedAt completedAt }
     pausedAt
     pausedBy
     pauseReason
-    finished
-    overridden
-    jobKnown
-    stalled
+    isFinished
+    isOverridden
+    isJobKnown
+    isStalled
     version
   }
 `);
@@ -105,14 +105,14 @@ export const NodeRowFragment = graphql(`
     onlyJobs
     tags
     withoutTags
-    blockage { since runId jobName }
+    blockage { beganAt runId jobName }
   }
 `);
 
 export const GroupRowFragment = graphql(`
   fragment GroupRow on Group {
     name
-    paused
+    isPaused
     pausedAt
     pauseReason
     maxRunning
@@ -153,33 +153,74 @@ export const EventsDocument = graphql(
       cursor
       at
       kind
-      taskId
-      taskName
-      runId
-      executionId
-      flowId
-      node
-      group
-      jobName
-      state
-      task @include(if: $tasks) { ...TaskRow }
-      run @include(if: $runs) { ...RunRow }
-      execution @include(if: $executions) { ...ExecutionFields }
-      changedNode @include(if: $nodes) { ...NodeRow }
+      ... on TaskEvent {
+        taskId
+        taskName
+        jobName
+        task @include(if: $tasks) { ...TaskRow }
+      }
+      ... on RunEvent {
+        taskId
+        taskName
+        jobName
+        runId
+        flowId
+        runState
+        task @include(if: $tasks) { ...TaskRow }
+        run @include(if: $runs) { ...RunRow }
+      }
+      ... on ExecutionEvent {
+        taskId
+        taskName
+        jobName
+        runId
+        flowId
+        executionId
+        outcome
+        task @include(if: $tasks) { ...TaskRow }
+        run @include(if: $runs) { ...RunRow }
+        execution @include(if: $executions) { ...ExecutionFields }
+      }
+      ... on StepEvent {
+        taskId
+        taskName
+        jobName
+        runId
+        run @include(if: $runs) { ...RunRow }
+      }
+      ... on SkippedEvent {
+        taskId
+        taskName
+        jobName
+        task @include(if: $tasks) { ...TaskRow }
+      }
+      ... on NodeEvent {
+        changedNode @include(if: $nodes) { ...NodeRow }
+      }
+      ... on FlowEvent {
+        flowId
+      }
     }
   }
 `,
   [TaskRowFragment, RunRowFragment, ExecutionFieldsFragment, NodeRowFragment],
 );
 
-export type LiveEvent = ResultOf<typeof EventsDocument>["events"];
+type AnyEvent = ResultOf<typeof EventsDocument>["events"];
+type FieldOf<Each> = Each extends unknown ? keyof Each : never;
+type ValueOf<Each, Name> = Each extends unknown ? (Name extends keyof Each ? Each[Name] : never) : never;
+
+/** An event of any type. A field that its type does not have is undefined. */
+export type LiveEvent = Pick<AnyEvent, "cursor" | "at" | "kind"> & {
+  readonly [Name in Exclude<FieldOf<AnyEvent>, "cursor" | "at" | "kind">]?: ValueOf<AnyEvent, Name> | undefined;
+};
 
 /** The execution that an event brings, as a row of a list. */
 export function executionOf({ execution, runId, run }: LiveEvent): ExecutionRow | null {
   if (execution === null || execution === undefined) return null;
   return {
     ...execution,
-    run: runId === null ? null : { id: runId },
+    run: runId === undefined ? null : { id: runId },
     ...(run !== null && run !== undefined && { labels: run.labels }),
   };
 }

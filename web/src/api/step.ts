@@ -15,8 +15,8 @@ export const StepFragment = graphql(`
     form
     flowId
     error
-    used
-    latest
+    isUsed
+    isLatest
   }
 `);
 

@@ -28,7 +28,13 @@ interface Answered extends Omit<introspection, "types"> {
 interface Setup {
   introspection: Answered;
   disableMasking: true;
-  scalars: { DateTime: string; JSON: unknown; BigInt: number };
+  scalars: {
+    DateTime: string;
+    JSON: unknown;
+    BigInt: number;
+    Duration: number;
+    Labels: Readonly<Record<string, string>>;
+  };
 }
 
 /** The result of `graphql()`: the text to send. The types alone know the rest, so no parser is shipped. */

@@ -17,15 +17,15 @@ export const TaskDocument = graphql(
       job { argsSchema description }
       schedule { nextExecutions(count: 10) }
       declaredSchedule { value timezone humanized }
-      nextNominal
-      deletable
+      nextNominalAt
+      isDeletable
       lastDueAt
       lastStartedAt
       counter
       checkpoint
       createdAt
       updatedAt
-      explain { code sentence details until run { id } }
+      explain { code sentence details changesAt run { id } }
       strip(last: 60) { ...StripColumns }
       runs(
         first: 10
@@ -34,7 +34,7 @@ export const TaskDocument = graphql(
       ) {
         nodes {
           ...RunRow
-          explain { sentence details until }
+          explain { sentence details changesAt }
         }
       }
       executions(first: 100, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }

@@ -79,7 +79,7 @@ query JobLogs($limit: Int = 20, $onlyFailures: Boolean = false) {
       errorType
       errorMessage
       traceback
-      logLines(first: 20) { lines { at level message } lastLine ended }
+      logLines(first: 20) { lines { at level message } lastLine hasEnded }
     }
     pageInfo { hasNextPage endCursor }
   }
@@ -94,7 +94,7 @@ query JobLogs($limit: Int = 20, $onlyFailures: Boolean = false) {
     query: `# Six fields: second minute hour day-of-month month day-of-week.
 query ValidateSchedule {
   validateSchedule(schedule: { syntax: CRON, value: "0 30 9 * * MON-FRI", timezone: "Europe/Berlin" }, count: 5) {
-    valid
+    isValid
     humanized
     nextExecutions
     error { message position suggestion }
@@ -133,12 +133,12 @@ query ValidateSchedule {
   tasks(first: 50) {
     nodes {
       name
-      enabled
+      isEnabled
       pausedAt
       schedule { syntax value timezone humanized }
-      nextExecution
+      nextExecutionAt
       lastStatus { outcome startedAt duration recordsProcessed errorMessage }
-      explain { sentence details until }
+      explain { sentence details changesAt }
     }
   }
 }
@@ -186,7 +186,7 @@ mutation DeleteTask($input: DeleteTaskInput!) {
     opened: true,
     query: `mutation EnqueueRuns($input: EnqueueRunsInput!) {
   enqueueRuns(input: $input) {
-    runs { id state jobName group priority availableAt deduplicated }
+    runs { id state jobName group priority availableAt isDeduplicated }
     errors { code message path }
   }
 }
@@ -218,7 +218,7 @@ mutation DeleteTask($input: DeleteTaskInput!) {
       priority
       availableAt
       progress { done total message }
-      explain { sentence details until }
+      explain { sentence details changesAt }
     }
     totalCount
   }
@@ -247,11 +247,18 @@ subscription Events {
     cursor
     at
     kind
-    jobName
-    taskName
-    runId
-    state
-    execution { outcome duration recordsProcessed errorMessage }
+    ... on RunEvent {
+      jobName
+      taskName
+      runId
+      runState
+    }
+    ... on ExecutionEvent {
+      jobName
+      taskName
+      runId
+      execution { outcome duration recordsProcessed errorMessage }
+    }
   }
 }
 `,
@@ -279,7 +286,7 @@ subscription Events {
   executionLog(executionId: $id, afterLine: 0) {
     lines { line at level message }
     cut
-    ended
+    hasEnded
   }
 }
 `,
@@ -309,7 +316,7 @@ mutation PruneHistory($input: PruneHistoryInput!) {
     nodes { name state slots running version startedAt heartbeatAt clockSkew jobs }
   }
   groups(first: 50) {
-    nodes { name paused maxRunning waiting scheduled running stuck oldestWait }
+    nodes { name isPaused maxRunning waiting scheduled running stuck oldestWait }
     pageInfo { hasNextPage endCursor }
     totalCount
   }

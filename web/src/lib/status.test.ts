@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { executionStatus, isLoud, statusView, taskStatus } from "./status";
 
-const task = { enabled: true, pausedAt: null, finished: false, jobKnown: true, stalled: false };
+const task = { isEnabled: true, pausedAt: null, isFinished: false, isJobKnown: true, isStalled: false };
 
 test("an open execution runs, an ended one shows its outcome", () => {
   expect(executionStatus({ outcome: null, success: null, completedAt: null })).toBe("RUNNING");
@@ -13,9 +13,9 @@ test("an open execution runs, an ended one shows its outcome", () => {
 
 test("a task shows what is most urgent", () => {
   expect(taskStatus(task)).toBe("ENABLED");
-  expect(taskStatus({ ...task, stalled: true })).toBe("STALLED");
-  expect(taskStatus({ ...task, stalled: true, pausedAt: "2026-01-01T00:00:00Z" })).toBe("PAUSED");
-  expect(taskStatus({ ...task, jobKnown: false })).toBe("NO_JOB");
+  expect(taskStatus({ ...task, isStalled: true })).toBe("STALLED");
+  expect(taskStatus({ ...task, isStalled: true, pausedAt: "2026-01-01T00:00:00Z" })).toBe("PAUSED");
+  expect(taskStatus({ ...task, isJobKnown: false })).toBe("NO_JOB");
 });
 
 test("a state of a newer server is shown as words", () => {

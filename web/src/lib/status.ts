@@ -116,15 +116,15 @@ export function executionStatus(execution: {
 
 /** What a task shows, the most urgent first. */
 export function taskStatus(task: {
-  readonly enabled: boolean;
+  readonly isEnabled: boolean;
   readonly pausedAt: string | null;
-  readonly finished: boolean;
-  readonly jobKnown: boolean;
-  readonly stalled: boolean;
+  readonly isFinished: boolean;
+  readonly isJobKnown: boolean;
+  readonly isStalled: boolean;
 }): string {
-  if (!task.jobKnown) return "NO_JOB";
+  if (!task.isJobKnown) return "NO_JOB";
   if (task.pausedAt !== null) return "PAUSED";
-  if (!task.enabled) return "DISABLED";
-  if (task.finished) return "FINISHED";
-  return task.stalled ? "STALLED" : "ENABLED";
+  if (!task.isEnabled) return "DISABLED";
+  if (task.isFinished) return "FINISHED";
+  return task.isStalled ? "STALLED" : "ENABLED";
 }

@@ -18,8 +18,8 @@ export function failureSentence(names: readonly string[]): string {
   return `${plural(names.length, "execution")} failed: ${shown}${distinct.length > 3 ? " and others" : ""}`;
 }
 
-function failedName({ kind, state, taskName, jobName }: LiveEvent): string | null {
-  return kind === "EXECUTION_FINISHED" && state !== null && isFailure(state) ? (taskName ?? jobName) : null;
+function failedName({ outcome, taskName, jobName }: LiveEvent): string | null {
+  return typeof outcome === "string" && isFailure(outcome) ? (taskName ?? jobName ?? null) : null;
 }
 
 /** Tells screen readers what cannot wait: failures, and the connection. Everything else is there to be read. */

@@ -7,7 +7,7 @@ import { link } from ".";
 
 const ViewerDocument = graphql(`
   query Viewer {
-    viewer { name role sessions { id current } }
+    viewer { name role sessions { id isCurrent } }
   }
 `);
 
@@ -22,7 +22,7 @@ export const viewer = signal<Viewer | null>(null);
 
 /** Whether there is a session that can be ended: not so where everybody is the local administrator. */
 export function hasSignedIn(): boolean {
-  return viewer.value?.sessions.some((session) => session.current) ?? false;
+  return viewer.value?.sessions.some((session) => session.isCurrent) ?? false;
 }
 
 /** Whether one may do what needs a role. Until it is known who one is, the server alone decides. */

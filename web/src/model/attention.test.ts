@@ -144,7 +144,7 @@ test("what nobody has to do with is good, what waits for somebody a warning, wha
 test("errors count for an hour, and those of tasks by the tasks", () => {
   const group = (age: number, taskName: string | null) => ({
     jobName: "work",
-    last: new Date(NOW - age).toISOString(),
+    lastAt: new Date(NOW - age).toISOString(),
     execution: { taskName },
   });
   const groups = [group(60_000, null), group(LOST_FOR, null), group(60_000, "nightly")];

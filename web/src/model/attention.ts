@@ -98,7 +98,7 @@ export function blockedGroups<G extends Group>(paused: readonly G[]): readonly G
 
 interface ErrorGroup {
   readonly jobName: string;
-  readonly last: string;
+  readonly lastAt: string;
   readonly execution: { readonly taskName: string | null } | null;
 }
 
@@ -107,7 +107,7 @@ interface ErrorGroup {
  */
 export function freshErrors<G extends ErrorGroup>(groups: readonly G[], now: number): readonly G[] {
   return groups.filter(
-    ({ last, execution }) => (execution?.taskName ?? null) === null && now - Date.parse(last) < LOST_FOR,
+    ({ lastAt, execution }) => (execution?.taskName ?? null) === null && now - Date.parse(lastAt) < LOST_FOR,
   );
 }
 

@@ -7,7 +7,7 @@ function runs(
   return reasons.map(([sentence, ...details], index) => ({
     id: String(index),
     state: "WAITING",
-    explain: { sentence, details, until: null },
+    explain: { sentence, details, changesAt: null },
   }));
 }
 

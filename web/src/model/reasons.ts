@@ -3,7 +3,11 @@ import type { RunRow } from "../api/fragments";
 
 /** A run with what says why it is where it is. */
 export interface ExplainedRun extends RunRow {
-  readonly explain?: { readonly sentence: string; readonly details: readonly string[]; readonly until: string | null };
+  readonly explain?: {
+    readonly sentence: string;
+    readonly details: readonly string[];
+    readonly changesAt: string | null;
+  };
 }
 
 /** The runs that wait for the same reason as the run above them: it is not said again and again. */
@@ -16,7 +20,7 @@ export function repeatedReasons(runs: readonly Pick<ExplainedRun, "id" | "state"
     right !== undefined &&
     left.sentence !== "" &&
     left.sentence === right.sentence &&
-    left.until === right.until &&
+    left.changesAt === right.changesAt &&
     left.details.join("\n") === right.details.join("\n");
   return new Set(
     runs

@@ -39,7 +39,7 @@ test("events are judged by the filter that the server gets", () => {
     jobName: "import",
     taskName: "Nightly",
     labels: { team: "a" },
-  } as RunRow;
+  } as unknown as RunRow;
   const matches = (search: string): boolean => matchesRunsFilter(readRunsFilter(new URLSearchParams(search)), run);
   expect(["", "state=WAITING", "q=night&group=a", "q=IMPORT", "job=import", "label=team:a"].map(matches)).toEqual([
     true,

@@ -5,7 +5,7 @@ const view = (id: string, name: string, page: string, shared = false): SavedView
   id,
   name,
   page,
-  shared,
+  isShared: shared,
   search: `?x=${id}`,
 });
 const VIEWS = [view("1", "all failed", "/runs", true), view("2", "failed today", "/runs"), view("3", "slow", "/log")];

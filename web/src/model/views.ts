@@ -8,7 +8,7 @@ export interface SavedView {
   readonly name: string;
   /** The query of the address, with its `?`; empty for the list as it is. */
   readonly search: string;
-  readonly shared: boolean;
+  readonly isShared: boolean;
 }
 
 /** The query without its page: a view begins at the first one. */
@@ -22,7 +22,7 @@ export function withoutPage(search: string): string {
 /** The views of a page, one's own first. */
 export function viewsOf(views: readonly SavedView[], page: string): readonly SavedView[] {
   const here = views.filter((view) => view.page === page);
-  return [...here.filter(({ shared }) => !shared), ...here.filter(({ shared }) => shared)];
+  return [...here.filter(({ isShared }) => !isShared), ...here.filter(({ isShared }) => isShared)];
 }
 
 /** The views of a page whose name fits what is typed, best first. */
@@ -38,11 +38,11 @@ export function viewsLike(views: readonly SavedView[], page: string, typed: stri
 
 /** What the command palette offers of them; `titles` are the pages' own by path. */
 export function viewCommands(views: readonly SavedView[], titles: ReadonlyMap<string, string>): readonly Command[] {
-  return views.map(({ id, page, name, search, shared }) => ({
+  return views.map(({ id, page, name, search, isShared }) => ({
     id: `view ${id}`,
     icon: "search",
     label: `${titles.get(page) ?? page}: ${name}`,
-    kind: shared ? "view of the team" : "view",
+    kind: isShared ? "view of the team" : "view",
     href: page + search,
     press: null,
   }));

@@ -3,7 +3,7 @@ import { zone } from "../state/prefs";
 import { Time } from "../ui/time";
 
 interface ExplanationProps {
-  explain: { readonly sentence: string; readonly details: readonly string[]; readonly until: string | null };
+  explain: { readonly sentence: string; readonly details: readonly string[]; readonly changesAt: string | null };
 }
 
 /** The server's "…, in 14 s." is true only for a moment: the page shows the same as a time that ticks. */
@@ -16,12 +16,12 @@ export function ExplanationView({ explain }: ExplanationProps) {
   return (
     <div class="explain">
       <p class="explain-sentence">
-        {inZone(explain.until === null ? explain.sentence : withoutCountdown(explain.sentence), zone.value)}
-        {explain.until !== null && (
+        {inZone(explain.changesAt === null ? explain.sentence : withoutCountdown(explain.sentence), zone.value)}
+        {explain.changesAt !== null && (
           <>
             {" "}
             <span class="dim">
-              (<Time at={explain.until} />)
+              (<Time at={explain.changesAt} />)
             </span>
           </>
         )}

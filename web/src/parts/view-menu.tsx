@@ -53,9 +53,9 @@ export function ViewMenu({ path, search }: ViewMenuProps) {
           The views could not be read: {known.error}
         </p>
       )}
-      {views.filter(({ shared }) => !shared).map(line)}
-      {views.some(({ shared }) => shared) && <span class="field-label">Team</span>}
-      {views.filter(({ shared }) => shared).map(line)}
+      {views.filter(({ isShared }) => !isShared).map(line)}
+      {views.some(({ isShared }) => isShared) && <span class="field-label">Team</span>}
+      {views.filter(({ isShared }) => isShared).map(line)}
       {views.length === 0 && known.error === null && (
         <p class="field-hint">Filters and order under a name, for you or for the team.</p>
       )}
@@ -86,12 +86,13 @@ function ViewLine({ view, current, focused, onEdit }: ViewLineProps) {
   useEffect(() => {
     if (focused) change.current?.focus();
   }, []);
-  const obstacle = view.shared ? whyNot("OPERATOR") : null;
+  const obstacle = view.isShared ? whyNot("OPERATOR") : null;
   const remove = async (menu: Element | null): Promise<void> => {
     if (!report(await deleteView(view.id))) return;
     // The line goes, with the button that was pressed.
     menu?.querySelector("summary")?.focus();
-    const undo = async (): Promise<void> => void report(await saveView(view.page, view.name, view.search, view.shared));
+    const undo = async (): Promise<void> =>
+      void report(await saveView(view.page, view.name, view.search, view.isShared));
     notify(`View ${view.name} is deleted`, { action: { label: "Undo", run: () => void undo() } });
   };
   return (
@@ -135,7 +136,7 @@ interface ViewFormProps {
 
 function ViewForm({ view, search, submit, onSave, onDone }: ViewFormProps) {
   const [name, setName] = useState(view?.name ?? "");
-  const [shared, setShared] = useState(view?.shared ?? false);
+  const [shared, setShared] = useState(view?.isShared ?? false);
   const [here, setHere] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
   const about = useId();

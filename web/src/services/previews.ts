@@ -9,7 +9,7 @@ const PreviewFragment = graphql(`
     runs {
       outcome
       sentence
-      explanation { sentence details until }
+      explanation { sentence details changesAt }
     }
   }
 `);

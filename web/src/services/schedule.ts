@@ -5,7 +5,7 @@ import type { Syntax } from "../model/task-form";
 const ValidateSchedule = graphql(`
   query ValidateSchedule($schedule: ScheduleInput!, $count: Int!) {
     validateSchedule(schedule: $schedule, count: $count) {
-      valid
+      isValid
       humanized
       nextExecutions
       error { code message field position suggestion corrected }

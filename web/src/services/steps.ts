@@ -7,20 +7,32 @@ export const STEPS_SHOWN = 300;
 
 const StepsDocument = graphql(
   `
-  query RunSteps($id: ID!, $first: Int!, $skip: Int!) {
+  query RunSteps($id: ID!, $first: Int!, $after: String) {
     asOf
-    run(id: $id) { steps(first: $first, skip: $skip) { ...StepRow } }
+    run(id: $id) { steps(first: $first, after: $after) { edges { cursor node { ...StepRow } } pageInfo { hasNextPage } } }
   }
 `,
   [StepFragment],
 );
 
-/** The steps of a run behind the first ones as they are, one more than are shown. */
-export function useSteps(id: string, skip = 0): LiveResult<readonly StepRow[]> {
-  return useLive(`steps/${id}/${skip}`, {
+/** A page of the steps of a run. */
+export interface Steps {
+  readonly rows: readonly StepRow[];
+  /** Of each row. */
+  readonly cursors: readonly string[];
+  readonly hasMore: boolean;
+}
+
+/** The steps of a run as they are, those behind a cursor. */
+export function useSteps(id: string, after: string | null = null): LiveResult<Steps> {
+  return useLive(`steps/${id}/${after ?? ""}`, {
     document: StepsDocument,
-    variables: () => ({ id, first: STEPS_SHOWN + 1, skip }),
-    init: (data): readonly StepRow[] => data.run?.steps ?? [],
+    variables: () => ({ id, first: STEPS_SHOWN, after }),
+    init: (data): Steps => ({
+      rows: data.run?.steps.edges.map(({ node }) => node) ?? [],
+      cursors: data.run?.steps.edges.map(({ cursor }) => cursor) ?? [],
+      hasMore: data.run?.steps.pageInfo.hasNextPage ?? false,
+    }),
     outdates: (event) =>
       event.runId === id &&
       (event.kind === "STEP_FINISHED" || event.kind === "RUN_UPDATED" || event.kind.startsWith("EXECUTION_")),

@@ -30,7 +30,7 @@ const LabelKeys = graphql(`
 `);
 const LabelValues = graphql(`
   query LabelValues($key: String!) {
-    labelValues(key: $key, first: 100) { value }
+    labelValues(key: $key, first: 100) { nodes { value } }
   }
 `);
 
@@ -71,7 +71,8 @@ async function labelsLike(typed: string, signal: AbortSignal): Promise<readonly 
   const { labelKeys } = await request(LabelKeys, {}, signal);
   if (wanted === null || !labelKeys.includes(wanted.key)) return labelKeys.filter((key) => key.includes(typed));
   const { labelValues } = await request(LabelValues, { key: wanted.key }, signal);
-  return [...labelValues.map(({ value }) => labelText(wanted.key, value)).filter((label) => label.startsWith(typed))];
+  const labels = labelValues.nodes.map(({ value }) => labelText(wanted.key, value));
+  return labels.filter((label) => label.startsWith(typed));
 }
 
 const TYPING_PAUSE = 200;

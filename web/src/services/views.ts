@@ -8,7 +8,7 @@ import { type SavedView, withoutPage } from "../model/views";
 
 const SavedViews = graphql(`
   query SavedViews {
-    savedViews { id page name search shared }
+    savedViews { id page name search isShared }
   }
 `);
 const SaveView = graphql(`

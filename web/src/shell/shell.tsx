@@ -31,7 +31,8 @@ function InboxCount() {
     variables: () => ({ filter: WAITING_FOR_PEOPLE }),
     init: ({ runs }) => ({ count: runs.totalCount, known: runs.edges.map(({ node }) => node.id) }),
     outdates: (event, { count, known }) =>
-      event.state === "SUSPENDED" || (event.runId !== null && (known.includes(event.runId) || known.length < count)),
+      event.runState === "SUSPENDED" ||
+      (event.runId !== undefined && (known.includes(event.runId) || known.length < count)),
     every: 1_000,
   });
   return state === null || state.count === 0 ? null : (

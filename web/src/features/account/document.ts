@@ -10,7 +10,7 @@ export const AccountDocument = graphql(`
       hasPassword
       passkeys { id name createdAt lastUsedAt }
       identities { id provider issuer subject createdAt lastUsedAt }
-      sessions { id kind createdAt lastSeenAt expiresAt address agent current }
+      sessions { id kind createdAt lastSeenAt expiresAt address agent isCurrent }
       tokens { id name shown role createdAt expiresAt lastUsedAt }
     }
   }

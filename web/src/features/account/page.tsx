@@ -25,7 +25,7 @@ export function AccountPage() {
   });
   const [providers, setProviders] = useState<readonly Provider[]>([]);
   useEffect(() => setTitle("Account"), []);
-  const signedIn = useMemo(() => state?.sessions.some((session) => session.current) ?? false, [state]);
+  const signedIn = useMemo(() => state?.sessions.some((session) => session.isCurrent) ?? false, [state]);
   // Where nobody signs in there are no providers to ask for.
   useEffect(() => void (signedIn && readProviders().then(setProviders)), [signedIn]);
   return (

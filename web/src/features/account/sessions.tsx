@@ -22,7 +22,7 @@ const COLUMNS: readonly Column<Session, Context>[] = [
     grow: 3,
     rank: 0,
     card: "title",
-    cell: (session) => <Name text={session.current ? "this browser" : (session.agent ?? "unknown")} />,
+    cell: (session) => <Name text={session.isCurrent ? "this browser" : (session.agent ?? "unknown")} />,
   },
   { key: "kind", title: "Kind", width: 100, rank: 3, card: "pair", cell: (session) => words(session.kind) },
   { key: "address", title: "From", width: 130, rank: 2, card: "pair", cell: (session) => session.address ?? "–" },
@@ -58,7 +58,7 @@ const COLUMNS: readonly Column<Session, Context>[] = [
     rank: 0,
     card: "actions",
     cell: (session, { end }) =>
-      !session.current && (
+      !session.isCurrent && (
         <Action
           needs="VIEWER"
           class="button small"

@@ -36,10 +36,10 @@ const SettingsDocument = graphql(`
         }
       }
     ) {
-      nodes { name pausedAt nextExecution schedule { humanized timezone } }
+      nodes { name pausedAt nextExecutionAt schedule { humanized timezone } }
     }
     limited: groups(first: 0, filter: { maxRunning: { isNull: false } }) { totalCount }
-    paused: groups(first: 0, filter: { paused: { eq: true } }) { totalCount }
+    paused: groups(first: 0, filter: { isPaused: { eq: true } }) { totalCount }
   }
 `);
 
@@ -182,7 +182,7 @@ function CleanUp({ cleanups }: Pick<Data, "cleanups">) {
   if (cleanups.nodes.length === 0) return <p class="panel-body">No task of this server deletes old history.</p>;
   return (
     <Facts
-      entries={cleanups.nodes.map(({ name, pausedAt, nextExecution, schedule }) => [
+      entries={cleanups.nodes.map(({ name, pausedAt, nextExecutionAt, schedule }) => [
         cleaned(name),
         <>
           <a href={paths.task(name)}>
@@ -193,11 +193,11 @@ function CleanUp({ cleanups }: Pick<Data, "cleanups">) {
           <span class="dim cell-sub">
             {pausedAt !== null ? (
               "paused"
-            ) : nextExecution === null ? (
+            ) : nextExecutionAt === null ? (
               "no next time"
             ) : (
               <>
-                next <Time at={nextExecution} />
+                next <Time at={nextExecutionAt} />
               </>
             )}
           </span>

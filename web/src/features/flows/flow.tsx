@@ -48,7 +48,9 @@ const FlowDocument = graphql(
       runs(first: $first, orderBy: [{ field: ID }]) {
         nodes { id state jobName flowPlace { key after } }
       }
-      jobs { jobName after progress { running success failed cancelled skipped stuck scheduled waiting suspended } }
+      jobs(first: 200) {
+        nodes { jobName after progress { running success failed cancelled skipped stuck scheduled waiting suspended } }
+      }
     }
   }
 `,
@@ -95,7 +97,9 @@ export function FlowPage({ id }: { id: string }) {
       <div class={error === null && !frozen.value ? "" : "dimmed"}>
         <Section title="Runs" aside={<RunsNote flow={flow} />}>
           <FlowDrawing
-            boxes={isFolded(flow) ? boxesOfJobs(flow.jobs.map(jobOf)) : boxesOfRuns(flow.runs.nodes.flatMap(runOf))}
+            boxes={
+              isFolded(flow) ? boxesOfJobs(flow.jobs.nodes.map(jobOf)) : boxesOfRuns(flow.runs.nodes.flatMap(runOf))
+            }
           />
         </Section>
         <Section title="Facts">
@@ -111,7 +115,7 @@ function isFolded({ progress }: Flow): boolean {
   return progress.total > FOLDS_ABOVE;
 }
 
-function jobOf({ jobName, after, progress }: Flow["jobs"][number]): FlowJob {
+function jobOf({ jobName, after, progress }: Flow["jobs"]["nodes"][number]): FlowJob {
   return {
     jobName,
     after,

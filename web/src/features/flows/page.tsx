@@ -164,7 +164,7 @@ export function Flows() {
     first: after === null,
     size: PAGE,
     // Progress changes with each run of a flow; other runs change nothing here.
-    outdates: ({ flowId }) => flowId !== null,
+    outdates: ({ flowId }) => typeof flowId === "string",
     every: 1_000,
   });
   useEffect(() => setTitle("Flows"), []);

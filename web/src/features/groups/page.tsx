@@ -63,8 +63,8 @@ function groupFilter(params: URLSearchParams) {
   const [q, state] = [params.get("q") ?? "", params.get("state") ?? ""];
   return {
     ...(q !== "" && { name: { contains: q } }),
-    ...(state === "paused" && { paused: { eq: true } }),
-    ...(state === "on" && { paused: { eq: false } }),
+    ...(state === "paused" && { isPaused: { eq: true } }),
+    ...(state === "on" && { isPaused: { eq: false } }),
     ...(state === "limited" && { limited: { eq: true } }),
   };
 }
@@ -139,8 +139,8 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
     bare: true,
     cell: (group) => (
       <>
-        <Status name={group.paused ? "PAUSED" : "ENABLED"} />
-        {group.paused && group.pauseReason !== null && (
+        <Status name={group.isPaused ? "PAUSED" : "ENABLED"} />
+        {group.isPaused && group.pauseReason !== null && (
           <span class="dim cell-sub cell-reason" title={group.pauseReason}>
             {group.pauseReason}
           </span>
@@ -177,7 +177,7 @@ function Limits({ group }: { group: GroupRow }) {
 function GroupButtons({ group, context }: { group: GroupRow; context: GroupContext }) {
   return (
     <span class="row-actions">
-      {group.paused ? (
+      {group.isPaused ? (
         <Action
           class="icon-button"
           title="Resume"
@@ -233,8 +233,8 @@ export function Groups() {
   const { state } = list;
   const [asking, setAsking] = useState<Asking>(null);
   useEffect(() => setTitle("Groups"), []);
-  const tryPause = (name: string, paused: boolean, act: () => Promise<boolean>): void =>
-    void tryRows(list, (group) => group.name === name, { paused }, act);
+  const tryPause = (name: string, isPaused: boolean, act: () => Promise<boolean>): void =>
+    void tryRows(list, (group) => group.name === name, { isPaused }, act);
   const filtered = FILTERS.some((name) => params.has(name));
   const context = useMemo(
     (): GroupContext => ({

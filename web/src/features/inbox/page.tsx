@@ -49,7 +49,7 @@ export function Inbox() {
     variables: () => ({ first: PAGE, after, filter: WAITING_FOR_PEOPLE }),
     page: ({ runs }) => runs,
     parts: ["runs"],
-    change: ({ runId, run }) => (runId === null || run === undefined ? null : { id: runId, row: run }),
+    change: ({ runId, run }) => (runId === undefined || run === undefined ? null : { id: runId, row: run }),
     id: ({ id }) => id,
     // What a suspended run waits for only the server knows.
     matches: (run) => (run.state === "SUSPENDED" ? null : false),
@@ -113,7 +113,7 @@ function WaitingRun({ run }: { run: RunRow }) {
       </div>
       {run.description !== "" && <p class="panel-body">{run.description}</p>}
       <Args id={run.id} />
-      {state === null ? <Skeleton rows={1} /> : <WaitList run={run} steps={signalsOf(state)} />}
+      {state === null ? <Skeleton rows={1} /> : <WaitList run={run} steps={signalsOf(state.rows)} />}
     </article>
   );
 }

@@ -35,10 +35,10 @@ const JobsDocument = graphql(`
       schedule
       isolation
       argsSchema
-      uniqueKey { arguments template inCode }
+      uniqueKey { arguments template isInCode }
       declaredRate { limit per burst }
       limits { rate { limit per burst } }
-      known
+      isKnown
       nodes
       tasks(first: 4) { nodes { name } pageInfo { hasNextPage } }
       executions(first: 20, orderBy: [{ field: ID, direction: DESC }]) {
@@ -96,7 +96,7 @@ const COLUMNS: readonly Column<JobRow, JobContext>[] = [
     rank: 1,
     card: "pair",
     cell: (job) =>
-      job.known ? (
+      job.isKnown ? (
         <span title={job.nodes.join(", ")}>{plural(job.nodes.length, "node")}</span>
       ) : (
         <Status name="NO_JOB" />
@@ -284,7 +284,7 @@ export function Jobs() {
 /** Says what a second click does. */
 function UniqueKeyNote({ uniqueKey }: { uniqueKey: JobRow["uniqueKey"] }) {
   if (uniqueKey === null) return null;
-  if (uniqueKey.inCode)
+  if (uniqueKey.isInCode)
     return <p class="dim">Only the job’s own code can make its unique key. A run that you make here has none.</p>;
   const made = uniqueKey.template ?? (uniqueKey.arguments.join(", ") || "the job’s name");
   return (

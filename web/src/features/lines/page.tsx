@@ -54,14 +54,13 @@ const LinesDocument = graphql(`
       first: $first
       after: $after
     ) {
-      matches {
+      nodes {
         executionId
         line { line at level message }
         execution { jobName taskName attempt }
       }
-      bounded
       sentence
-      endCursor
+      pageInfo { hasNextPage endCursor }
     }
   }
 `);
@@ -164,11 +163,11 @@ export function Lines() {
 function Matches({ found, wanted }: { found: Found; wanted: Wanted }) {
   return (
     <section class="panel" aria-label="Lines">
-      <p class={found.bounded ? "panel-body tone-warn" : "panel-body dim"} role="status">
+      <p class={found.pageInfo.hasNextPage ? "panel-body tone-warn" : "panel-body dim"} role="status">
         {inZone(found.sentence, zone.value)}
       </p>
       <ul class="lines">
-        {found.matches.map(({ executionId, line, execution }) => (
+        {found.nodes.map(({ executionId, line, execution }) => (
           <li key={`${executionId} ${line.line}`} data-row data-id={`${executionId}.${line.line}`} tabIndex={0}>
             <a data-key="Enter" href={`${paths.execution(executionId)}#L${line.line}`}>
               #{executionId} line {line.line}
@@ -183,7 +182,12 @@ function Matches({ found, wanted }: { found: Found; wanted: Wanted }) {
           </li>
         ))}
       </ul>
-      <Pager after={wanted.after ?? ""} end={found.endCursor} more={found.bounded} shown={found.matches.length} />
+      <Pager
+        after={wanted.after ?? ""}
+        end={found.pageInfo.endCursor}
+        more={found.pageInfo.hasNextPage}
+        shown={found.nodes.length}
+      />
     </section>
   );
 }

@@ -128,7 +128,7 @@ function useLog(filter: LogFilter, sort: Sort, after: string | null) {
     page: ({ executions }) => executions,
     parts: ["executions", "runs"],
     change: (event) =>
-      event.executionId === null || event.execution === undefined
+      event.executionId === undefined || event.execution === undefined
         ? null
         : { id: event.executionId, row: executionOf(event) },
     touch: (rows, { run }) => withProgress(rows, run ?? null),

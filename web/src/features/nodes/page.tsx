@@ -204,7 +204,7 @@ function StateOf({ node: { state, blockage } }: { node: NodeRow }) {
       <Status name={state} />
       {blockage !== null && (
         <span class="tone-warn cell-sub">
-          its event loop stands still since <Time at={blockage.since} />
+          its event loop stands still since <Time at={blockage.beganAt} />
           {blockage.jobName !== null && (
             <>
               , in{" "}

@@ -46,7 +46,7 @@ const FailingDocument = graphql(`
     asOf
     tasks(
       first: $first
-      filter: { lastOutcome: { in: $outcomes }, enabled: { eq: true }, pausedAt: { isNull: true } }
+      filter: { lastOutcome: { in: $outcomes }, isEnabled: { eq: true }, pausedAt: { isNull: true } }
       orderBy: [{ field: LAST_STARTED_AT, direction: DESC }]
     ) {
       totalCount
@@ -64,11 +64,11 @@ const FailingDocument = graphql(`
 
 export const AttentionFragment = graphql(`
   fragment Attention on Query {
-    late: tasks(first: $shown, filter: { stalled: { eq: true } }) @include(if: $late) {
+    late: tasks(first: $shown, filter: { isStalled: { eq: true } }) @include(if: $late) {
       totalCount
       nodes { name lastDueAt explain { sentence } }
     }
-    pausedGroups: groups(first: 20, filter: { paused: { eq: true } }, orderBy: [{ field: DEPTH, direction: DESC }]) {
+    pausedGroups: groups(first: 20, filter: { isPaused: { eq: true } }, orderBy: [{ field: DEPTH, direction: DESC }]) {
       nodes { name waiting scheduled stuck pausedAt pausedBy pauseReason }
     }
     troubledNodes: nodes(
@@ -105,11 +105,11 @@ function useFailing() {
     document: FailingDocument,
     variables: () => ({ first: SHOWN, looked: LOOKED_AT, outcomes: [...FAILURES] }),
     init: (data): Failing => data.tasks,
-    outdates: ({ kind, state, taskName }, shown) =>
+    outdates: ({ kind, outcome, taskName }, shown) =>
       kind.startsWith("TASK_") ||
       (kind === "EXECUTION_FINISHED" &&
-        taskName !== null &&
-        ((state !== null && isFailure(state)) ||
+        typeof taskName === "string" &&
+        ((typeof outcome === "string" && isFailure(outcome)) ||
           shown.totalCount > shown.nodes.length ||
           shown.nodes.some((task) => task.name === taskName))),
     every: 1_500,
@@ -123,12 +123,12 @@ function useOthers(first: Others | null) {
     first: first !== null && late === (first.late !== undefined) ? first : null,
     variables: () => ({ ...attentionVariables(), late }),
     init: (data): Others => data,
-    outdates: ({ kind, state, runId }, { people, pausedGroups }) =>
+    outdates: ({ kind, runState, runId }, { people, pausedGroups }) =>
       kind === "GROUP_UPDATED" ||
       kind.startsWith("NODE_") ||
       (kind.startsWith("TASK_") && late) ||
       (kind.startsWith("RUN_") &&
-        (state === "SUSPENDED" ||
+        (runState === "SUSPENDED" ||
           people.nodes.some((run) => run.id === runId) ||
           people.totalCount > people.nodes.length ||
           pausedGroups.nodes.length > 0)),

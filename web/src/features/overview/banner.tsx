@@ -10,13 +10,13 @@ import { LOOKED_AT, type Condition as Worst, worstOf } from "./worst";
 export const ConditionFragment = graphql(`
   fragment Condition on Query {
     overview { liveNodes }
-    availableJobs { name known }
+    availableJobs { name isKnown }
     firstDue: tasks(
       first: 1
-      filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }
-      orderBy: [{ field: NEXT_EXECUTION }]
+      filter: { isEnabled: { eq: true }, pausedAt: { isNull: true }, nextExecutionAt: { isNull: false } }
+      orderBy: [{ field: NEXT_EXECUTION_AT }]
     ) {
-      nodes { nextExecution }
+      nodes { nextExecutionAt }
     }
   }
 `);
@@ -55,9 +55,9 @@ function useCondition(first: ConditionAnswer | null): Condition | null {
     first,
     variables: () => ({}),
     init: ({ availableJobs, firstDue, overview }): Condition => {
-      const at = firstDue.nodes[0]?.nextExecution ?? null;
+      const at = firstDue.nodes[0]?.nextExecutionAt ?? null;
       return {
-        knownJobs: availableJobs.filter((job) => job.known).map((job) => job.name),
+        knownJobs: availableJobs.filter((job) => job.isKnown).map((job) => job.name),
         firstDue: at === null ? null : Date.parse(at),
         ...overview,
       };
@@ -111,7 +111,8 @@ function WithUnknown({ condition, tell }: Omit<SaidProps, "unknown">) {
       runsOfUnknownJobs: runs.totalCount,
       unknownJobs: [...new Set(runs.nodes.map((run) => run.jobName))],
     }),
-    outdates: (event) => event.kind.startsWith("RUN_") && event.jobName !== null && !known.includes(event.jobName),
+    outdates: (event) =>
+      typeof event.jobName === "string" && event.kind.startsWith("RUN_") && !known.includes(event.jobName),
     every: 1_500,
   });
   return <Said condition={condition} unknown={state ?? NONE_UNKNOWN} tell={tell} />;

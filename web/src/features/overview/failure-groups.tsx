@@ -10,8 +10,8 @@ export interface FailureGroupRow {
   readonly errorType: string | null;
   readonly message: string;
   readonly count: number;
-  readonly first: string;
-  readonly last: string;
+  readonly firstAt: string;
+  readonly lastAt: string;
   readonly execution: { readonly id: string; readonly taskName: string | null } | null;
 }
 
@@ -47,11 +47,11 @@ export function FailureGroups({ groups }: { groups: readonly FailureGroupRow[] }
             )}
             <span class="dim cell-sub">
               <a href={`${paths.logOfJob(group.jobName)}&outcome=failures`}>{group.jobName}</a> · last{" "}
-              <Time at={group.last} />
+              <Time at={group.lastAt} />
               {group.count > 1 && (
                 <>
                   {" "}
-                  · first <Time at={group.first} />
+                  · first <Time at={group.firstAt} />
                 </>
               )}
             </span>

@@ -7,14 +7,6 @@ const EMPTY: OverviewState = { runs: [], recent: [] };
 
 function event(fields: Partial<LiveEvent>): LiveEvent {
   return {
-    taskId: null,
-    runId: null,
-    executionId: null,
-    task: null,
-    run: null,
-    execution: null,
-    node: null,
-    group: null,
     ...fields,
   } as LiveEvent;
 }
@@ -45,7 +37,7 @@ describe("runs", () => {
 
   test("that were deleted go", () => {
     const state = { ...EMPTY, runs: [run("1", "RUNNING")] };
-    expect(reduceOverview(state, event({ kind: "RUN_UPDATED", runId: "1" })).runs).toEqual([]);
+    expect(reduceOverview(state, event({ kind: "RUN_UPDATED", runId: "1", run: null })).runs).toEqual([]);
   });
 });
 

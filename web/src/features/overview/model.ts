@@ -27,7 +27,7 @@ export function reduceOverview(state: OverviewState, event: LiveEvent): Overview
 }
 
 function withRun(state: OverviewState, { run, runId }: LiveEvent): OverviewState {
-  if (runId === null || run === undefined) return state;
+  if (runId === undefined || run === undefined) return state;
   if (run === null) return { ...state, runs: without(state.runs, runId) };
   if (run.state === "RUNNING") return { ...state, runs: upsertFirst(state.runs, run, RUNS) };
   const known = state.runs.some((row) => row.id === run.id);
@@ -44,7 +44,7 @@ function withProgressOf(state: OverviewState, { run }: LiveEvent): OverviewState
 
 function withExecution(state: OverviewState, event: LiveEvent): OverviewState {
   const { executionId } = event;
-  if (executionId === null || event.execution === undefined) return state;
+  if (executionId === undefined || event.execution === undefined) return state;
   const execution = executionOf(event);
   if (execution === null) return { ...state, recent: without(state.recent, executionId) };
   return { ...state, recent: newestFirst(upsertFirst(state.recent, execution, RECENT)) };

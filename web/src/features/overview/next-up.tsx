@@ -31,16 +31,16 @@ export const NextUpFragment = graphql(`
     }
     nextTasks: tasks(
       first: $next
-      orderBy: [{ field: NEXT_EXECUTION }]
-      filter: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { isNull: false } }
+      orderBy: [{ field: NEXT_EXECUTION_AT }]
+      filter: { isEnabled: { eq: true }, pausedAt: { isNull: true }, nextExecutionAt: { isNull: false } }
     ) {
-      nodes { name nextExecution schedule { humanized timezone } }
+      nodes { name nextExecutionAt schedule { humanized timezone } }
     }
     anyTask: tasks(first: 1) { nodes { name } }
   }
 `);
 
-const NextDocument = graphql(`query NextUpAlone($next: Int!, $apart: Float!) { asOf ...NextUp }`, [NextUpFragment]);
+const NextDocument = graphql(`query NextUpAlone($next: Int!, $apart: Duration!) { asOf ...NextUp }`, [NextUpFragment]);
 
 /** On a phone so many are shown: three screens have all of the overview. */
 const ON_PHONE = 4;
@@ -74,7 +74,7 @@ function useNextUp(first: NextAnswer | null) {
     init: ({ upcoming, nextTasks, anyTask }): State => ({
       next: firstOfEach([
         ...upcoming.nodes.map(({ effectiveAt, task }) => nextOf(task, effectiveAt)),
-        ...nextTasks.nodes.flatMap((task) => (task.nextExecution === null ? [] : nextOf(task, task.nextExecution))),
+        ...nextTasks.nodes.flatMap((task) => (task.nextExecutionAt === null ? [] : nextOf(task, task.nextExecutionAt))),
       ]),
       any: anyTask.nodes.length > 0,
     }),

@@ -28,8 +28,8 @@ const FailuresFragment = graphql(`
       errorType
       message
       count
-      first
-      last
+      firstAt
+      lastAt
       execution { id taskName }
     }
   }
@@ -40,7 +40,7 @@ const FailuresDocument = graphql(`query OverviewFailuresAlone { asOf ...Overview
 /** What the page shows, with the first answers of those parts that then ask alone, each when its own things change. */
 const OverviewDocument = graphql(
   `
-  query OverviewPage($shown: Int!, $late: Boolean!, $people: RunFilter, $next: Int!, $apart: Float!) {
+  query OverviewPage($shown: Int!, $late: Boolean!, $people: RunFilter, $next: Int!, $apart: Duration!) {
     asOf
     serverTime
     overview { ...Tiles }
@@ -73,7 +73,7 @@ function useFailures(first: ResultOf<typeof FailuresDocument> | null) {
     first,
     variables: () => ({}),
     init: (data): readonly FailureGroupRow[] => data.failureGroups,
-    outdates: ({ kind, state: outcome }) => kind === "EXECUTION_FINISHED" && outcome !== null && isFailure(outcome),
+    outdates: ({ outcome }) => typeof outcome === "string" && isFailure(outcome),
     every: 1_500,
   });
 }

@@ -16,8 +16,8 @@ interface QueueSummaryProps {
 }
 
 /** Whether anything happens in a group, or is kept from it. */
-function busy({ paused, running, waiting, scheduled, stuck, suspended }: GroupRow): boolean {
-  return paused || running + waiting + scheduled + stuck + suspended > 0;
+function busy({ isPaused, running, waiting, scheduled, stuck, suspended }: GroupRow): boolean {
+  return isPaused || running + waiting + scheduled + stuck + suspended > 0;
 }
 
 /** `3 running, 2 queued`, without what there is none of. */
@@ -34,7 +34,7 @@ function GroupLine({ group }: { group: GroupRow }) {
     <li class="summary-line">
       <a href={paths.group(group.name)}>{group.name}</a>
       <span class="num">
-        {group.paused ? <Status name="PAUSED" title={group.pauseReason ?? undefined} /> : inWords(group)}
+        {group.isPaused ? <Status name="PAUSED" title={group.pauseReason ?? undefined} /> : inWords(group)}
         {group.stuck > 0 && <span class="tone-warn"> {capped(group.stuck)} stuck</span>}
         {group.suspended > 0 && <span class="dim"> {capped(group.suspended)} suspended</span>}
         {group.oldestWait !== null && group.oldestWait >= 1 && (

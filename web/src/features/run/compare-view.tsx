@@ -24,7 +24,7 @@ const SideFragment = graphql(
     args
     result
     state
-    steps(first: 300) { label attempt startedAt finishedAt }
+    steps(first: 300) { nodes { label attempt startedAt finishedAt } }
   }
 `,
 );
@@ -66,7 +66,7 @@ function sideOf(run: Compared | null): (Side & { readonly attempt: number }) | n
     error: execution.errorMessage,
     args: run.args,
     result: execution.outcome === "SUCCESS" ? run.result : null,
-    steps: run.steps.filter(({ attempt }) => attempt === execution.attempt),
+    steps: run.steps.nodes.filter(({ attempt }) => attempt === execution.attempt),
   };
 }
 

@@ -7,7 +7,7 @@ import { paths } from "../../lib/paths";
 import { executionStatus, statusView } from "../../lib/status";
 import { now } from "../../live/clock";
 import { Waits } from "../../parts/waits";
-import { STEPS_SHOWN, useSteps } from "../../services/steps";
+import { useSteps } from "../../services/steps";
 import { searchParams, setParams } from "../../state/route";
 import { ErrorBox } from "../../ui/feedback";
 import { Icon } from "../../ui/icon";
@@ -34,9 +34,11 @@ const SMALL = 0.6;
  * time.
  */
 export function Course({ run, current }: CourseProps) {
-  const [skip, setSkip] = useState(0);
-  const live = useSteps(run.id, skip);
-  const steps = live.state?.slice(0, STEPS_SHOWN) ?? [];
+  const [pages, setPages] = useState<readonly string[]>([]);
+  const after = pages.at(-1) ?? null;
+  const live = useSteps(run.id, after);
+  const steps = live.state?.rows ?? [];
+  const cursors = live.state?.cursors ?? [];
   const attempts = run.executions.nodes;
   const phases = courseOf(run, attempts, run.executions.pageInfo.hasNextPage);
   const isOpen =
@@ -52,13 +54,13 @@ export function Course({ run, current }: CourseProps) {
   const zoomed = canZoom && searchParams.value.get("scale") === "attempt";
   return (
     <>
-      {run.state === "SUSPENDED" && <Waits run={run} steps={live.state ?? []} />}
+      {run.state === "SUSPENDED" && <Waits run={run} steps={steps} />}
       <Section
         title="Course"
         aside={
           <>
             {canZoom && <Scale attempt={current ?? 0} zoomed={zoomed} />}
-            <StepPager skip={skip} count={live.state?.length ?? 0} onSkip={setSkip} />
+            <StepPager pages={pages} steps={live.state} onTurn={setPages} />
             {run.executions.pageInfo.hasNextPage && <a href={paths.logOfRun(run.id)}>All attempts in the log</a>}
           </>
         }
@@ -72,7 +74,8 @@ export function Course({ run, current }: CourseProps) {
                 run={run}
                 part={part}
                 all={steps}
-                skip={skip}
+                cursors={cursors}
+                after={after}
                 frame={zoomed && phase !== undefined ? frameOf([phase], time) : whole}
                 time={time}
                 current={current}
@@ -103,15 +106,16 @@ function Scale({ attempt, zoomed }: { attempt: number; zoomed: boolean }) {
 interface PartProps {
   run: RunDetail;
   part: Part<ExecutionRow, StepRow>;
-  /** All steps that are shown, and how many are left out before them. */
+  /** All steps that are shown, their cursors, and the cursor behind which they begin. */
   all: readonly StepRow[];
-  skip: number;
+  cursors: readonly string[];
+  after: string | null;
   frame: Frame;
   time: number;
   current: number | null;
 }
 
-function PartLines({ run, part: { phase, attempt, steps }, all, skip, frame, time, current }: PartProps) {
+function PartLines({ run, part: { phase, attempt, steps }, all, cursors, after, frame, time, current }: PartProps) {
   const [chosen, setChosen] = useState<boolean | null>(null);
   const open = chosen ?? unfolded(attempt ?? 0, current, all.length);
   const fold = steps.length === 0 ? null : <Fold count={steps.length} open={open} onToggle={() => setChosen(!open)} />;
@@ -151,7 +155,7 @@ function PartLines({ run, part: { phase, attempt, steps }, all, skip, frame, tim
                 run={run}
                 step={step}
                 frame={frame}
-                nth={skip + all.indexOf(step)}
+                previous={cursors[all.indexOf(step) - 1] ?? after}
                 time={time}
               />
             ))}

@@ -22,7 +22,7 @@ export const RunDocument = graphql(
       flowPlace { flowId key }
       submitter
       cancelReason
-      explain { code sentence details until run { id } }
+      explain { code sentence details changesAt run { id } }
       retriedFrom { id }
       task { id }
       executions(first: 50, orderBy: [{ field: ID, direction: DESC }]) {

@@ -11,7 +11,7 @@ const LogDocument = graphql(`
     executionLog(executionId: $executionId, afterLine: $afterLine) {
       lines { line at level message fields }
       cut
-      ended
+      hasEnded
     }
   }
 `);
@@ -43,7 +43,7 @@ export function useLog(executionId: string): LiveLog {
       document: LogDocument,
       variables: () => ({ executionId, afterLine: buffer.last }),
       next: ({ executionLog }) => {
-        buffer = appendLines(buffer, executionLog.lines, executionLog.cut, executionLog.ended);
+        buffer = appendLines(buffer, executionLog.lines, executionLog.cut, executionLog.hasEnded);
         frames.add(show);
       },
       refused: (error) => setLog({ buffer, error }),

@@ -6,7 +6,7 @@ import { statusView } from "../../lib/status";
 import { useLive } from "../../live/use-live";
 import { runActions } from "../../model/run-filter";
 import { retryRun } from "../../services/runs";
-import { STEPS_SHOWN } from "../../services/steps";
+import { STEPS_SHOWN, type Steps } from "../../services/steps";
 import { navigate } from "../../state/route";
 import { Action, Button } from "../../ui/action";
 import { Icon } from "../../ui/icon";
@@ -20,31 +20,40 @@ import type { RunDetail } from "./document";
 import { spanOf } from "./waterfall";
 
 const ValueDocument = graphql(`
-  query StepValue($id: ID!, $place: Int!) {
+  query StepValue($id: ID!, $after: String) {
     asOf
-    run(id: $id) { steps(first: 1, skip: $place) { label attempt value } }
+    run(id: $id) { steps(first: 1, after: $after) { nodes { label attempt value } } }
   }
 `);
 
+interface StepPagerProps {
+  /** The cursors behind which the pages up to this one begin, apart from the first page. */
+  pages: readonly string[];
+  steps: Steps | null;
+  onTurn: (pages: readonly string[]) => void;
+}
+
 /** Which steps are shown of a run with more than fit. */
-export function StepPager({ skip, count, onSkip }: { skip: number; count: number; onSkip: (skip: number) => void }) {
-  if (skip === 0 && count <= STEPS_SHOWN) return null;
+export function StepPager({ pages, steps, onTurn }: StepPagerProps) {
+  const last = steps?.hasMore === true ? steps.cursors.at(-1) : undefined;
+  if (pages.length === 0 && last === undefined) return null;
+  const skipped = pages.length * STEPS_SHOWN;
   return (
     <span class="step-pager">
       <Button
         class="button small"
-        reason={skip === 0 ? "These are the first steps" : null}
-        onClick={() => onSkip(Math.max(0, skip - STEPS_SHOWN))}
+        reason={pages.length === 0 ? "These are the first steps" : null}
+        onClick={() => onTurn(pages.slice(0, -1))}
       >
         Earlier
       </Button>
       <span class="dim num">
-        steps {skip + 1} to {skip + Math.min(count, STEPS_SHOWN)}
+        steps {skipped + 1} to {skipped + (steps?.rows.length ?? 0)}
       </span>
       <Button
         class="button small"
-        reason={count <= STEPS_SHOWN ? "These are the last steps" : null}
-        onClick={() => onSkip(skip + STEPS_SHOWN)}
+        reason={last === undefined ? "These are the last steps" : null}
+        onClick={() => onTurn(last === undefined ? pages : [...pages, last])}
       >
         Later
       </Button>
@@ -56,13 +65,13 @@ interface StepLineProps {
   run: RunDetail;
   step: StepRow;
   frame: Frame;
-  /** Its place among all steps of the run, from 0. */
-  nth: number;
+  /** The cursor of the step in front of it; null for the first step of the run. */
+  previous: string | null;
   time: number;
 }
 
 /** A step in the waterfall, with its value or its error if one wants to see it. */
-export function StepLine({ run, step, frame, nth, time }: StepLineProps) {
+export function StepLine({ run, step, frame, previous, time }: StepLineProps) {
   const [open, setOpen] = useState(false);
   const hasMore = step.error !== null || (step.finishedAt !== null && step.state === "DONE");
   const span = spanOf(step, run.finishedAt);
@@ -85,14 +94,14 @@ export function StepLine({ run, step, frame, nth, time }: StepLineProps) {
       </span>
       <span class="step-status">
         <Status name={step.state} />
-        {!step.used && (
+        {!step.isUsed && (
           <span class="dim" title="The attempt that ended well did not ask for it: the code has no such step any more">
             unused
           </span>
         )}
       </span>
       <span class="step-action">
-        {step.latest && runActions(run.state).retry && <RetryFrom run={run} label={step.label} />}
+        {step.isLatest && runActions(run.state).retry && <RetryFrom run={run} label={step.label} />}
       </span>
       {open && (
         <div class="step-more">
@@ -102,7 +111,7 @@ export function StepLine({ run, step, frame, nth, time }: StepLineProps) {
               It began <a href={paths.flow(step.flowId)}>flow {step.flowId}</a>.
             </p>
           )}
-          {step.state === "DONE" && <StepValue run={run} step={step} nth={nth} />}
+          {step.state === "DONE" && <StepValue run={run} step={step} previous={previous} />}
         </div>
       )}
     </li>
@@ -115,13 +124,14 @@ function endOf({ finishedAt }: StepRow, over: string | null): number | null {
 }
 
 /** What the step returned: asked for only when somebody looks. */
-function StepValue({ run, step, nth }: { run: RunDetail; step: StepRow; nth: number }) {
-  const live = useLive(`step-values/${run.id}/${nth}/${step.label}/${step.attempt}`, {
+function StepValue({ run, step, previous }: { run: RunDetail; step: StepRow; previous: string | null }) {
+  const live = useLive(`step-values/${run.id}/${previous ?? ""}/${step.label}/${step.attempt}`, {
     document: ValueDocument,
-    variables: () => ({ id: run.id, place: nth }),
+    variables: () => ({ id: run.id, after: previous }),
     init: (data) => ({
       value:
-        data.run?.steps.find(({ label, attempt }) => label === step.label && attempt === step.attempt)?.value ?? null,
+        data.run?.steps.nodes.find(({ label, attempt }) => label === step.label && attempt === step.attempt)?.value ??
+        null,
     }),
   });
   return (

@@ -74,7 +74,7 @@ const RunsDocument = graphql(
     runs(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
       nodes {
         ...RunRow
-        explain { sentence details until }
+        explain { sentence details changesAt }
       }
       pageInfo { hasNextPage endCursor }
       totalCount
@@ -140,7 +140,7 @@ function useRuns(filter: RunsFilter, after: string | null) {
     }),
     page: ({ runs }): ListPage<ExplainedRun> => runs,
     parts: ["runs"],
-    change: ({ runId, run }) => (runId === null || run === undefined ? null : { id: runId, row: run }),
+    change: ({ runId, run }) => (runId === undefined || run === undefined ? null : { id: runId, row: run }),
     id: runId,
     matches: (run) => matchesRunsFilter(filter, run),
     order: compareRuns(filter.tab),

@@ -175,7 +175,7 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
             onPointerDown={(event) => event.preventDefault()}
             onClick={() => openView(view)}
           >
-            <span>{view.name}</span> <span class="dim">{view.shared ? "saved view of the team" : "saved view"}</span>
+            <span>{view.name}</span> <span class="dim">{view.isShared ? "saved view of the team" : "saved view"}</span>
           </li>
         ))}
       </ul>

@@ -98,7 +98,7 @@ function useTasks(filter: TasksFilter, after: string | null) {
     variables,
     page: ({ tasks }) => tasks,
     parts: ["tasks"],
-    change: ({ taskId, task }) => (taskId === null || task === undefined ? null : { id: taskId, row: task }),
+    change: ({ taskId, task }) => (typeof taskId !== "string" || task === undefined ? null : { id: taskId, row: task }),
     id: (task) => task.id,
     matches: (task) => matchesTasksFilter(filter, task),
     order: compare,
@@ -118,7 +118,7 @@ function useTasks(filter: TasksFilter, after: string | null) {
     outdates: (event, shown) => {
       if (event.kind.startsWith("TASK_")) wanted.everything();
       else if (
-        event.taskId === null ||
+        typeof event.taskId !== "string" ||
         !shown.has(event.taskId) ||
         !(event.kind === "EXECUTION_FINISHED" || event.kind === "OCCURRENCE_SKIPPED")
       )

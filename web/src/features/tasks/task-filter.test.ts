@@ -14,7 +14,7 @@ function task(fields: Partial<TaskRow>): TaskRow {
     group: "default",
     owner: null,
     pausedAt: null,
-    nextExecution: null,
+    nextExecutionAt: null,
     ...fields,
   } as TaskRow;
 }
@@ -42,8 +42,8 @@ test("what makes no sense in the address counts as nothing", () => {
 test("tasks stand by their next time, those without one last", () => {
   const rows = [
     task({ id: "1" }),
-    task({ id: "2", nextExecution: "2026-02-01T00:00:00Z" }),
-    task({ id: "3", nextExecution: "2026-01-01T00:00:00Z" }),
+    task({ id: "2", nextExecutionAt: "2026-02-01T00:00:00Z" }),
+    task({ id: "3", nextExecutionAt: "2026-01-01T00:00:00Z" }),
   ];
   expect([...rows].sort((left, right) => TASK_ORDERS.next.compare(left, right) ?? 0).map((row) => row.id)).toEqual([
     "3",

@@ -17,7 +17,7 @@ export interface TasksFilter {
 }
 
 interface Order {
-  readonly field: "NAME" | "NEXT_EXECUTION" | "LAST_STARTED_AT" | "CREATED_AT" | "GROUP";
+  readonly field: "NAME" | "NEXT_EXECUTION_AT" | "LAST_STARTED_AT" | "CREATED_AT" | "GROUP";
   readonly direction: "ASC" | "DESC";
   /** The same order in the page; null where the rows do not show what decides it. */
   compare(left: TaskRow, right: TaskRow): number | null;
@@ -32,9 +32,9 @@ function byId(left: TaskRow, right: TaskRow): number {
 export const TASK_ORDERS: Readonly<Record<TaskSort, Order>> = {
   name: { field: "NAME", direction: "ASC", compare: (left, right) => byText(left.name, right.name) },
   next: {
-    field: "NEXT_EXECUTION",
+    field: "NEXT_EXECUTION_AT",
     direction: "ASC",
-    compare: (left, right) => thenBy(byText(left.nextExecution, right.nextExecution), byId(left, right)),
+    compare: (left, right) => thenBy(byText(left.nextExecutionAt, right.nextExecutionAt), byId(left, right)),
   },
   started: { field: "LAST_STARTED_AT", direction: "DESC", compare: () => null },
   created: { field: "CREATED_AT", direction: "DESC", compare: () => null },

@@ -62,7 +62,11 @@ export const TASK_COLUMNS: readonly TaskColumn[] = [
     rank: 2,
     card: "pair",
     cell: (task) =>
-      task.nextExecution === null || task.pausedAt !== null ? "–" : <Time at={task.nextExecution} form="countdown" />,
+      task.nextExecutionAt === null || task.pausedAt !== null ? (
+        "–"
+      ) : (
+        <Time at={task.nextExecutionAt} form="countdown" />
+      ),
   },
   {
     key: "spent",

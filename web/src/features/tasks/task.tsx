@@ -170,10 +170,10 @@ function TaskStrip({ task }: PartProps) {
         <div>
           <dt>Next</dt>
           <dd>
-            {task.nextExecution === null || task.pausedAt !== null ? (
+            {task.nextExecutionAt === null || task.pausedAt !== null ? (
               "–"
             ) : (
-              <Time at={task.nextExecution} form="countdown" />
+              <Time at={task.nextExecutionAt} form="countdown" />
             )}
           </dd>
         </div>
@@ -243,7 +243,7 @@ function SchedulePart({ task }: PartProps) {
         <p class="preview-sentence">{task.schedule.humanized}</p>
         <p>
           <code>{task.schedule.value}</code>{" "}
-          {task.overridden && task.declaredSchedule !== null && (
+          {task.isOverridden && task.declaredSchedule !== null && (
             <span class="dim">instead of {task.declaredSchedule.value} in the code</span>
           )}
         </p>
@@ -395,12 +395,12 @@ function TaskHead({ task, mark }: TaskHeadProps) {
         <Action class="button" onClick={() => setAsking("duplicate")}>
           <Icon name="copy" /> Duplicate
         </Action>
-        {task.overridden && (
+        {task.isOverridden && (
           <Action class="button" onClick={() => void resetTask(task.name)}>
             Reset to code
           </Action>
         )}
-        {task.deletable && (
+        {task.isDeletable && (
           <Action class="button danger" onClick={() => setAsking("delete")}>
             <Icon name="trash" /> Delete
           </Action>

@@ -141,16 +141,16 @@ function Name({ line: { row, fold }, onToggle }: { line: Line; onToggle: () => v
       </li>
     );
   }
-  const word = row.failing ? "fails" : row.late ? "late" : null;
+  const word = row.isFailing ? "fails" : row.isLate ? "late" : null;
   return (
     <li
       title={
         word === null
           ? row.name
-          : `${row.name}: ${row.failing ? "its newest execution failed" : "it should have started and did not"}`
+          : `${row.name}: ${row.isFailing ? "its newest execution failed" : "it should have started and did not"}`
       }
     >
-      {word !== null && <span class={`timeline-word ${row.failing ? "tone-bad" : "tone-warn"}`}>{word}</span>}
+      {word !== null && <span class={`timeline-word ${row.isFailing ? "tone-bad" : "tone-warn"}`}>{word}</span>}
       <a href={row.isTask ? paths.task(row.name) : paths.logOfJob(row.name)}>{row.name}</a>
     </li>
   );

@@ -15,8 +15,8 @@ function row(
     taskName,
     jobName: "job",
     group: null,
-    failing: false,
-    late: false,
+    isFailing: false,
+    isLate: false,
     executions: bars.length,
     failures: 0,
     bars: {
@@ -69,7 +69,7 @@ test("what ended before the frame, or is planned behind it, is not drawn", () =>
 
 test("the order is the server's; runs without a task stand under their job; what is only planned comes last", () => {
   const rows = timelineRows(
-    [row("z", [], { failing: true }), row(null, []), row("a", [])],
+    [row("z", [], { isFailing: true }), row(null, []), row("a", [])],
     [{ taskName: "m", group: "g", at: NOW + 1000 }],
     frame,
   );
@@ -107,7 +107,7 @@ test("skipped occurrences have a mark with their reason, a stretch from its firs
 test("few rows are one block; of many those that need a person are, and the others fold by group", () => {
   const rows = timelineRows(
     [
-      row("bad", [], { failing: true, group: "b" }),
+      row("bad", [], { isFailing: true, group: "b" }),
       row("b", [], { group: "b" }),
       row("a", [], { group: "a" }),
       row("x", []),

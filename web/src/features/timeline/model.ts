@@ -6,8 +6,8 @@ export interface ServerRow {
   readonly taskName: string | null;
   readonly jobName: string | null;
   readonly group: string | null;
-  readonly failing: boolean;
-  readonly late: boolean;
+  readonly isFailing: boolean;
+  readonly isLate: boolean;
   readonly executions: number;
   readonly failures: number;
   readonly bars: {
@@ -71,8 +71,8 @@ export interface TimelineRow {
   readonly name: string;
   readonly isTask: boolean;
   readonly group: string | null;
-  readonly failing: boolean;
-  readonly late: boolean;
+  readonly isFailing: boolean;
+  readonly isLate: boolean;
   readonly bars: readonly Bar[];
   readonly planned: readonly Ahead[];
   readonly skips: readonly SkipMark[];
@@ -203,8 +203,8 @@ export function timelineRows(
       name: row.taskName ?? row.jobName ?? "",
       isTask: row.taskName !== null,
       group: row.group,
-      failing: row.failing,
-      late: row.late,
+      isFailing: row.isFailing,
+      isLate: row.isLate,
       bars: mergeBars(barsOf(row, frame)),
       planned: aheadOf(ahead, apart * scale),
       skips: skipsOf(row, frame),
@@ -220,8 +220,8 @@ export function timelineRows(
         name,
         isTask: true,
         group: groups.get(name) ?? null,
-        failing: false,
-        late: false,
+        isFailing: false,
+        isLate: false,
         bars: [],
         planned: aheadOf(ahead, apart * scale),
         skips: [],
@@ -246,9 +246,9 @@ export const UNGROUPED = "no group";
 export function blocksOf(rows: readonly TimelineRow[], few: number): readonly Block[] {
   if (rows.length <= few) return [{ group: null, rows }];
   const groups = new Map<string, TimelineRow[]>();
-  const loud = rows.filter(({ failing, late }) => failing || late);
+  const loud = rows.filter(({ isFailing, isLate }) => isFailing || isLate);
   for (const row of rows)
-    if (!row.failing && !row.late)
+    if (!row.isFailing && !row.isLate)
       groups.set(row.group ?? UNGROUPED, [...(groups.get(row.group ?? UNGROUPED) ?? []), row]);
   const folded = [...groups].sort(
     ([left], [right]) => Number(left === UNGROUPED) - Number(right === UNGROUPED) || left.localeCompare(right),
@@ -263,8 +263,8 @@ export function foldedRow(block: Block): TimelineRow {
     name: block.group ?? "",
     isTask: false,
     group: block.group,
-    failing: false,
-    late: false,
+    isFailing: false,
+    isLate: false,
     bars: mergeBars(block.rows.flatMap(({ bars }) => bars)),
     planned: joined(block.rows.flatMap(({ planned }) => planned)),
     skips: block.rows.flatMap(({ skips }) => skips),

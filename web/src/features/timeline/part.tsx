@@ -22,14 +22,14 @@ const PastDocument = graphql(`
   query TimelinePast($from: DateTime!, $to: DateTime, $taskName: String, $first: Int!) {
     asOf
     timeline(from: $from, to: $to, taskName: $taskName, first: $first) {
-      since
+      beginsAt
       totalRows
       rows {
         taskName
         jobName
         group
-        failing
-        late
+        isFailing
+        isLate
         executions
         failures
         bars { begins ends counts failures ids }
@@ -40,7 +40,7 @@ const PastDocument = graphql(`
 `);
 
 const FutureDocument = graphql(`
-  query TimelineFuture($to: DateTime!, $apart: Float!, $after: String, $filter: TaskFilter, $due: TaskFilter) {
+  query TimelineFuture($to: DateTime!, $apart: Duration!, $after: String, $filter: TaskFilter, $due: TaskFilter) {
     asOf
     upcoming(to: $to, apart: $apart, first: 200, after: $after, filter: $filter) {
       nodes { effectiveAt task { name group } }
@@ -77,7 +77,11 @@ function usePast(chosen: Chosen, taskName: string | null) {
         first: ROWS,
       };
     },
-    init: ({ timeline }): Past => timeline,
+    init: ({ timeline }): Past => ({
+      rows: timeline.rows,
+      since: timeline.beginsAt,
+      totalRows: timeline.totalRows,
+    }),
     outdates: (event) =>
       (taskName === null || event.taskName === taskName) &&
       (event.kind.startsWith("EXECUTION_") || event.kind.startsWith("TASK_") || event.kind === "OCCURRENCE_SKIPPED"),
@@ -124,7 +128,7 @@ function usePlanned(chosen: Chosen, taskName: string | null): Plan {
     apart: apart.current,
     after,
     filter,
-    due: { enabled: { eq: true }, pausedAt: { isNull: true }, nextExecution: { lt: to }, ...filter },
+    due: { isEnabled: { eq: true }, pausedAt: { isNull: true }, nextExecutionAt: { lt: to }, ...filter },
   });
   const to = (): string => new Date(Math.max(end(), serverNow())).toISOString();
   const future = useLive(`timeline/future/${taskName ?? ""}/${keyOf(chosen)}`, {

@@ -22,7 +22,7 @@ PROGRAMS := browser pgbouncer nginx prometheus tmux
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test test-web test-python test-django check collect check-style check-types check-mypy check-pyright check-pyright-tests check-public-types check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test npm-clients test-web test-python test-django check collect check-style check-types check-mypy check-pyright check-pyright-tests check-public-types check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,7 +42,11 @@ dashboard: $(VENV)/.tools
 	@$(BIN)/python web/node_tools.py
 	@PYTHONPATH=web $(BIN)/python -c 'import build_backend; build_backend.ensure_assets()'
 
-test: install-test $(PROGRAMS) test-web test-python ## Run all tests: Python, PostgreSQL, dashboard, browser
+test: install-test $(PROGRAMS) npm-clients test-web test-python ## Run all tests: Python, PostgreSQL, dashboard, browser
+
+# The JavaScript clients that the schema is tried with: a quarter of a gigabyte, so no test has to wait for them.
+npm-clients: install-test
+	@PYTHONPATH=web $(BIN)/python -m tests.graphql_api.clients.npm_packages
 
 test-web: install-test ## Type-check and test the dashboard's sources
 	@$(BIN)/python web/node_tools.py check test

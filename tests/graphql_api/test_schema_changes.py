@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +13,7 @@ from tests.support.schema_history import (
     ACKNOWLEDGED,
     SDL,
     breaking_changes,
-    last_released,
+    comparison,
     unacknowledged,
 )
 from tests.support.sources import ROOT
@@ -37,10 +39,30 @@ def test_every_table_of_the_reference_has_rows_as_wide_as_its_head() -> None:
 
 
 def test_no_change_since_the_last_release_breaks_clients_unless_it_is_listed() -> None:
-    now = SDL.read_text()
-    changes = breaking_changes(last_released(now), now)
-    where = ACKNOWLEDGED.relative_to(ROOT)
-    assert unacknowledged(changes, ACKNOWLEDGED.read_text()) == [], f"if they are meant, list them in {where}"
+    said, unlisted = comparison()
+    assert unlisted == [], f"{said} If they are meant, list them in {ACKNOWLEDGED.relative_to(ROOT)}"
+
+
+def test_the_schema_is_compared_with_that_of_the_last_tag(tmp_path: Path) -> None:
+    def git(*arguments: str) -> None:
+        who = ("-c", "user.name=x", "-c", "user.email=x@example.test", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    (tmp_path / "graphql").mkdir()
+    sdl, page = tmp_path / "graphql" / "schema.graphql", tmp_path / "CHANGELOG.md"
+    sdl.write_text(OLD)
+    page.write_text("# Changes\n")
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "one")
+    assert comparison(tmp_path) == ("There is no release yet: nothing to compare the schema with.", [])
+    git("tag", "v0.1.0")
+    assert comparison(tmp_path) == ("Breaking changes of the schema since v0.1.0: 0.", [])
+    sdl.write_text("type Query { a(x: Int): Int } enum E { ONE TWO }")
+    said, unlisted = comparison(tmp_path)
+    assert (said, unlisted) == ("Breaking changes of the schema since v0.1.0: 1.", ["Field Query.b was removed."])
+    page.write_text(f"# Changes\n\n- {unlisted[0]}\n")
+    assert comparison(tmp_path)[1] == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,7 @@
 """Relay, Apollo, urql, graphql-codegen and graphql-eslint from npm take the schema, and the answers, as they are."""
 
-import fcntl
-import hashlib
 import json
-import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -13,63 +9,46 @@ from typing import Any, Final
 
 import pytest
 
-from node_tools import Node, NodeError, find_node
+from node_tools import Node, NodeError
+from tests.graphql_api.clients.npm_packages import INSTALLED, install
 from tests.support.processes import CronographProcess
 from tests.support.requirements import unavailable
 from tests.support.schema_history import SDL
 from tests.support.sources import ROOT
 
-SOURCES: Final = Path(__file__).with_name("npm")
-INSTALLED: Final = ROOT / "build" / "npm-clients"
 DOCUMENTED: Final = ROOT / "docs" / "api.md"
 
+FORWARDS: Final = "The rows are computed forwards: there is no last page."
 EXCEPTIONS: Final = {
-    "relay-arguments Field `upcoming`": "Planned occurrences are computed forwards in time: they have no last page.",
+    **{f"relay-arguments Field `{name}`": FORWARDS for name in ("upcoming", "labelValues", "logSearch")},
 }
-"""What graphql-eslint finds and stays: the rule with the field, and the reason; `try.mjs` names two options."""
+"""Findings in the schema that stay: the rule with the field, and the reason. `try.mjs` names two options."""
 
-# The first of them may have to install the packages.
+DASHBOARD_EXCEPTIONS: Final = {
+    "require-selections": "The dashboard has no cache of objects: it asks for `id` where a page uses it.",
+}
+"""Rules of operations that the documents of the dashboard break, each with the reason."""
+
+# The first of them has to install the packages where `make test` has not.
 pytestmark = [pytest.mark.costly, pytest.mark.timeout(600)]
 
 Try = Callable[[str], dict[str, Any]]
-
-
-def npm(node: Node, *arguments: str) -> subprocess.CompletedProcess[str]:
-    path = os.pathsep.join([str(Path(node.program).parent), os.environ.get("PATH", "")])
-    return subprocess.run(
-        [*node.npm, *arguments],
-        cwd=INSTALLED,
-        env={**os.environ, "PATH": path},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 @pytest.fixture(scope="session")
 def node() -> Node:
     """The Node to use, with the packages that are locked beside the sources."""
     try:
-        found = find_node()
+        return install()
     except NodeError as error:
-        unavailable("Node", str(error))
-    INSTALLED.mkdir(parents=True, exist_ok=True)
-    with (INSTALLED / "lock").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        _install(found)
-    return found
+        unavailable("Node with npm packages", str(error))
 
 
-def _install(found: Node) -> None:
-    lock = hashlib.sha256((SOURCES / "package-lock.json").read_bytes()).hexdigest()
-    noted = INSTALLED / "installed.txt"
-    for name in ("package.json", "package-lock.json", "try.mjs", "documents.graphql"):
-        shutil.copy(SOURCES / name, INSTALLED / name)
-    if not noted.exists() or noted.read_text() != lock:
-        done = npm(found, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-        if done.returncode != 0:
-            unavailable("npm packages of other clients", done.stderr[-300:])
-        noted.write_text(lock)
+def dashboard_documents() -> str:
+    """Return every document and fragment of the dashboard's sources."""
+    sources = [path for path in sorted((ROOT / "web" / "src").rglob("*.ts*")) if not path.name.endswith(".d.ts")]
+    found = [re.findall(r"graphql\(\s*`([^`]*)`", path.read_text(encoding="utf-8")) for path in sources]
+    return "\n".join(text.strip() for texts in found for text in texts)
 
 
 @pytest.fixture
@@ -113,8 +92,13 @@ def test_graphql_codegen_writes_the_types_of_documents(tried: Try) -> None:
     assert "export type SameKeyQueryVariables" in text
 
 
-def test_graphql_eslint_finds_nothing_but_the_exceptions(tried: Try) -> None:
+def test_graphql_eslint_finds_nothing_but_the_exceptions(tried: Try, tmp_path: Path) -> None:
+    documents = dashboard_documents()
+    assert documents.count("subscription Events(") == 1
+    (tmp_path / "dashboard.graphql").write_text(documents, encoding="utf-8")
     seen = tried("eslint")
+    rules = {re.sub(r"@graphql-eslint/(\S+) .*", r"\1", one, flags=re.DOTALL) for one in seen["dashboard"]}
+    assert rules == DASHBOARD_EXCEPTIONS.keys(), seen["dashboard"]
     assert seen["operations"] == []
     found = {re.sub(r"@graphql-eslint/(\S+) \d+: (Field `\w+`).*", r"\1 \2", one) for one in seen["relay"]}
     assert found == EXCEPTIONS.keys()

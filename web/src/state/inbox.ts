@@ -1,2 +1,2 @@
 /** Which runs wait for people: those that are suspended until somebody sends them a signal. */
-export const WAITING_FOR_PEOPLE = { state: { eq: "SUSPENDED" as const }, waitsForSignal: { eq: true } };
+export const WAITING_FOR_PEOPLE = { state: { eq: "SUSPENDED" as const }, isWaitingForSignal: { eq: true } };

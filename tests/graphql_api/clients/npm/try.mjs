@@ -112,16 +112,17 @@ async function codegen() {
 async function eslint() {
   const { ESLint } = await import("eslint");
   const graphql = (await import("@graphql-eslint/eslint-plugin")).default;
-  const configured = (rules) => [
+  const configured = (rules, documents) => [
     {
       files: ["**/*.graphql"],
-      languageOptions: { parser: graphql.parser, parserOptions: { graphQLConfig: { schema: schemaFile, documents: join(home, "documents.graphql") } } },
+      languageOptions: { parser: graphql.parser, parserOptions: { graphQLConfig: { schema: schemaFile, documents } } },
       plugins: { "@graphql-eslint": graphql },
       rules,
     },
   ];
-  const lint = async (rules, text, filePath) => {
-    const engine = new ESLint({ cwd: home, overrideConfigFile: true, overrideConfig: configured(rules) });
+  const lint = async (rules, text, filePath, documents = join(home, "documents.graphql")) => {
+    const overrideConfig = configured(rules, documents);
+    const engine = new ESLint({ cwd: home, overrideConfigFile: true, overrideConfig });
     const [result] = await engine.lintText(text, { filePath });
     return result.messages.map(({ ruleId, message, line }) => `${ruleId} ${line}: ${message}`);
   };
@@ -133,9 +134,12 @@ async function eslint() {
     shouldImplementNode: false,
   };
   const relayRules = { ...configs["flat/schema-relay"].rules, "@graphql-eslint/relay-edge-types": ["error", edges] };
+  const operationRules = configs["flat/operations-recommended"].rules;
+  const dashboard = join(folder, "dashboard.graphql");
   return {
     relay: await lint(relayRules, readFileSync(schemaFile, "utf8"), "schema.graphql"),
-    operations: await lint(configs["flat/operations-recommended"].rules, texts, "documents.graphql"),
+    operations: await lint(operationRules, texts, "documents.graphql"),
+    dashboard: await lint(operationRules, readFileSync(dashboard, "utf8"), "dashboard.graphql", dashboard),
   };
 }
 

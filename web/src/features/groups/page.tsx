@@ -65,7 +65,7 @@ function groupFilter(params: URLSearchParams) {
     ...(q !== "" && { name: { contains: q } }),
     ...(state === "paused" && { isPaused: { eq: true } }),
     ...(state === "on" && { isPaused: { eq: false } }),
-    ...(state === "limited" && { limited: { eq: true } }),
+    ...(state === "limited" && { isLimited: { eq: true } }),
   };
 }
 

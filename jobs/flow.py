@@ -101,6 +101,8 @@ class Flow:
         name: What it is for, 1 to 200 characters; several flows may have one name.
         unique_key: While a flow with this key is unfinished, a second one is refused.
         labels: Words by which its runs are found: ``{"customer": "42"}``; each run has its own first.
+        max_concurrent: How many of its runs run at once, on all nodes together; any number unless given. Their jobs
+            have no ``max_concurrent`` of their own then.
         open: Whether runs can be added later, by ``addFlowRuns`` of the API, until ``closeFlow``.
         registry: Whose database is used without a session.
 
@@ -116,13 +118,15 @@ class Flow:
         unique_key: str | None = None,
         labels: Mapping[str, str] | None = None,
         open: bool = False,  # noqa: A002 - the word of the API
+        max_concurrent: int | None = None,
         registry: Registry | None = None,
     ) -> None:
-        check_flow(name, unique_key, labels, is_open=open)
+        check_flow(name, unique_key, labels, is_open=open, max_concurrent=max_concurrent)
         self.name = name
         self.unique_key = unique_key
         self.labels = labels
         self.open = open
+        self.max_concurrent = max_concurrent
         self._registry = None if registry is None else registry_or_default(registry)
         self._runs: list[FlowRun] = []
         self._results: dict[object, Json] = {}
@@ -225,7 +229,8 @@ class Flow:
 
     def _described(self) -> FlowSpec:
         members = tuple(MemberSpec(run.key, run.spec, *run.place) for run in self._runs)
-        return FlowSpec(self.name, members, self.open, self.unique_key, dict(self._callbacks), self.labels)
+        callbacks = dict(self._callbacks)
+        return FlowSpec(self.name, members, self.open, self.unique_key, callbacks, self.labels, self.max_concurrent)
 
     def __repr__(self) -> str:
         return f"<flow '{self.name}' of {len(self._runs)} runs>"

@@ -6,7 +6,7 @@ from dataclasses import replace
 from sqlalchemy import select, update
 
 from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
-from ..core.flows import Flow, FlowState, NewFlow, NewMember, flow_faults, ordered, unknown_in
+from ..core.flows import Flow, FlowState, NewFlow, NewMember, flow_faults, key_of_flow, ordered, unknown_in
 from ..core.model import NewRun, Run
 from ..core.rules import check_reason, unknown
 from ..core.states import FINAL, RunState
@@ -39,7 +39,7 @@ def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
 
 
 def _flow_faults(new: NewFlow) -> Iterator[UserError]:
-    yield from flow_faults(new.name, new.unique_key, new.labels)
+    yield from flow_faults(new.name, new.unique_key, new.labels, new.max_concurrent, is_open=new.is_open)
     if not new.members and not new.is_open:
         message = "runs: must be at least one, got none; a flow that gets its runs later is enqueued with open: true"
         yield InvalidInput(message, path=("runs",))
@@ -145,7 +145,9 @@ def _replace(tx: Tx, flow_id: int, again: Sequence[Run], actor: str | None) -> N
         if rule is not None and labels is not None:
             labels = rule.without(labels, run.args, unknown_in(args))
         new = replace(made_again(tx, run, None, actor), args=args, labels=labels)
-        put_again(tx, run.id, as_member(new, flow_id, defaults, suspended=run.id in before), defaults)
+        bound = run.max_concurrent if run.concurrency_key == key_of_flow(flow_id) else None
+        member = as_member(new, flow_id, defaults, suspended=run.id in before, max_concurrent=bound)
+        put_again(tx, run.id, member, defaults)
     _release_added(tx, [one.run_id for one in stored.members_of(tx.conn, [flow_id])])
 
 

@@ -9,8 +9,9 @@ from typing import Any, Final, NamedTuple, cast
 
 from .admission.labels import label_faults
 from .base.errors import InvalidInput, UserError, python_names, refuse
+from .limits import MAX_CONCURRENT
 from .model import Json, NewRun
-from .rules import MAX_UNIQUE_KEY, name_faults, text_faults
+from .rules import MAX_UNIQUE_KEY, name_faults, number_faults, text_faults
 from .run_spec import RunSpec
 from .states import RunState
 
@@ -72,6 +73,7 @@ class NewFlow:
         callbacks: Runs that are enqueued when it ends, by the end.
         parent_id: The run that has begun it as a step and waits for its end.
         labels: Words that its runs inherit, as far as they have none of their own.
+        max_concurrent: How many of its runs run at once, on all nodes together; None = any number.
     """
 
     name: str
@@ -81,6 +83,7 @@ class NewFlow:
     callbacks: Mapping[Ending, NewRun] = field(default_factory=dict[Ending, NewRun])
     parent_id: int | None = None
     labels: dict[str, str] | None = None
+    max_concurrent: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,13 +342,30 @@ def _earlier(one: NewMember, before: dict[str, tuple[str, ...]]) -> set[str]:
     return earlier
 
 
-def flow_faults(name: object, unique_key: object, labels: object = None) -> Iterator[InvalidInput]:
-    """Yield the faults of the name, the key and the labels of a flow."""
+def key_of_flow(flow_id: int) -> str:
+    """Return the concurrency key of the runs of a flow that bounds them itself."""
+    return f"cronograph flow {flow_id}"
+
+
+def flow_faults(
+    name: object,
+    unique_key: object,
+    labels: object = None,
+    max_concurrent: float | None = None,
+    *,
+    is_open: object = False,
+) -> Iterator[InvalidInput]:
+    """Yield the faults of the name, the key, the labels and the bound of a flow."""
     yield from name_faults(name, "name")
     if unique_key is not None:
         yield from text_faults(unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
     if labels is not None:
         yield from label_faults(labels)
+    if max_concurrent is not None:
+        yield from number_faults(max_concurrent, "maxConcurrent", 1, MAX_CONCURRENT, whole=True)
+        if is_open:
+            message = "maxConcurrent: an open flow has none; close it, or give the jobs of its runs a max_concurrent"
+            yield InvalidInput(message, path=("maxConcurrent",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,19 +388,25 @@ class FlowSpec:
     unique_key: str | None = None
     callbacks: Mapping[Ending, RunSpec] = field(default_factory=dict[Ending, RunSpec])
     labels: Mapping[str, str] | None = None
+    max_concurrent: int | None = None
 
 
-def check_flow(name: object, unique_key: object, labels: object, *, is_open: object) -> None:
+def check_flow(
+    name: object, unique_key: object, labels: object, *, is_open: object, max_concurrent: object = None
+) -> None:
     """Check a flow, apart from its runs.
 
     Raises:
         UserError: its faults, in a Python caller's names.
     """
     with python_names():
-        refuse(_flow_and_open_faults(name, unique_key, labels, is_open))
+        refuse(_flow_and_open_faults(name, unique_key, labels, is_open, max_concurrent))
 
 
-def _flow_and_open_faults(name: object, unique_key: object, labels: object, is_open: object) -> Iterator[InvalidInput]:
-    yield from flow_faults(name, unique_key, labels)
+def _flow_and_open_faults(
+    name: object, unique_key: object, labels: object, is_open: object, max_concurrent: object
+) -> Iterator[InvalidInput]:
+    bound = cast("float | None", max_concurrent)
+    yield from flow_faults(name, unique_key, labels, bound, is_open=is_open)
     if not isinstance(is_open, bool):
         yield InvalidInput(f"open: must be True or False, got {is_open!r:.60}", path=("open",))

@@ -6,12 +6,13 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from cronograph.jobs import Flow as PythonFlow
 from cronograph.jobs.actions.flows import add_runs, cancel_flow, close_flow, enqueue_flow, retry_flow
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.admission.caps import Cap, Rate
 from cronograph.jobs.core.admission.holding import Hold, Holding
 from cronograph.jobs.core.admission.labels import LabelRule
-from cronograph.jobs.core.base.errors import AlreadyExists, InvalidState, SeveralFaults, UserError
+from cronograph.jobs.core.base.errors import AlreadyExists, InvalidInput, InvalidState, SeveralFaults, UserError
 from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.flows import Ending, Flow, NewFlow, NewMember, When
 from cronograph.jobs.core.limits import Limits, UniqueKey
@@ -525,3 +526,43 @@ def test_a_run_at_the_end_of_a_flow_has_all_that_was_said_of_it(stored: Stored) 
     end_next(worker, Succeeded())
     (run,) = stored.rows(tables.run, unique_key="calm")
     assert run.available_at == stored.now + timedelta(seconds=5)
+
+
+def test_a_flow_bounds_how_many_of_its_runs_run_at_once(stored: Stored) -> None:
+    worker = stored.node()
+    flow = begin(stored, *(member(str(number)) for number in range(4)), member("last", "0"), max_concurrent=2)
+    stored.enqueue()
+    started = worker.take(9).started
+    assert [one.run.flow_id for one in started] == [flow.id, flow.id, None]
+    assert not worker.take(9).started
+    worker.end(started[0], DEAD)
+    (third,) = worker.take(9).started
+    assert third.run.flow_id == flow.id
+    for one in (started[1], third):
+        worker.end(one)
+    (fourth,) = worker.take(9).started
+    worker.end(fourth)
+    assert states(stored, flow)["last"] == "skipped"
+    # What is made again is bounded as before.
+    stored.do(retry_flow, flow.id)
+    again = {row.id: row for row in stored.rows(tables.run)}
+    bounds = {(again[one].concurrency_key, again[one].max_concurrent) for one in ids_of(stored, flow).values()}
+    assert bounds == {(f"cronograph flow {flow.id}", 2)}
+
+
+def test_a_bound_stays_with_a_run_that_gets_its_arguments_later(stored: Stored) -> None:
+    worker = stored.node(limits=Limits(rate=Rate(100, 60.0, 100)))
+    flow = begin(stored, member("a"), member("b", "a", number={"$result": "a"}), max_concurrent=1)
+    worker.end(worker.start(), Succeeded(value=7))
+    (row,) = stored.rows(tables.run, id=ids_of(stored, flow)["b"])
+    assert (row.args, row.concurrency_key, row.max_concurrent) == ({"number": 7}, f"cronograph flow {flow.id}", 1)
+
+
+def test_a_flow_whose_job_has_a_bound_or_that_is_open_has_none(stored: Stored) -> None:
+    stored.node(limits=Limits(max_concurrent=3))
+    with pytest.raises(InvalidInput, match="job 'work' has a max_concurrent of its own"):
+        begin(stored, member("a"), max_concurrent=1)
+    with pytest.raises(InvalidInput, match="an open flow has none"):
+        begin(stored, member("a"), max_concurrent=1, is_open=True)
+    with pytest.raises(InvalidInput, match="max_concurrent: must be"):
+        PythonFlow("too few", max_concurrent=0)

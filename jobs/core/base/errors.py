@@ -259,6 +259,8 @@ NAMES: Final = {
     "uniqueAmong": "unique_among",
     "uniqueFor": "unique_for",
     "uniqueKey": "unique_key",
+    "maxConcurrent": "max_concurrent",
+    "onConflict": "on_conflict",
 }
 """Fields of runs and flows whose names the API and Python write differently, by the API's."""
 # What stands in quotes is a value of the caller's.

@@ -274,6 +274,9 @@ def _fill_in_one(conn: Connection, run_id: int, flow_id: int, known: dict[str, J
     args = filled(uses["args"], values)
     limits, rule = known[job_name].limits, known[job_name].labels
     keys = {} if limits is None else limits.keys_of(job_name, args)._asdict()
+    if keys.get("concurrency_key") is None:
+        # The flow may bound it.
+        keys = {name: key for name, key in keys.items() if name not in ("concurrency_key", "max_concurrent")}
     conn.execute(update(r).where(r.c.id == run_id).values(args=args, **keys))
     made = labels if rule is None else rule.as_far_as_possible(args, labels or {})
     if (made or {}) != (labels or {}):

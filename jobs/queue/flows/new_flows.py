@@ -10,7 +10,18 @@ from ...core.admission.labels import inherited
 from ...core.base.errors import AlreadyExists, InvalidInput, python_names
 from ...core.defaults import JobDefaults, run_of_job
 from ...core.events import EventKind
-from ...core.flows import FlowSpec, FlowState, NewFlow, NewMember, When, check_flow, ordered, references, unknown_in
+from ...core.flows import (
+    FlowSpec,
+    FlowState,
+    NewFlow,
+    NewMember,
+    When,
+    check_flow,
+    key_of_flow,
+    ordered,
+    references,
+    unknown_in,
+)
 from ...core.model import Json, NewRun, Run
 from ...core.states import FINAL
 from ...store.db import dialect, outbox
@@ -65,14 +76,22 @@ def new_flow(spec: FlowSpec) -> NewFlow:
     Raises:
         UserError: its faults, each with its path.
     """
-    check_flow(spec.name, spec.unique_key, spec.labels, is_open=spec.is_open)
+    check_flow(spec.name, spec.unique_key, spec.labels, is_open=spec.is_open, max_concurrent=spec.max_concurrent)
     if not spec.members and not spec.is_open:
         raise InvalidInput("runs: must be at least one, got none; add runs, or say open=True", path=("runs",))
     runs = new_runs(one.run for one in spec.members)
     members = [NewMember(one.key, run, one.after, one.when) for one, run in zip(spec.members, runs, strict=True)]
     callbacks = dict(zip(spec.callbacks, new_runs(spec.callbacks.values()), strict=True))
     labels = dict(spec.labels) if spec.labels else None
-    return NewFlow(spec.name, tuple(ordered(members)), spec.is_open, spec.unique_key, callbacks, labels=labels)
+    return NewFlow(
+        spec.name,
+        tuple(ordered(members)),
+        spec.is_open,
+        spec.unique_key,
+        callbacks,
+        labels=labels,
+        max_concurrent=spec.max_concurrent,
+    )
 
 
 def put_flow(
@@ -111,7 +130,7 @@ def put_flow(
     }
     flow_id: int = tx.conn.execute(insert(f).values(**values).returning(f.c.id)).scalar_one()
     emit_flow(tx, flow_id, FlowState.RUNNING, EventKind.FLOW_CREATED)
-    put_members(tx, flow_id, new.members, {}, new.labels)
+    put_members(tx, flow_id, new.members, {}, new.labels, new.max_concurrent)
     if adopted:
         _adopt(tx, flow_id, adopted)
     # A full queue may have dropped all of them.
@@ -139,7 +158,12 @@ def _refuse_taken(conn: Connection, unique_key: str) -> None:
 
 
 def put_members(
-    tx: Tx, flow_id: int, members: Sequence[NewMember], known: dict[str, int], labels: dict[str, str] | None
+    tx: Tx,
+    flow_id: int,
+    members: Sequence[NewMember],
+    known: dict[str, int],
+    labels: dict[str, str] | None,
+    max_concurrent: int | None = None,
 ) -> list[Run]:
     """Insert runs of a flow, those that come after others suspended; in their order.
 
@@ -149,11 +173,19 @@ def put_members(
         members: In order. Their predecessors are among them or known.
         known: The runs that are in the flow already, by key.
         labels: Those of the flow.
+        max_concurrent: How many of them run at once.
+
+    Raises:
+        InvalidInput: the flow bounds its runs, and a job of one bounds them, too.
     """
     if not members:
         return []
-    defaults = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits})
-    new = NewRuns.of(as_member(one.run, flow_id, defaults, labels, suspended=bool(one.after)) for one in members)
+    bounded = max_concurrent is not None
+    defaults = jobs.defaults(tx.conn, {one.run.job_name for one in members if one.run.inherits or bounded})
+    new = NewRuns.of(
+        as_member(one.run, flow_id, defaults, labels, suspended=bool(one.after), max_concurrent=max_concurrent)
+        for one in members
+    )
     runs = insert_runs(tx.conn, new, tx.now, defaults).stored(new)
     ids = {**known, **{one.key: run.id for one, run in zip(members, runs, strict=True)}}
     rows = [
@@ -215,6 +247,7 @@ def as_member(
     labels: dict[str, str] | None = None,
     *,
     suspended: bool,
+    max_concurrent: int | None = None,
 ) -> NewRun:
     """Return a run as it is put into a flow, with the inherited settings that do not depend on unknown arguments.
 
@@ -224,8 +257,21 @@ def as_member(
         defaults: The defaults of jobs, by name.
         labels: Those of the flow.
         suspended: Whether it comes after others.
+        max_concurrent: How many runs of the flow run at once.
+
+    Raises:
+        InvalidInput: the flow bounds its runs, and the job does, too.
     """
     of_job = run_of_job(run, defaults[run.job_name], unknown=unknown_in(run.args)) if run.inherits else run
     # No other run stands for a run of a flow: its key there is what makes it unique.
     placed = replace(of_job, flow_id=flow_id, suspended=suspended, unique_key=None)
+    if max_concurrent is not None:
+        limits = defaults[run.job_name].limits
+        if placed.concurrency_key is not None or (limits is not None and limits.max_concurrent is not None):
+            raise InvalidInput(
+                f"maxConcurrent: job '{run.job_name}' has a max_concurrent of its own, and a run has one such bound; "
+                "leave one of the two out",
+                path=("maxConcurrent",),
+            )
+        placed = replace(placed, concurrency_key=key_of_flow(flow_id), max_concurrent=max_concurrent)
     return placed if not labels else replace(placed, parent_labels=inherited(run.parent_labels, labels))

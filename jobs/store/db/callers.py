@@ -95,7 +95,7 @@ class Rollbacks:
     def watch(self, session: Any, numbers: Sequence[int]) -> None:
         """These numbers belong to the transaction of a session; one begins if there is none yet.
 
-        A connection of a driver tells nobody of its end: nothing is taken back then.
+        A connection of a driver does not say how its transaction ends: its numbers are never taken back.
         """
         if is_driver(session):
             return

@@ -50,9 +50,6 @@ BEFORE: TypeAlias = Annotated[
 COUNT: TypeAlias = Annotated[int, strawberry.argument(description="The number of times to compute, 1 to 100.")]
 ID_ARGUMENT: TypeAlias = Annotated[strawberry.ID, strawberry.argument(description="The decimal key of the object.")]
 
-INPUT: Final = strawberry.argument(description="The input of the mutation.")
-"""The description of every mutation's only argument."""
-
 
 def refused(message: str, code: str = "INVALID_INPUT") -> UserFacingError:
     """The error for an argument that is not what it must be."""

@@ -169,8 +169,8 @@ def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[
             masked.append(error)
         elif isinstance(error, GraphQLError) and is_public(error):
             logger.debug("GraphQL request refused: %s", error.message[:LOGGED_CHARACTERS])
-            # What graphql-core refuses at a field is the value of an argument: a null in the place of a default.
-            masked.append(error if error.path is None else coded(error, "INVALID_VARIABLES"))
+            # An error of graphql-core itself that has no code yet refuses the value of a variable or an argument.
+            masked.append(coded(error, "INVALID_VARIABLES"))
         elif kind_of(cause := root_cause(error)).passes:
             masked.append(_unavailable(error, cause))
         elif isinstance(cause, UnreadableRow):

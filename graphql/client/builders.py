@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from .base.errors import Refusal, RefusedError
-from .base.shapes import Record, read, read_all, selection, written
+from .base.shapes import Record, camel, read, read_all, selection, written
 from .operation import Operation
 from .results import Page
 
@@ -129,5 +129,5 @@ def refuse(refusals: Sequence[Refusal]) -> None:
 
 
 def present(**given: object) -> dict[str, object]:
-    """The fields that are given: those that are not None."""
-    return {name: value for name, value in given.items() if value is not None}
+    """Return the fields that are given, those that are not None, by the names of the API."""
+    return {camel(name): value for name, value in given.items() if value is not None}

@@ -12,12 +12,12 @@ from .enums import EventKind, FlowCondition, MisfirePolicy, OverlapPolicy, Prior
 
 @dataclass(frozen=True, slots=True)
 class ScheduleInput:
-    """When a task is due.
+    """A schedule: the times at which a task is due.
 
     Attributes:
-        syntax: how ``value`` is written.
-        value: the schedule, at most 256 characters.
-        timezone: an IANA zone, in which wall times are read.
+        syntax: the syntax in which ``value`` is written.
+        value: the schedule in its syntax, e.g. ``0 30 9 * * mon-fri`` as CRON. At most 256 characters.
+        timezone: the IANA time zone in which wall times are read, e.g. ``Europe/Berlin``. ``UTC`` unless given.
     """
 
     syntax: ScheduleSyntax
@@ -27,12 +27,12 @@ class ScheduleInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RateInput:
-    """How many runs start in how long: a token bucket, of which each start takes a token.
+    """A limit of starts over time: a token bucket, from which each start takes a token.
 
     Attributes:
-        limit: how many in ``per`` seconds; from one a day to 100,000 a second.
-        per: seconds.
-        burst: how many start at once after a pause; a twentieth of the limit unless given, at least 1.
+        limit: the number of runs that start in ``per`` seconds: at least one a day, at most 100,000 a second.
+        per: the length of the period in seconds, from 0.001. 1 unless given.
+        burst: the number of runs that start at once after a pause, at least 1. A twentieth of ``limit`` unless given.
     """
 
     limit: int
@@ -42,11 +42,11 @@ class RateInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebounceInput:
-    """One run for many enqueues of a key, with the last arguments.
+    """A delay that makes one run of many enqueues of a key, with the last arguments.
 
     Attributes:
-        delay: seconds without a new one after which it is due.
-        max_wait: it is due at the latest so many seconds after the first.
+        delay: the seconds without a new enqueue after which the run is due.
+        max_wait: the most seconds from the first enqueue after which the run is due in any case. No limit unless given.
     """
 
     delay: Seconds
@@ -55,12 +55,12 @@ class DebounceInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ThrottleInput:
-    """At most one run of a key is enqueued in a period.
+    """A period in which at most one run of a key is enqueued.
 
     Attributes:
-        period: seconds.
-        last: whether what comes within it is folded into one run at its end, with the newest arguments; else, and
-            unless given, it is answered with the first.
+        period: the length of the period in seconds.
+        last: true folds later enqueues of the period into one run at its end, with the newest arguments; false answers
+            them with the first run. False unless given.
     """
 
     period: Seconds
@@ -69,30 +69,35 @@ class ThrottleInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """A run to be put into the queue. Null = the default.
+    """A run that is put into the queue. Absent and null mean the default.
 
     Attributes:
-        job_name: the job; see ``availableJobs``.
-        args: its arguments, an object; none unless given.
-        group: its group; the job's, or else ``default``, unless given.
-        priority: its priority; the job's, or else LOW, unless given.
-        run_at: it does not start before this time.
-        unique_key: while a run with this key is unfinished, that one is answered instead; as the job declares, unless
-            given.
-        retries: how many failures it survives; as the job says, or else 2, unless given.
-        retry_delay: seconds before the first retry; as the job says, or else 60, unless given.
-        timeout: the time box of an attempt in seconds; the job's, or else none, unless given.
-        max_duration: seconds that it may take from its first start, sleeping and waiting included; the job's, or else
-            any.
-        description: what it is for.
-        labels: words by which it is found, added to those of the job: an object of texts.
-        unique_for: the unique key holds so many seconds after the enqueueing, or until the run is finished, whichever
-            is later.
-        unique_among: [WAITING]: the unique key is free once the run has begun.
-        debounce: one run for many enqueues of the unique key: it has the last arguments, and waits for further ones.
-        throttle: at most one run of the unique key is enqueued in a period.
-        expires_at: it is skipped, with the reason EXPIRED, unless it has started by then.
-        ttl: the same in seconds from when it may start; as the job says, unless given.
+        job_name: the name of the job, one of ``availableJobs``.
+        args: the arguments of the run, an object. None unless given.
+        group: the group of the run. That of the job, or else ``default``, unless given.
+        priority: the priority of the run. That of the job, or else LOW, unless given.
+        run_at: the time before which the run does not start. Now unless given.
+        unique_key: a key that no other unfinished run has: if one has it, that run is answered and none is made. The
+            key that the job declares unless given; 1 to 200 characters.
+        retries: the number of failures that the run survives. That of the job, or else 2, unless given.
+        retry_delay: the seconds before the first retry; each further one waits twice as long. That of the job, or else
+            60, unless given.
+        timeout: the seconds after which an attempt is stopped. The time box of the job, or else none, unless given.
+        max_duration: the seconds that the run may take from its first start, sleeping and waiting included. The limit
+            of the job, or else none, unless given.
+        description: a description of the run. Empty unless given; at most 10,000 characters.
+        labels: labels by which the run is found, added to those of its job: an object of texts. None unless given.
+        unique_for: the seconds for which the unique key holds from the enqueueing on, and at least until the run is
+            finished. Until then only unless given.
+        unique_among: the states in which a run holds its unique key: ``[WAITING]`` frees the key once the run has
+            begun. All unfinished states unless given.
+        debounce: a delay that makes one run of many enqueues with the same unique key; the run has the last arguments.
+            No delay unless given.
+        throttle: a period in which at most one run of the unique key is enqueued. Any number unless given.
+        expires_at: the time by which the run must have started, or else it is skipped with the reason EXPIRED. None
+            unless given.
+        ttl: the seconds in which the run must start once it may, or else it is skipped with the reason EXPIRED. Those
+            of the job unless given.
     """
 
     job_name: str
@@ -117,17 +122,17 @@ class RunSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewRun(RunSettings):
-    """A run to be put into the queue. Null = the default."""
+    """A run that is put into the queue. Absent and null mean the default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewFlowRun(RunSettings):
-    """A run of a flow. It starts once all runs named in ``after`` are over, as ``when`` says.
+    """A run of a flow. It starts once all runs of ``after`` are over, as ``when`` says.
 
     Attributes:
-        key: what it is called in the flow, 1 to 200 characters.
-        after: the keys of the runs that it comes after; none unless given.
-        when: after which ends of these it starts; SUCCESS unless given.
+        key: the name of the run in its flow, 1 to 200 characters.
+        after: the keys of the runs after which this one starts. None unless given: it starts at once.
+        when: the ends of the runs before that let this one start. SUCCESS unless given.
     """
 
     key: str

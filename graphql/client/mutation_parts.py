@@ -1,13 +1,75 @@
 """Share parts between several of the ready-made mutations."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 from .base.shapes import camel, read
 from .builders import mutation
 from .inputs import TaskChanges, TaskSettings
 from .operation import Operation
+from .queries import Filter
 from .results import ChangedTasks, DeletedTasks
+
+
+class KeyOption(TypedDict, total=False):
+    """Make a repetition of a mutation safe.
+
+    Attributes:
+        idempotency_key: Within 24 hours the same key with the same request answers as before and changes nothing.
+    """
+
+    idempotency_key: str | None
+
+
+class MutationOptions(KeyOption, total=False):
+    """Make a repetition of a mutation safe, or try it.
+
+    Attributes:
+        dry_run: Change nothing, and answer what the change would answer.
+    """
+
+    dry_run: bool
+
+
+class TaskOptions(MutationOptions, total=False):
+    """Change one task: safe to repeat, as a trial, or of one version alone.
+
+    Attributes:
+        expected_version: Refuse if the task was edited since this ``version`` was read.
+    """
+
+    expected_version: int | None
+
+
+class RunChoice(MutationOptions, total=False):
+    """Choose runs in exactly one way, and those behind a cursor.
+
+    Attributes:
+        ids: The runs with these ids.
+        filter: The runs that match, as `RunFilter` of the API.
+        all: All runs.
+        after: Go on behind this ``end_cursor`` of the answer before.
+    """
+
+    ids: Sequence[int] | None
+    filter: Filter | None
+    all: bool
+    after: str | None
+
+
+class TaskChoice(MutationOptions, total=False):
+    """Choose tasks in exactly one way, by their names, a filter or all of them; as ``RunChoice``."""
+
+    names: Sequence[str] | None
+    filter: Filter | None
+    all: bool
+    after: str | None
+
+
+def selected(field: str, choice: RunChoice | TaskChoice) -> dict[str, Any]:
+    """Return the arguments of a mutation of many: the selection under its name, and the options."""
+    given: dict[str, Any] = {**choice}
+    return {field: chosen(**{name: given.pop(name, None) for name in ("ids", "names", "filter", "all")}), **given}
 
 
 def many_tasks(field: str, given: Mapping[str, object]) -> Operation[ChangedTasks]:
@@ -36,6 +98,11 @@ def deleted_tasks(field: str, given: Mapping[str, object], more: str = "") -> Op
         )
 
     return mutation(field, given, f"deletedNames count {more}", convert)
+
+
+def chosen(**given: object) -> dict[str, object]:
+    """Return a choice of which the server takes exactly one: the member that is neither None nor False."""
+    return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
 def settings_of(settings: TaskSettings | TaskChanges) -> dict[str, object]:

@@ -1,7 +1,9 @@
 """The ready-made mutations. Each function makes an operation; ``Client`` and ``AsyncClient`` have it as a method.
 
 All raise ``RefusedError`` when the server refuses the input: nothing was changed then. ``idempotency_key`` makes a
-repetition safe: within 24 hours the same key with the same request answers as before and changes nothing.
+repetition safe: within 24 hours the same key with the same request answers as before and changes nothing. With
+``dry_run`` the server makes the change, answers it, and takes it back; what makes runs has a function of its own for
+that, whose name begins with ``preview``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +15,19 @@ from .base.shapes import Seconds, read, read_all, selection
 from .builders import changed, mutation, present, whole
 from .enums import Priority, WhenFull
 from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
-from .mutation_parts import deleted_tasks, many_tasks, settings_of
+from .mutation_parts import (
+    KeyOption,
+    MutationOptions,
+    RunChoice,
+    TaskChoice,
+    TaskOptions,
+    chosen,
+    deleted_tasks,
+    many_tasks,
+    selected,
+    settings_of,
+)
 from .operation import Operation
-from .queries import Filter
 from .records import Flow, Group, Job, Node, Preview, Run, Task
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
@@ -25,17 +37,19 @@ update_view = view_mutations.update_view
 delete_view = view_mutations.delete_view
 
 
-def trigger_task(
-    name: str, args: Mapping[str, Any] | None = None, *, idempotency_key: str | None = None
-) -> Operation[Run]:
+def trigger_task(name: str, args: Mapping[str, Any] | None = None, **options: Unpack[KeyOption]) -> Operation[Run]:
     """Make a run of a task now, with ``args`` or else its own; its schedule does not move, its overlap policy holds."""
-    given = present(name=name, args=args, idempotencyKey=idempotency_key)
-    return changed("triggerTask", given, Run)
+    return changed("triggerTask", present(name=name, args=args, **options), Run)
 
 
-def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) -> Operation[tuple[Run, ...]]:
+def preview_task(name: str, args: Mapping[str, Any] | None = None) -> Operation[Preview]:
+    """Predict ``trigger_task``, and why the run would wait; nothing is changed."""
+    return _predicted("triggerTask", present(name=name, args=args))
+
+
+def enqueue_runs(runs: Sequence[NewRun], **options: Unpack[KeyOption]) -> Operation[tuple[Run, ...]]:
     """Put runs into the queue, all or none; those whose unique key existed already say ``is_deduplicated``."""
-    given = present(runs=list(runs), idempotencyKey=idempotency_key)
+    given = present(runs=list(runs), **options)
     fields = f"runs {{ {selection(Run)} }}"
     return mutation(
         "enqueueRuns", given, fields, lambda payload: read_all(Run, payload.get("runs"), "enqueueRuns.runs")
@@ -44,35 +58,34 @@ def enqueue_runs(runs: Sequence[NewRun], *, idempotency_key: str | None = None) 
 
 def preview_runs(runs: Sequence[NewRun]) -> Operation[Preview]:
     """Predict ``enqueue_runs``, and why each run would wait; nothing is changed."""
-    given = present(runs=list(runs), dryRun=True)
+    return _predicted("enqueueRuns", present(runs=list(runs)))
+
+
+def _predicted(field: str, given: Mapping[str, object]) -> Operation[Preview]:
     fields = f"preview {{ {selection(Preview)} }}"
-    return mutation(
-        "enqueueRuns", given, fields, lambda payload: read(Preview, payload.get("preview"), "enqueueRuns.preview")
-    )
+    tried = {**given, "dryRun": True}
+    return mutation(field, tried, fields, lambda payload: read(Preview, payload.get("preview"), f"{field}.preview"))
 
 
-def cancel_run(id: int, *, reason: str | None = None) -> Operation[Run]:
+def cancel_run(id: int, *, reason: str | None = None, **options: Unpack[MutationOptions]) -> Operation[Run]:
     """Cancel a run: at once while it waits or is stuck, through the job's ``should_stop`` while it runs."""
-    return changed("cancelRun", present(id=id, reason=reason), Run)
+    return changed("cancelRun", present(id=id, reason=reason, **options), Run)
 
 
-def cancel_runs(
+def cancel_runs(*, reason: str | None = None, **choice: Unpack[RunChoice]) -> Operation[ChangedRuns]:
+    """Cancel many runs, named by ``ids``, by ``filter``, or ``all`` of them; finished ones are left as they are."""
+    return whole("cancelRuns", present(reason=reason, **selected("runs", choice)), ChangedRuns)
+
+
+def update_run(
+    id: int,
     *,
-    ids: Sequence[int] | None = None,
-    filter: Filter | None = None,
-    all: bool = False,
-    after: str | None = None,
-    reason: str | None = None,
-    dry_run: bool = False,
-) -> Operation[ChangedRuns]:
-    """Cancel many runs, named by ``ids``, by ``filter``, or else ``all``; finished ones are left as they are."""
-    given = present(ids=ids, filter=filter, all=all, after=after, reason=reason, dryRun=dry_run)
-    return whole("cancelRuns", given, ChangedRuns)
-
-
-def update_run(id: int, *, args: Mapping[str, Any] | None = None, run_at: datetime | None = None) -> Operation[Run]:
+    args: Mapping[str, Any] | None = None,
+    run_at: datetime | None = None,
+    **options: Unpack[MutationOptions],
+) -> Operation[Run]:
     """Change when a run that waits is due, and its arguments as long as it has not begun; what is None stays."""
-    return changed("updateRun", present(id=id, args=args, runAt=run_at), Run)
+    return changed("updateRun", present(id=id, args=args, runAt=run_at, **options), Run)
 
 
 def signal_run(
@@ -82,67 +95,53 @@ def signal_run(
     id: int | None = None,
     unique_key: str | None = None,
     reject: str | None = None,
-    idempotency_key: str | None = None,
+    **options: Unpack[MutationOptions],
 ) -> Operation[Run]:
     """Send a signal to an unfinished run, named by its ``id`` or its ``unique_key``; with ``reject`` it says no."""
-    target = present(id=id, uniqueKey=unique_key, reject=reject, idempotencyKey=idempotency_key)
-    return changed("signalRun", {"name": name, **present(payload=payload), **target}, Run)
+    run = chosen(id=id, uniqueKey=unique_key)
+    given = present(name=name, run=run, payload=payload, reject=reject, **options)
+    return changed("signalRun", given, Run)
 
 
-def retry_run(id: int, *, args: Mapping[str, Any] | None = None, from_step: str | None = None) -> Operation[Run]:
+def retry_run(
+    id: int, *, args: Mapping[str, Any] | None = None, from_step: str | None = None, **options: Unpack[KeyOption]
+) -> Operation[Run]:
     """Make a new run like a finished one, with ``args`` instead of its own if given.
 
     With ``from_step`` it has the results of the steps that began before that one.
     """
-    return changed("retryRun", present(id=id, args=args, fromStep=from_step), Run)
+    return changed("retryRun", present(id=id, args=args, fromStep=from_step, **options), Run)
 
 
-def retry_runs(
-    *,
-    ids: Sequence[int] | None = None,
-    filter: Filter | None = None,
-    all: bool = False,
-    after: str | None = None,
-    exclude_retried: bool | None = None,
-    dry_run: bool = False,
-) -> Operation[ChangedRuns]:
-    """Make new runs like finished ones, named by ``ids``, by ``filter``, or else ``all``.
+def preview_retry(
+    id: int, *, args: Mapping[str, Any] | None = None, from_step: str | None = None
+) -> Operation[Preview]:
+    """Predict ``retry_run``, and why the new run would wait; nothing is changed."""
+    return _predicted("retryRun", present(id=id, args=args, fromStep=from_step))
+
+
+def retry_runs(*, exclude_retried: bool | None = None, **choice: Unpack[RunChoice]) -> Operation[ChangedRuns]:
+    """Make new runs like finished ones, named by ``ids``, by ``filter``, or ``all`` of them.
 
     A filter leaves out those that were retried already, unless ``exclude_retried`` is False.
     """
-    given = present(ids=ids, filter=filter, all=all, after=after, excludeRetried=exclude_retried, dryRun=dry_run)
+    given = present(excludeRetried=exclude_retried, **selected("runs", choice))
     return whole("retryRuns", given, ChangedRuns)
 
 
-def retry_now(id: int) -> Operation[Run]:
-    """Make a stuck run due now instead of after its delay."""
-    return changed("retryNow", {"id": id}, Run)
+def retry_run_now(id: int, **options: Unpack[MutationOptions]) -> Operation[Run]:
+    """Make a run that waits for its time, or for its retry, due now."""
+    return changed("retryRunNow", present(id=id, **options), Run)
 
 
-def retry_many_now(
-    *,
-    ids: Sequence[int] | None = None,
-    filter: Filter | None = None,
-    all: bool = False,
-    after: str | None = None,
-    dry_run: bool = False,
-) -> Operation[ChangedRuns]:
-    """Make many runs that wait for their time due now, named by ``ids``, by ``filter``, or else ``all``."""
-    return whole("retryNow", present(ids=ids, filter=filter, all=all, after=after, dryRun=dry_run), ChangedRuns)
+def retry_runs_now(**choice: Unpack[RunChoice]) -> Operation[ChangedRuns]:
+    """Make many runs that wait for their time due now, named by ``ids``, by ``filter``, or ``all`` of them."""
+    return whole("retryRunsNow", present(**selected("runs", choice)), ChangedRuns)
 
 
-def set_run_priority(
-    priority: Priority,
-    *,
-    ids: Sequence[int] | None = None,
-    filter: Filter | None = None,
-    all: bool = False,
-    after: str | None = None,
-    dry_run: bool = False,
-) -> Operation[ChangedRuns]:
-    """Change the priority of waiting and stuck runs, named by ``ids``, by ``filter``, or else ``all``."""
-    given = present(priority=priority, ids=ids, filter=filter, all=all, after=after, dryRun=dry_run)
-    return whole("setRunPriority", given, ChangedRuns)
+def set_run_priorities(priority: Priority, **choice: Unpack[RunChoice]) -> Operation[ChangedRuns]:
+    """Change the priority of waiting and stuck runs, named by ``ids``, by ``filter``, or ``all`` of them."""
+    return whole("setRunPriorities", present(priority=priority, **selected("runs", choice)), ChangedRuns)
 
 
 def create_task(
@@ -158,96 +157,78 @@ def create_task(
     return changed("createTask", {**given, **settings_of(settings)}, Task)
 
 
-def update_task(name: str, *, expected_version: int | None = None, **changes: Unpack[TaskChanges]) -> Operation[Task]:
+def update_task(
+    name: str,
+    *,
+    expected_version: int | None = None,
+    idempotency_key: str | None = None,
+    **changes: Unpack[TaskChanges],
+) -> Operation[Task]:
     """Change a task: what is absent stays, None sets the default.
 
     Args:
         name: Which task.
         expected_version: Refuse if the task was edited since this ``version`` was read.
-        **changes: What changes.
+        idempotency_key: Makes a repetition safe.
+        **changes: The new settings.
     """
-    given = present(name=name, expectedVersion=expected_version)
+    given = present(name=name, expectedVersion=expected_version, idempotencyKey=idempotency_key)
     return changed("updateTask", {**given, **settings_of(changes)}, Task)
 
 
-def delete_task(name: str, *, dry_run: bool = False) -> Operation[str]:
+def delete_task(name: str, **options: Unpack[TaskOptions]) -> Operation[str]:
     """Delete a task; answers its name. Waiting runs of it are cancelled, its history stays."""
     return mutation(
         "deleteTask",
-        present(name=name, dryRun=dry_run),
+        present(name=name, **options),
         "deletedName",
         lambda payload: read(str, payload.get("deletedName"), "deleteTask.deletedName"),
     )
 
 
-def delete_tasks_of_owner(owner: str, *, dry_run: bool = False) -> Operation[DeletedTasks]:
+def delete_tasks_of_owner(owner: str, **options: Unpack[MutationOptions]) -> Operation[DeletedTasks]:
     """Delete all tasks of an owner who is gone; their waiting runs are cancelled, their history stays."""
-    return deleted_tasks("deleteTasksOfOwner", present(owner=owner, dryRun=dry_run))
+    return deleted_tasks("deleteTasksOfOwner", present(owner=owner, **options))
 
 
-def pause_task(name: str, *, reason: str | None = None) -> Operation[Task]:
+def pause_task(name: str, *, reason: str | None = None, **options: Unpack[TaskOptions]) -> Operation[Task]:
     """Pause a task: its occurrences are recorded as skipped until it is resumed."""
-    return changed("pauseTask", present(name=name, reason=reason), Task)
+    return changed("pauseTask", present(name=name, reason=reason, **options), Task)
 
 
-def resume_task(name: str) -> Operation[Task]:
+def resume_task(name: str, **options: Unpack[TaskOptions]) -> Operation[Task]:
     """End the pause of a task."""
-    return changed("resumeTask", {"name": name}, Task)
+    return changed("resumeTask", present(name=name, **options), Task)
 
 
-def reset_task(name: str) -> Operation[Task]:
+def reset_task(name: str, **options: Unpack[TaskOptions]) -> Operation[Task]:
     """Give a task that is declared in code its declared settings back."""
-    return changed("resetTask", {"name": name}, Task)
+    return changed("resetTask", present(name=name, **options), Task)
 
 
-def pause_tasks(
-    *,
-    names: Sequence[str] | None = None,
-    filter: Filter | None = None,
-    all: bool = False,
-    after: str | None = None,
-    reason: str | None = None,
-    dry_run: bool = False,
-) -> Operation[ChangedTasks]:
-    """Pause many tasks, by ``names``, by ``filter``, or else ``all``."""
-    given = present(names=names, filter=filter, all=all, after=after, reason=reason, dryRun=dry_run)
-    return many_tasks("pauseTasks", given)
+def pause_tasks(*, reason: str | None = None, **choice: Unpack[TaskChoice]) -> Operation[ChangedTasks]:
+    """Pause many tasks, by ``names``, by ``filter``, or ``all`` of them."""
+    return many_tasks("pauseTasks", present(reason=reason, **selected("tasks", choice)))
 
 
-def resume_tasks(
-    *,
-    names: Sequence[str] | None = None,
-    filter: Filter | None = None,
-    all: bool = False,
-    after: str | None = None,
-    dry_run: bool = False,
-) -> Operation[ChangedTasks]:
-    """Resume many paused tasks, by ``names``, by ``filter``, or else ``all``."""
-    given = present(names=names, filter=filter, all=all, after=after, dryRun=dry_run)
-    return many_tasks("resumeTasks", given)
+def resume_tasks(**choice: Unpack[TaskChoice]) -> Operation[ChangedTasks]:
+    """Resume many paused tasks, by ``names``, by ``filter``, or ``all`` of them."""
+    return many_tasks("resumeTasks", present(**selected("tasks", choice)))
 
 
-def delete_tasks(
-    *,
-    names: Sequence[str] | None = None,
-    filter: Filter | None = None,
-    all: bool = False,
-    after: str | None = None,
-    dry_run: bool = False,
-) -> Operation[DeletedTasks]:
-    """Delete many tasks, by ``names``, by ``filter``, or else ``all``; a filter finds none that live code declares."""
-    given = present(names=names, filter=filter, all=all, after=after, dryRun=dry_run)
-    return deleted_tasks("deleteTasks", given, "hasMore endCursor")
+def delete_tasks(**choice: Unpack[TaskChoice]) -> Operation[DeletedTasks]:
+    """Delete many tasks, by ``names``, by ``filter``, or ``all``; a filter finds none that live code declares."""
+    return deleted_tasks("deleteTasks", present(**selected("tasks", choice)), "hasMore endCursor")
 
 
-def pause_group(name: str, *, reason: str | None = None) -> Operation[Group]:
+def pause_group(name: str, *, reason: str | None = None, **options: Unpack[MutationOptions]) -> Operation[Group]:
     """Pause a group: none of its runs starts."""
-    return changed("pauseGroup", present(name=name, reason=reason), Group)
+    return changed("pauseGroup", present(name=name, reason=reason, **options), Group)
 
 
-def resume_group(name: str) -> Operation[Group]:
+def resume_group(name: str, **options: Unpack[MutationOptions]) -> Operation[Group]:
     """End the pause of a group."""
-    return changed("resumeGroup", {"name": name}, Group)
+    return changed("resumeGroup", present(name=name, **options), Group)
 
 
 def enqueue_flow(
@@ -260,7 +241,7 @@ def enqueue_flow(
     on_success: NewRun | None = None,
     on_failure: NewRun | None = None,
     on_end: NewRun | None = None,
-    idempotency_key: str | None = None,
+    **options: Unpack[MutationOptions],
 ) -> Operation[Flow]:
     """Enqueue runs together, all or none, of which some start after others have ended.
 
@@ -273,52 +254,53 @@ def enqueue_flow(
         on_success: A run that is enqueued when no run failed or was cancelled.
         on_failure: A run that is enqueued when one failed or was cancelled.
         on_end: A run that is enqueued however the flow ends.
-        idempotency_key: Makes a repetition safe.
+        **options: ``idempotency_key`` and ``dry_run``.
     """
     callbacks = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
     given = present(
-        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **callbacks,
-        idempotencyKey=idempotency_key,
+        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **callbacks, **options,
     )  # fmt: skip
     return changed("enqueueFlow", given, Flow)
 
 
-def add_flow_runs(id: int, runs: Sequence[NewFlowRun], *, idempotency_key: str | None = None) -> Operation[Flow]:
+def add_flow_runs(id: int, runs: Sequence[NewFlowRun], **options: Unpack[MutationOptions]) -> Operation[Flow]:
     """Add runs to an open flow, all or none."""
-    return changed("addFlowRuns", present(id=id, runs=list(runs), idempotencyKey=idempotency_key), Flow)
+    return changed("addFlowRuns", present(id=id, runs=list(runs), **options), Flow)
 
 
-def close_flow(id: int) -> Operation[Flow]:
+def close_flow(id: int, **options: Unpack[MutationOptions]) -> Operation[Flow]:
     """Let an open flow take no further runs, so that it ends with the last one that it has."""
-    return changed("closeFlow", present(id=id), Flow)
+    return changed("closeFlow", present(id=id, **options), Flow)
 
 
-def cancel_flow(id: int, *, reason: str | None = None) -> Operation[Flow]:
+def cancel_flow(id: int, *, reason: str | None = None, **options: Unpack[MutationOptions]) -> Operation[Flow]:
     """Cancel all unfinished runs of a flow."""
-    return changed("cancelFlow", present(id=id, reason=reason), Flow)
+    return changed("cancelFlow", present(id=id, reason=reason, **options), Flow)
 
 
-def retry_flow(id: int) -> Operation[Flow]:
+def retry_flow(id: int, **options: Unpack[MutationOptions]) -> Operation[Flow]:
     """Make again what failed or was cancelled of a flow that is over, and what that kept from starting."""
-    return changed("retryFlow", present(id=id), Flow)
+    return changed("retryFlow", present(id=id, **options), Flow)
 
 
-def limit_group(name: str, max_running: int | None) -> Operation[Group]:
+def limit_group(name: str, max_running: int | None, **options: Unpack[MutationOptions]) -> Operation[Group]:
     """Limit how many runs of a group run at once on all nodes together; None = no limit."""
-    return changed("updateGroup", {"name": name, "maxRunning": max_running}, Group)
+    return changed("updateGroup", {"name": name, "maxRunning": max_running, **present(**options)}, Group)
 
 
-def age_group(name: str, max_wait_low: Seconds | None) -> Operation[Group]:
+def age_group(name: str, max_wait_low: Seconds | None, **options: Unpack[MutationOptions]) -> Operation[Group]:
     """Set after how long a due run of low priority goes before those of high priority; None = never."""
-    return changed("updateGroup", {"name": name, "maxWaitLow": max_wait_low}, Group)
+    return changed("updateGroup", {"name": name, "maxWaitLow": max_wait_low, **present(**options)}, Group)
 
 
-def keep_group(name: str, keep: Seconds | None) -> Operation[Group]:
+def keep_group(name: str, keep: Seconds | None, **options: Unpack[MutationOptions]) -> Operation[Group]:
     """Set how long the history of a group's finished runs is kept; None = as their jobs say."""
-    return changed("updateGroup", {"name": name, "keep": keep}, Group)
+    return changed("updateGroup", {"name": name, "keep": keep, **present(**options)}, Group)
 
 
-def rate_group(name: str, limit: int | None, per: Seconds = 1.0, burst: int | None = None) -> Operation[Group]:
+def rate_group(
+    name: str, limit: int | None, per: Seconds = 1.0, burst: int | None = None, **options: Unpack[MutationOptions]
+) -> Operation[Group]:
     """Limit how many runs of a group start in how long, on all nodes together.
 
     Args:
@@ -328,40 +310,44 @@ def rate_group(name: str, limit: int | None, per: Seconds = 1.0, burst: int | No
         burst: How many start at once after a pause; a twentieth of the limit unless given, at least 1.
     """
     rate = {"limit": limit, "per": per, "burst": burst}
-    return changed("updateGroup", {"name": name, "rate": None if limit is None else rate}, Group)
+    return changed("updateGroup", {"name": name, "rate": None if limit is None else rate, **present(**options)}, Group)
 
 
-def rate_job(name: str, limit: int | None, per: Seconds = 1.0, burst: int | None = None) -> Operation[Job]:
+def rate_job(
+    name: str, limit: int | None, per: Seconds = 1.0, burst: int | None = None, **options: Unpack[MutationOptions]
+) -> Operation[Job]:
     """Limit how many runs of a job start in how long, None = as its code says; see ``rate_group``."""
     rate = {"limit": limit, "per": per, "burst": burst}
-    return changed("updateJob", {"name": name, "rate": None if limit is None else rate}, Job)
+    return changed("updateJob", {"name": name, "rate": None if limit is None else rate, **present(**options)}, Job)
 
 
-def cap_group(name: str, limit: int | None, when_full: WhenFull | None = None) -> Operation[Group]:
+def cap_group(
+    name: str, limit: int | None, when_full: WhenFull | None = None, **options: Unpack[MutationOptions]
+) -> Operation[Group]:
     """Limit how many runs of a group wait, None = any number; unless ``when_full`` is given, more are refused."""
     cap = {"limit": limit, "whenFull": when_full or WhenFull.REFUSE}
-    return changed("updateGroup", {"name": name, "cap": None if limit is None else cap}, Group)
+    return changed("updateGroup", {"name": name, "cap": None if limit is None else cap, **present(**options)}, Group)
 
 
 def prune_history(
-    *, max_age_days: float | None = None, max_per_task: int | None = None, dry_run: bool = False
+    *, max_age_days: float | None = None, max_per_task: int | None = None, **options: Unpack[MutationOptions]
 ) -> Operation[Pruning]:
     """Delete old history now: by a run of the job ``prune_history``, whose progress and result say how far it is.
 
     Args:
         max_age_days: What ended longer ago goes; 30 unless given.
         max_per_task: How many of the newest of each task stay; any number unless given.
-        dry_run: Only answer what would go.
+        **options: ``idempotency_key``, and ``dry_run`` to answer what would go.
     """
-    given = present(maxAgeDays=max_age_days, maxPerTask=max_per_task, dryRun=dry_run)
+    given = present(maxAgeDays=max_age_days, maxPerTask=max_per_task, **options)
     return whole("pruneHistory", given, Pruning)
 
 
-def drain_node(name: str) -> Operation[Node]:
+def drain_node(name: str, **options: Unpack[MutationOptions]) -> Operation[Node]:
     """Ask a node to take nothing new and to end once its running jobs have ended."""
-    return changed("drainNode", {"name": name}, Node)
+    return changed("drainNode", present(name=name, **options), Node)
 
 
-def resume_node(name: str) -> Operation[Node]:
+def resume_node(name: str, **options: Unpack[MutationOptions]) -> Operation[Node]:
     """Let a node that drains take runs again; refused once it stops for good."""
-    return changed("resumeNode", {"name": name}, Node)
+    return changed("resumeNode", present(name=name, **options), Node)

@@ -18,11 +18,12 @@ from graphql import (
     GraphQLObjectType,
     GraphQLSchema,
     Undefined,
+    get_named_type,
 )
 
 from ..base.enums import Role
 from ..base.errors import mask_all
-from ..base.fields import rules_of
+from ..base.fields import object_behind, rules_of
 from ..guard.cost import Guard
 from ..guard.document import DocumentStore, Prepared, RequestRefused
 from ..guard.limits import Limits
@@ -76,6 +77,8 @@ class GuardedSchema(strawberry.Schema):
         # Strawberry has no public way to its graphql-core schema; its own extensions read this attribute too.
         self.rules = rules_of(self._schema)
         _drop_null_defaults(self._schema)
+        _mark_choices(self._schema)
+        _describe_inputs(self._schema)
         self._schema.extensions[LIMITS] = limits
         self._schema.extensions[PLAIN_FIELDS] = PlainFields(self._schema)
         plan_inputs(self._schema, self.config.name_converter)
@@ -109,6 +112,23 @@ def _drop_null_defaults(schema: GraphQLSchema) -> None:
         for one in given:
             if one.default_value is None:
                 one.default_value = Undefined
+
+
+def _mark_choices(schema: GraphQLSchema) -> None:
+    """Tell graphql-core which inputs are `@oneOf`, so that it judges documents and variables by that."""
+    for kind in schema.type_map.values():
+        known = object_behind(kind.extensions)
+        if isinstance(kind, GraphQLInputObjectType) and known is not None:
+            kind.is_one_of = known.is_one_of
+
+
+def _describe_inputs(schema: GraphQLSchema) -> None:
+    """Describe the only argument of a mutation as its type is described."""
+    root = schema.mutation_type
+    for field in () if root is None else root.fields.values():
+        given = field.args.get("input")
+        if given is not None:
+            given.description = get_named_type(given.type).description
 
 
 class PreparedDocument(SchemaExtension):

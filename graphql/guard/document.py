@@ -36,6 +36,7 @@ from .walk import INTROSPECTION_ROOTS
 RULES: Final[tuple[type[ASTValidationRule], ...]] = (
     *specified_rules,
     MaybeNullValidationRule,
+    # graphql-core overlooks a nullable variable below a selection that is required.
     OneOfInputValidationRule,
 )
 """The validation rules, put together once: Strawberry's default builds the tuple for every request."""

@@ -260,7 +260,7 @@ def absent_variables(info: Info, argument: str, *members: str) -> Iterator[UserE
     for member in members:
         node = _member(node, member)
     if node is not None and not isinstance(node, VariableNode):
-        yield from _absent(node, (members or (argument,))[-1:], info.variable_values)
+        yield from _absent(node, members or (argument,), info.variable_values)
 
 
 def _member(node: ValueNode | None, name: str) -> ValueNode | None:

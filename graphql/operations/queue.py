@@ -1,7 +1,6 @@
 """Mutations of groups and nodes."""
 
 from functools import partial
-from typing import Annotated
 
 import strawberry
 
@@ -17,7 +16,6 @@ from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import groups as group_store
 from ...jobs.store.read import jobs as job_store
 from ...jobs.store.read import nodes as node_store
-from ..base.arguments import INPUT
 from ..base.enums import Role
 from ..base.fields import mutates
 from ..resolving.context import Info
@@ -28,51 +26,51 @@ from .base.changes import given, one_left, perform
 from .base.inputs import REASON, GroupLimits, MutationInput, RateInput, optional
 
 
-@strawberry.input(description="A group to be paused.")
+@strawberry.input(description="The group that `pauseGroup` pauses.")
 class PauseGroupInput(MutationInput):
     """The input of ``pauseGroup``."""
 
-    name: str = strawberry.field(description="Which group; it exists once it is named.")
+    name: str = strawberry.field(description="The name of the group; a group exists once it is named.")
     reason: str | None = optional(REASON)
 
 
-@strawberry.input(description="A paused group to be resumed.")
+@strawberry.input(description="The paused group that `resumeGroup` resumes.")
 class ResumeGroupInput(MutationInput):
     """The input of ``resumeGroup``."""
 
-    name: str = strawberry.field(description="Which group.")
+    name: str = strawberry.field(description="The name of the paused group.")
 
 
-@strawberry.input(description="The limits of a group.")
+@strawberry.input(description="The limits of a group that `updateGroup` sets.")
 class UpdateGroupInput(GroupLimits, MutationInput):
     """The input of ``updateGroup``."""
 
-    name: str = strawberry.field(description="Which group; it exists once it is named.")
+    name: str = strawberry.field(description="The name of the group; a group exists once it is named.")
 
 
-@strawberry.input(description="What an operator sets of a job, instead of its code.")
+@strawberry.input(description="The settings of a job that `updateJob` sets in the place of its code.")
 class UpdateJobInput(MutationInput):
     """The input of ``updateJob``."""
 
-    name: str = strawberry.field(description="Which job; see `availableJobs`.")
+    name: str = strawberry.field(description="The name of the job, one of `availableJobs`.")
     rate: RateInput | None = optional(
-        "How many of its runs start in how long, on all nodes together, for each of its keys if it has a `rateKey`; "
-        "null = as its code says, absent = unchanged."
+        "The limit of starts of the job's runs over time, on all nodes together, for each of its keys if it has a "
+        "`rateKey`. Null follows the code of the job; unchanged unless given."
     )
 
 
-@strawberry.input(description="A node to be drained.")
+@strawberry.input(description="The node that `drainNode` drains.")
 class DrainNodeInput(MutationInput):
     """The input of ``drainNode``."""
 
-    name: str = strawberry.field(description="Which live node.")
+    name: str = strawberry.field(description="The name of the live node to drain.")
 
 
-@strawberry.input(description="A node whose drain is taken back.")
+@strawberry.input(description="The draining node that `resumeNode` lets take runs again.")
 class ResumeNodeInput(MutationInput):
     """The input of ``resumeNode``."""
 
-    name: str = strawberry.field(description="Which live node.")
+    name: str = strawberry.field(description="The name of the live node to resume.")
 
 
 def restore_group(tx: Tx, stored: Json) -> model.Group:
@@ -107,7 +105,7 @@ class QueueMutations:
     """Everything that changes groups and nodes."""
 
     @mutates(requires=Role.OPERATOR)
-    async def pause_group(self, info: Info, input: Annotated[PauseGroupInput, INPUT]) -> GroupChanged:
+    async def pause_group(self, info: Info, input: PauseGroupInput) -> GroupChanged:
         """Pauses a group: none of its runs starts; those not begun go back to the queue."""
         action = partial(
             actions.pause_group, name=input.name, reason=given(input.reason), actor=info.context.person.name
@@ -116,14 +114,14 @@ class QueueMutations:
         return done.answer(GroupChanged, group=Group.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def resume_group(self, info: Info, input: Annotated[ResumeGroupInput, INPUT]) -> GroupChanged:
+    async def resume_group(self, info: Info, input: ResumeGroupInput) -> GroupChanged:
         """Lets a paused group run again."""
         action = partial(actions.resume_group, name=input.name, actor=info.context.person.name)
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def update_group(self, info: Info, input: Annotated[UpdateGroupInput, INPUT]) -> GroupChanged:
+    async def update_group(self, info: Info, input: UpdateGroupInput) -> GroupChanged:
         """Changes the limits of a group."""
 
         def action(tx: Tx) -> model.Group:
@@ -134,7 +132,7 @@ class QueueMutations:
         return done.answer(GroupChanged, group=Group.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def update_job(self, info: Info, input: Annotated[UpdateJobInput, INPUT]) -> JobChanged:
+    async def update_job(self, info: Info, input: UpdateJobInput) -> JobChanged:
         """Changes the rate of a job while it runs, instead of what its code says, which has to say one."""
 
         def action(tx: Tx) -> JobInfo:
@@ -150,13 +148,13 @@ class QueueMutations:
         "still runs after its drain time is asked to stop and handed back. `resumeNode` takes it back before that.",
         requires=Role.ADMIN,
     )
-    async def drain_node(self, info: Info, input: Annotated[DrainNodeInput, INPUT]) -> NodeChanged:
+    async def drain_node(self, info: Info, input: DrainNodeInput) -> NodeChanged:
         """The draining node."""
         done = await perform(info, input, partial(drain_node, name=input.name), ONE_NODE)
         return done.answer(NodeChanged, node=Node.from_model)
 
     @mutates(requires=Role.ADMIN)
-    async def resume_node(self, info: Info, input: Annotated[ResumeNodeInput, INPUT]) -> NodeChanged:
+    async def resume_node(self, info: Info, input: ResumeNodeInput) -> NodeChanged:
         """Takes `drainNode` back: the node takes runs again. Refused once the node stops for good."""
         done = await perform(info, input, partial(resume_node, name=input.name), ONE_NODE)
         return done.answer(NodeChanged, node=Node.from_model)

@@ -1,7 +1,7 @@
 """The mutation of tasks that are defined together, and of limits of groups, as a file does."""
 
 from dataclasses import asdict
-from typing import Annotated, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import strawberry
 from strawberry.scalars import JSON
@@ -21,13 +21,13 @@ from ...jobs.core.task_sets import (
     WantedTask,
 )
 from ...jobs.store.db.transaction import Tx
-from ..base.arguments import INPUT, MAX_TASKS, camel
+from ..base.arguments import MAX_TASKS, camel
 from ..base.enums import Role
 from ..base.fields import Size, mutates, sized
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from ..types.common import MutationPayload
-from .base.changes import given, is_dry, perform
+from .base.changes import given, perform
 from .base.inputs import GroupLimits, MutationInput, ScheduleInput, TaskSettings, optional, settings_of
 
 MAX_SETS: Final = 200
@@ -55,13 +55,15 @@ def _changes(stored: dict[str, Any]) -> tuple[FieldChange, ...]:
     return tuple(FieldChange(**one) for one in stored["changes"])
 
 
-@strawberry.input(description="A task of a set. What is absent is left alone, null sets the default.")
+@strawberry.input(description="A task of a set. Absent fields stay as they are, null sets the default.")
 class TaskOfSetInput(TaskSettings):
     """A wanted task; ``enabled`` counts when it is made."""
 
-    name: str = strawberry.field(description="Its name, unique among all tasks.")
-    job_name: str | None = optional("The job it runs; needed for a task that is new.")
-    schedule: ScheduleInput | None = optional("When it is due; needed for a task that is new.")
+    name: str = strawberry.field(description="The name of the task, unique among all tasks: 1 to 200 characters.")
+    job_name: str | None = optional(
+        "The name of the job that the task runs. A new task needs it; unchanged unless given."
+    )
+    schedule: ScheduleInput | None = optional("The schedule of the task. A new task needs it; unchanged unless given.")
 
     def wanted(self) -> WantedTask:
         """The engine's form."""
@@ -74,58 +76,64 @@ class TaskOfSetInput(TaskSettings):
         return WantedTask(self.name, settings)
 
 
-@strawberry.input(description="All tasks of a set.")
+@strawberry.input(description="A set: all the tasks that one file defines.")
 class TaskSetInput:
     """A wanted set."""
 
-    name: str = strawberry.field(description="The set's name; it is stored at each of its tasks.")
+    name: str = strawberry.field(description="The name of the set, which is stored at each of its tasks.")
     tasks: list[TaskOfSetInput] = strawberry.field(
-        description="Its tasks, at most 1,000.", metadata=sized(Size(most=MAX_TASKS))
+        description="The tasks of the set, at most 1,000.", metadata=sized(Size(most=MAX_TASKS))
     )
 
 
-@strawberry.input(description="The version of a task that a plan saw.")
+@strawberry.input(description="The version of a task that a dry run saw.")
 class TaskVersionInput:
     """A name and a version."""
 
-    name: str = strawberry.field(description="Which task.")
-    version: int | None = optional("Its version; null = it did not exist.")
+    name: str = strawberry.field(description="The name of the task.")
+    version: int | None = optional("The version of the task. The task did not exist unless given.")
 
 
-@strawberry.input(description="Limits of a group. What is absent is left alone, null takes a limit away.")
+@strawberry.input(description="The limits of a group. Absent ones stay as they are, null removes a limit.")
 class GroupOfFileInput(GroupLimits):
     """A wanted group."""
 
-    name: str = strawberry.field(description="Which group; it exists once it is named.")
+    name: str = strawberry.field(description="The name of the group; a group exists once it is named.")
 
 
-@strawberry.input(description="The version of the limits of a group that a plan saw.")
+@strawberry.input(description="The version of the limits of a group that a dry run saw.")
 class GroupVersionInput:
     """A name and a version."""
 
-    name: str = strawberry.field(description="Which group.")
+    name: str = strawberry.field(description="The name of the group.")
     version: int = strawberry.field(description="The `version` of the planned group.")
 
 
-@strawberry.input(description="Sets of tasks to be brought about, and limits of groups.")
+@strawberry.input(description="The sets of tasks and limits of groups that `applyTasks` brings about.")
 class ApplyTasksInput(MutationInput):
     """The input of ``applyTasks``."""
 
     sets: list[TaskSetInput] = strawberry.field(
-        description="The sets; tasks of other sets are left alone.", metadata=sized(Size(most=MAX_SETS))
+        description="The sets to apply, at most 200; tasks of other sets are left alone.",
+        metadata=sized(Size(most=MAX_SETS)),
     )
     groups: list[GroupOfFileInput] | None = optional(
-        "Groups with limits; other groups are left alone.", Size(most=MAX_GROUPS)
+        "The groups whose limits are set, at most 1,000; other groups are left alone. None unless given.",
+        Size(most=MAX_GROUPS),
     )
-    prune: bool | None = optional("Archive tasks of these sets that are not named; false unless given.")
+    prune: bool | None = optional("True archives the tasks of these sets that are not named. False unless given.")
     allow_delete: int | None = optional(
-        "So many tasks may be archived although they are more than half of their set; 0 unless given."
+        "The number of tasks that may be archived although they are more than half of their set. 0 unless given."
     )
     expected_versions: list[TaskVersionInput] | None = optional(
-        "What a plan saw: refuse if any of these tasks has changed since.", Size(most=MAX_TASKS)
+        "The versions of tasks that a dry run saw: refused if any task has another one by now. Any versions unless "
+        "given.",
+        Size(most=MAX_TASKS),
     )
     expected_groups: list[GroupVersionInput] | None = optional(
-        "What a plan saw: refuse if the limits of any of these groups have changed since.", Size(most=MAX_GROUPS)
+        "The versions of limits that a dry run saw: refused if any group has another one by now. Any versions unless "
+        "given.",
+        Size(most=MAX_GROUPS),
     )
 
     def options(self) -> ApplyOptions:
@@ -136,7 +144,6 @@ class ApplyTasksInput(MutationInput):
             allow_delete=given(self.allow_delete) or 0,
             expected=None if seen is None else {one.name: given(one.version) for one in seen},
             expected_groups=None if groups is None else {one.name: one.version for one in groups},
-            dry_run=is_dry(self),
         )
 
 
@@ -221,12 +228,11 @@ class TaskSetMutations:
 
     @mutates(
         description="Makes, changes and archives tasks until the sets are as they are wanted, and sets limits of "
-        "groups, all in one transaction. "
-        "`enabled` counts when a task is made; later, pauses belong to operators. Archived tasks keep their history, "
-        "and their names can be taken again. With `dryRun` it is a plan.",
+        "groups, all in one transaction. `enabled` counts when a task is made; later, pauses belong to operators. "
+        "Archived tasks keep their history, and their names can be taken again. With `dryRun` it is a plan.",
         requires=Role.OPERATOR,
     )
-    async def apply_tasks(self, info: Info, input: Annotated[ApplyTasksInput, INPUT]) -> TasksApplied:
+    async def apply_tasks(self, info: Info, input: ApplyTasksInput) -> TasksApplied:
         """The change of each task."""
         wanted = [WantedSet(one.name, tuple(task.wanted() for task in one.tasks)) for one in input.sets]
         groups = [WantedGroup(one.name, one.limits()) for one in given(input.groups) or ()]

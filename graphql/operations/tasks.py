@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import strawberry
 from strawberry.scalars import JSON
@@ -21,7 +21,6 @@ from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read import tasks as task_store
 from ...jobs.store.read.listing.criteria import AnyOf, Condition, Criteria, Operator, equal
-from ..base.arguments import INPUT
 from ..base.enums import Role
 from ..base.fields import mutates
 from ..base.scalars import BigInt
@@ -63,15 +62,16 @@ from .base.changes import (
 from .base.inputs import REASON, MutationInput, ScheduleInput, TaskChangeInput, TaskSettings, optional, settings_of
 
 
-@strawberry.input(description="A task to be made.")
+@strawberry.input(description="The task that `createTask` makes. Absent and null mean the default.")
 class CreateTaskInput(TaskSettings, MutationInput):
     """The input of ``createTask``."""
 
     name: str = strawberry.field(
-        description="Unique and immutable; 1 to 200 characters, no control characters, no `/`."
+        description="The name of the task, which is unique and stays: 1 to 200 characters, none of them a control "
+        "character or `/`."
     )
-    job_name: str = strawberry.field(description="The job it runs; see `availableJobs`.")
-    schedule: ScheduleInput = strawberry.field(description="When it is due; try it with `validateSchedule`.")
+    job_name: str = strawberry.field(description="The name of the job that the task runs, one of `availableJobs`.")
+    schedule: ScheduleInput = strawberry.field(description="The schedule of the task; `validateSchedule` tries one.")
 
     def to_spec(self) -> TaskSpec:
         """The engine's form; what is absent or null is as the job says, or else the product's default."""
@@ -85,12 +85,14 @@ class CreateTaskInput(TaskSettings, MutationInput):
         return task_faults(self.to_spec())
 
 
-@strawberry.input(description="Changes to a task: what is absent stays, null sets the default.")
+@strawberry.input(
+    description="The changes of a task that `updateTask` makes. Absent fields stay as they are, null sets the default."
+)
 class UpdateTaskInput(TaskSettings, TaskChangeInput):
     """The input of ``updateTask``."""
 
-    job_name: str | None = optional("The job it runs.")
-    schedule: ScheduleInput | None = optional("When it is due.")
+    job_name: str | None = optional("The name of the job that the task runs. Unchanged unless given, and by null.")
+    schedule: ScheduleInput | None = optional("The schedule of the task. Unchanged unless given, and by null.")
 
     def changes(self) -> dict[str, Any]:
         """Field names of ``TaskSpec`` to new values, None = the default; only what is present.
@@ -105,41 +107,41 @@ class UpdateTaskInput(TaskSettings, TaskChangeInput):
         return changes
 
 
-@strawberry.input(description="A paused task to be resumed.")
+@strawberry.input(description="The paused task that `resumeTask` resumes.")
 class ResumeTaskInput(TaskChangeInput):
     """The input of ``resumeTask``."""
 
 
-@strawberry.input(description="A task of code that is to follow its code again.")
+@strawberry.input(description="The task of code that `resetTask` lets follow its code again.")
 class ResetTaskInput(TaskChangeInput):
     """The input of ``resetTask``."""
 
 
-@strawberry.input(description="A task to be deleted.")
+@strawberry.input(description="The task that `deleteTask` deletes.")
 class DeleteTaskInput(TaskChangeInput):
     """The input of ``deleteTask``."""
 
 
-@strawberry.input(description="A task to be paused.")
+@strawberry.input(description="The task that `pauseTask` pauses.")
 class PauseTaskInput(TaskChangeInput):
     """The input of ``pauseTask``."""
 
     reason: str | None = optional(REASON)
 
 
-@strawberry.input(description="An owner that is gone.")
+@strawberry.input(description="The owner whose tasks `deleteTasksOfOwner` deletes.")
 class DeleteTasksOfOwnerInput(MutationInput):
     """The input of ``deleteTasksOfOwner``."""
 
-    owner: str = strawberry.field(description="Whose tasks, e.g. `channel:42`.")
+    owner: str = strawberry.field(description="The owner of the tasks, e.g. `channel:42`: 1 to 200 characters.")
 
 
-@strawberry.input(description="A task to be run now.")
+@strawberry.input(description="The task of which `triggerTask` makes a run.")
 class TriggerTaskInput(MutationInput):
     """The input of ``triggerTask``."""
 
-    name: str = strawberry.field(description="Which task.")
-    args: JSON | None = optional("Arguments instead of the task's, an object.")
+    name: str = strawberry.field(description="The name of the task to run.")
+    args: JSON | None = optional("Arguments of this run, an object. Those of the task unless given.")
 
 
 MAX_NAMES: Final = 200
@@ -200,7 +202,7 @@ class TaskMutations:
     """Everything that changes tasks."""
 
     @mutates(requires=Role.OPERATOR)
-    async def create_task(self, info: Info, input: Annotated[CreateTaskInput, INPUT]) -> TaskTried:
+    async def create_task(self, info: Info, input: CreateTaskInput) -> TaskTried:
         """Makes a task. Its first occurrence is strictly after now."""
         submitter = info.context.person.name
 
@@ -213,7 +215,7 @@ class TaskMutations:
         return done.answer(TaskTried, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def update_task(self, info: Info, input: Annotated[UpdateTaskInput, INPUT]) -> TaskTried:
+    async def update_task(self, info: Info, input: UpdateTaskInput) -> TaskTried:
         """Changes a task: what is absent in the input stays, null sets the default.
 
         Runs that exist keep what they were made with.
@@ -229,15 +231,14 @@ class TaskMutations:
         return done.answer(TaskTried, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def delete_task(self, info: Info, input: Annotated[DeleteTaskInput, INPUT]) -> TaskDeleted:
+    async def delete_task(self, info: Info, input: DeleteTaskInput) -> TaskDeleted:
         """Deletes a task: waiting runs of it are cancelled, running ones asked to stop; its history stays.
 
         A task that a live node declares in its code can only be paused (error `CODE_TASK`).
         """
-        dry_run = is_dry(input)
 
         def action(tx: Tx) -> Deletion:
-            deleted = deletion.delete_task(tx, input.name, dry_run=dry_run, actor=info.context.person.name)
+            deleted = deletion.delete_task(tx, input.name, actor=info.context.person.name)
             return Deletion(deleted.task.name, deleted.runs[:MAX_RUNS], len(deleted.runs))
 
         return (await perform(info, input, versioned(input, action), DELETION)).answer(
@@ -248,14 +249,11 @@ class TaskMutations:
         )
 
     @mutates(requires=Role.OPERATOR)
-    async def delete_tasks_of_owner(
-        self, info: Info, input: Annotated[DeleteTasksOfOwnerInput, INPUT]
-    ) -> TasksOfOwnerDeleted:
+    async def delete_tasks_of_owner(self, info: Info, input: DeleteTasksOfOwnerInput) -> TasksOfOwnerDeleted:
         """Deletes all tasks of an owner that no live node declares in its code, as `deleteTask` does."""
-        dry_run = is_dry(input)
 
         def action(tx: Tx) -> list[str]:
-            deleted = deletion.delete_tasks_of_owner(tx, input.owner, dry_run=dry_run, actor=info.context.person.name)
+            deleted = deletion.delete_tasks_of_owner(tx, input.owner, actor=info.context.person.name)
             return [task.name for task in deleted]
 
         done = await perform(info, input, action, NAMES)
@@ -263,7 +261,7 @@ class TaskMutations:
         return TasksOfOwnerDeleted(deleted_names=names[:MAX_NAMES], count=len(names), errors=done.errors)
 
     @mutates(requires=Role.OPERATOR)
-    async def pause_task(self, info: Info, input: Annotated[PauseTaskInput, INPUT]) -> TaskChanged:
+    async def pause_task(self, info: Info, input: PauseTaskInput) -> TaskChanged:
         """Pauses a task: its occurrences are recorded as skipped until it is resumed."""
         action = partial(
             actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
@@ -272,21 +270,21 @@ class TaskMutations:
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def resume_task(self, info: Info, input: Annotated[ResumeTaskInput, INPUT]) -> TaskChanged:
+    async def resume_task(self, info: Info, input: ResumeTaskInput) -> TaskChanged:
         """Resumes a paused task from its next occurrence on."""
         action = partial(actions.resume_task, name=input.name, actor=info.context.person.name)
         done = await perform(info, input, versioned(input, action), ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def reset_task(self, info: Info, input: Annotated[ResetTaskInput, INPUT]) -> TaskChanged:
+    async def reset_task(self, info: Info, input: ResetTaskInput) -> TaskChanged:
         """Gives a task that is declared in code its declared schedule back."""
         action = partial(actions.reset_task, name=input.name, actor=info.context.person.name)
         done = await perform(info, input, versioned(input, action), ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def trigger_task(self, info: Info, input: Annotated[TriggerTaskInput, INPUT]) -> RunTried:
+    async def trigger_task(self, info: Info, input: TriggerTaskInput) -> RunTried:
         """Makes a run of a task now.
 
         Its schedule does not move; its overlap policy holds (SKIP answers error `OVERLAP`, naming the unfinished run).
@@ -301,27 +299,27 @@ class TaskMutations:
         return done.answer(RunTried, run=entities.Run.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def pause_tasks(self, info: Info, input: Annotated[PauseTasksInput, INPUT]) -> TasksChanged:
-        """Pauses many tasks, by name or by filter, as `pauseTask` does."""
+    async def pause_tasks(self, info: Info, input: PauseTasksInput) -> TasksChanged:
+        """Pauses many tasks, as `pauseTask` does."""
         reason, actor = given(input.reason), info.context.person.name
         pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
         bulk_action = BulkAction(pause, lambda _: equal("enabled", value=True), lambda _: True)
-        action = partial(many_tasks, selection=input, bulk_action=bulk_action)
+        action = partial(many_tasks, input=input, bulk_action=bulk_action)
         done = await perform_many(info, input, action, TASKS)
         return answer_many(TasksChanged, done, tasks=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def resume_tasks(self, info: Info, input: Annotated[ResumeTasksInput, INPUT]) -> TasksChanged:
-        """Resumes many paused tasks, by name or by filter."""
+    async def resume_tasks(self, info: Info, input: ResumeTasksInput) -> TasksChanged:
+        """Resumes many paused tasks."""
         actor = info.context.person.name
         resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
         bulk_action = BulkAction(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
-        action = partial(many_tasks, selection=input, bulk_action=bulk_action)
+        action = partial(many_tasks, input=input, bulk_action=bulk_action)
         return answer_many(TasksChanged, await perform_many(info, input, action, TASKS), tasks=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def delete_tasks(self, info: Info, input: Annotated[DeleteTasksInput, INPUT]) -> TasksDeleted:
-        """Deletes many tasks, by name or by filter, as `deleteTask` does.
+    async def delete_tasks(self, info: Info, input: DeleteTasksInput) -> TasksDeleted:
+        """Deletes many tasks, as `deleteTask` does.
 
         Those that a live node declares in its code are not found by a filter, and refused by name (error `CODE_TASK`).
         """

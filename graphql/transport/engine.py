@@ -8,7 +8,7 @@ from typing import Any
 
 from strawberry.types.execution import ExecutionResult, PreExecutionError
 
-from ..base.errors import UserFacingError, coded, error_answer, mask
+from ..base.errors import UserFacingError, error_answer, mask
 from ..execution.executor import BOUNDS
 from ..execution.schema_factory import PREPARED, GuardedSchema
 from ..guard.admission import EventBounds, timed_out
@@ -152,8 +152,7 @@ def _answer(result: ExecutionResult) -> dict[str, Any]:
     errors = result.errors or []
     refused = result.data is None and bool(errors) and all(error.path is None for error in errors)
     if errors:
-        # Without a path nothing has been executed: after validation only the variables can be at fault.
-        answer["errors"] = [(coded(error, "INVALID_VARIABLES") if refused else error).formatted for error in errors]
+        answer["errors"] = [error.formatted for error in errors]
     if not refused and not isinstance(result, PreExecutionError):
         answer["data"] = result.data
     if result.extensions:

@@ -56,9 +56,7 @@ class Preview(FromModel):
     }
 
 
-END_CURSOR = (
-    "With `filter`: pass it as `after` while `hasMore`, and all that match are done; null if none were selected."
-)
+END_CURSOR = "Pass it as `after` while `hasMore` is true, and all that match are done; null if none were selected."
 PREVIEW = "On a dry run: what would become of it; null otherwise."
 HAS_MORE = "Whether more match the filter than one call changes: call again with `after: endCursor`."
 
@@ -151,8 +149,8 @@ class RunsChanged(ManyChanged):
     """Runs or errors."""
 
     runs: list[Run] = strawberry.field(
-        description="The selected runs as they are now (of `retryRuns` the new ones; of a dry run those that would "
-        "change), at most 200 of them.",
+        description="The selected runs as they are now, and on a dry run as they would be, at most 200 of them. "
+        "`retryRuns` answers the new runs, and on a dry run those that would be retried.",
         default_factory=list[Run],
         metadata=sized(SHOWN),
     )
@@ -168,20 +166,11 @@ class RunsRetried(RunsChanged):
 
 
 @strawberry.type
-class RunsMadeDue(RunsChanged):
-    """Runs or errors; also the only one, where one was asked for."""
-
-    run: Run | None = strawberry.field(
-        description="The run as it is now, if one was asked for by `id`; null if it was refused.", default=None
-    )
-
-
-@strawberry.type
 class TasksChanged(ManyChanged):
     """Tasks or errors."""
 
     tasks: list[Task] = strawberry.field(
-        description="The selected tasks as they are now (of a dry run those that would change), at most 200 of them.",
+        description="The selected tasks as they are now (on a dry run as they would be), at most 200 of them.",
         default_factory=list[Task],
         metadata=sized(SHOWN),
     )

@@ -46,7 +46,10 @@ class OverlapError(UserError):
 class QueueFullError(UserError):
     """A refused enqueue."""
 
-    limit: int = strawberry.field(description="The largest number of waiting runs.")
+    limit: int = strawberry.field(description="The largest number of runs that may wait in the group, or of the job.")
+    waiting: int = strawberry.field(
+        description="The number of runs that wait there now; counted no further than `limit` and the new runs."
+    )
 
 
 REFUSALS: Final[tuple[type[UserError], ...]] = (
@@ -70,7 +73,7 @@ def shown(fault: Refusal) -> UserError:
         run_id = None if fault.run_id is None else strawberry.ID(str(fault.run_id))
         return OverlapError(code=code, message=message, path=path, run_id=run_id)
     if isinstance(fault, QueueFull):
-        return QueueFullError(code=code, message=message, path=path, limit=fault.limit)
+        return QueueFullError(code=code, message=message, path=path, limit=fault.limit, waiting=fault.waiting)
     if isinstance(fault, InvalidSchedule):
         return ScheduleError(code=code, message=message, path=path, **parts_of(fault.fault))
     return GeneralError(code=code, message=message, path=path)

@@ -20,26 +20,23 @@ from .tasks import audited_spec, by, locked
 
 @dataclass(frozen=True, slots=True)
 class DeletedTask:
-    """Hold the results of a deletion, or of its dry run.
+    """Hold the results of a deletion.
 
     Attributes:
-        runs: Its runs that were cancelled or asked to stop, as they are now; of a dry run those that would be.
+        runs: Its runs that were cancelled or asked to stop, as they are now.
     """
 
     task: Task
     runs: list[Run]
 
 
-def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None = None) -> DeletedTask:
+def delete_task(tx: Tx, name: str, *, actor: str | None = None) -> DeletedTask:
     """Delete a task: its waiting runs are cancelled, running ones are asked to stop, its history stays.
-
-    With ``dry_run`` nothing is changed.
 
     Raises:
         InvalidState: a live node declares the task in its code; it can only be paused.
     """
-    if not dry_run:
-        hold_runs_of_tasks(tx, stored_tasks.by_names(tx.conn, [name]).values())
+    hold_runs_of_tasks(tx, stored_tasks.by_names(tx.conn, [name]).values())
     task = locked(tx, name)
     nodes = stored_jobs.declaring(tx.conn, [name]).get(name) if task.source is TaskSource.CODE else None
     if nodes:
@@ -49,31 +46,23 @@ def delete_task(tx: Tx, name: str, *, dry_run: bool = False, actor: str | None =
             path=("name",),
             code=ErrorCode.CODE_TASK,
         )
-    if dry_run:
-        unfinished = run_store.unfinished_of_tasks(tx.conn, [task.id])
-        found = run_store.by_ids(tx.conn, unfinished)
-        return DeletedTask(task, [found[run_id] for run_id in unfinished if run_id in found])
     task = catch_up(tx, task)
     return DeletedTask(task, _delete(tx, task, f"task '{name}' was deleted{by(actor)}"))
 
 
-def delete_tasks_of_owner(tx: Tx, owner: str, *, dry_run: bool = False, actor: str | None = None) -> list[Task]:
-    """Delete all tasks of an owner that no live node declares in code, as ``delete_task`` does; returns them.
-
-    With ``dry_run`` nothing is changed.
+def delete_tasks_of_owner(tx: Tx, owner: str, *, actor: str | None = None) -> list[Task]:
+    """Delete all tasks of an owner that no live node declares in code, as ``delete_task`` does; return them.
 
     Raises:
         InvalidInput: the owner is empty or no name of one.
     """
     check_text(owner, "owner", least=1, most=MAX_NAME)
-    if not dry_run:
-        hold_runs_of_tasks(tx, stored_tasks.of_owner(tx.conn, owner))
-    owned = stored_tasks.of_owner(tx.conn, owner, lock=not dry_run)
+    hold_runs_of_tasks(tx, stored_tasks.of_owner(tx.conn, owner))
+    owned = stored_tasks.of_owner(tx.conn, owner, lock=True)
     declared = stored_jobs.declaring(tx.conn, {task.name for task in owned if task.source is TaskSource.CODE})
     doomed = [task for task in owned if task.source is not TaskSource.CODE or task.name not in declared]
-    if not dry_run:
-        for task in doomed:
-            _delete(tx, catch_up(tx, task), f"the tasks of owner '{owner}' were deleted{by(actor)}")
+    for task in doomed:
+        _delete(tx, catch_up(tx, task), f"the tasks of owner '{owner}' were deleted{by(actor)}")
     return doomed
 
 

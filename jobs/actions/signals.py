@@ -14,7 +14,7 @@ from ..store.db.transaction import Tx
 
 
 def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = None, signal: Signal) -> Run:
-    """Send a signal to an unfinished run, named by its id or by its unique key; the run afterwards.
+    """Send a signal to an unfinished run, named by its id or else by its unique key; return the run afterwards.
 
     The sender and the role are those of the transaction's actor, where it has one.
 
@@ -33,12 +33,12 @@ def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = No
         raise InvalidState(
             f"run {run.id} is {run.state.value}: nobody would take the signal '{signal.name}' any more; send it to an "
             "unfinished run, or retry this one first",
-            path=("id",),
+            path=("run",),
         )
     if found.in_box >= MAX_BOX:
         raise InvalidState(
             f"run {run.id} has {MAX_BOX:,} signals that it has not taken; send it fewer, or let it take them first",
-            path=("id",),
+            path=("run",),
         )
     sent = signal if tx.actor is None else replace(signal, sender=tx.actor.name, role=tx.actor.role)
     _check_fits(found, sent)
@@ -48,14 +48,12 @@ def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = No
 
 def _found(tx: Tx, name: str, run_id: int | None, unique_key: str | None) -> waits.Addressed:
     if (run_id is None) == (unique_key is None):
-        raise InvalidInput("id: give either id or uniqueKey", path=("id",))
-    if unique_key is not None:
-        check_text(unique_key, "uniqueKey", least=1, most=200)
+        raise InvalidInput("run: give either id or uniqueKey", path=("run",))
     found = waits.addressed(tx, name, run_id=run_id, unique_key=unique_key)
     if found is None and unique_key is not None:
-        raise unknown("unfinished run with the unique key", unique_key, [], field="uniqueKey")
+        raise unknown("unfinished run with the unique key", unique_key, [], field="uniqueKey").with_prefix("run")
     if found is None:
-        raise unknown("run", str(run_id), [], field="id")
+        raise unknown("run", str(run_id), [], field="id").with_prefix("run")
     return found
 
 

@@ -1,7 +1,6 @@
 """Tasks that are defined together, and limits of groups, follow files, all in one transaction or none."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -88,17 +87,16 @@ def apply_sets(
     """
     options = options or ApplyOptions()
     refuse([*_faults_of_names(wanted), *_groups_named_twice(groups)])
-    with tx.undone() if options.dry_run else nullcontext():
-        plan = _Plan(options, actor)
-        # Groups before tasks, and runs before both (decision 34).
-        hold_runs_of_tasks(tx, [task for one in wanted for task in stored_tasks.of_set(tx.conn, one.name, lock=False)])
-        stored_groups.hold(tx.conn, [one.name for one in groups])
-        for place, one in enumerate(wanted):
-            _apply(tx, one, ("sets", str(place)), plan)
-        _create(tx, plan)
-        for place, group in enumerate(groups):
-            _limit(tx, group, ("groups", str(place)), plan)
-        refuse(plan.faults)
+    plan = _Plan(options, actor)
+    # Groups before tasks, and runs before both (decision 34).
+    hold_runs_of_tasks(tx, [task for one in wanted for task in stored_tasks.of_set(tx.conn, one.name, lock=False)])
+    stored_groups.hold(tx.conn, [one.name for one in groups])
+    for place, one in enumerate(wanted):
+        _apply(tx, one, ("sets", str(place)), plan)
+    _create(tx, plan)
+    for place, group in enumerate(groups):
+        _limit(tx, group, ("groups", str(place)), plan)
+    refuse(plan.faults)
     return plan.applied
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from enum import Enum, StrEnum
 from typing import Any, Final, cast
@@ -95,14 +95,12 @@ class ApplyOptions:
         allow_delete: So many of them may go even if they are more than half of their set.
         expected: The versions that a plan saw, by name, None = no such task; None: any.
         expected_groups: Likewise the versions of the limits of groups.
-        dry_run: Change nothing.
     """
 
     prune: bool = False
     allow_delete: int = 0
     expected: Mapping[str, int | None] | None = None
     expected_groups: Mapping[str, int] | None = None
-    dry_run: bool = field(default=False)
 
 
 def changes_between(before: TaskSpec | None, after: TaskSpec) -> tuple[FieldChange, ...]:

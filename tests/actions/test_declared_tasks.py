@@ -73,14 +73,14 @@ class TestDeclared:
         with pytest.raises(InvalidState, match="declared in the code of node 'n1' and 1 more") as caught:
             stored.do(delete_task, "work")
         assert caught.value.code == "CODE_TASK"
-        assert stored.do(delete_tasks_of_owner, "channel:1", dry_run=True) == []
+        assert stored.tried(delete_tasks_of_owner, "channel:1") == []
 
     def test_a_task_whose_job_is_gone_from_the_code_of_all_live_nodes_can_be_deleted(self, stored: Stored) -> None:
         gone = stored.node("old", schedule="0 * * * * *")
         self.declare(stored, "0 * * * * *")
         stored.do(lambda tx: nodes.set_state(tx.conn, gone.node.id, NodeState.STOPPED))
         stored.node("new", jobs=["renamed"])
-        assert stored.do(delete_task, "work", dry_run=True).task.name == "work"
+        assert stored.tried(delete_task, "work").task.name == "work"
         assert stored.do(delete_task, "work").task.name == "work"
         assert stored.rows(tables.periodic_task) == []
 

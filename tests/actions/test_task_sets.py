@@ -31,6 +31,12 @@ def apply(stored: Stored, *sets: WantedSet, **options: Any) -> list[PlannedTask]
     return applied.tasks
 
 
+def plan_of(stored: Stored, *sets: WantedSet, **options: Any) -> list[PlannedTask]:
+    """Return what ``apply`` would do."""
+    applied: Applied = stored.tried(apply_sets, sets, ApplyOptions(**options), actor="ada")
+    return applied.tasks
+
+
 def actions(planned: list[PlannedTask]) -> Mapping[str, TaskAction]:
     return {one.name: one.action for one in planned}
 
@@ -96,7 +102,7 @@ def test_a_plan_says_the_same_and_changes_nothing(working: Stored) -> None:
     apply(working, billing(wanted("a"), wanted("b"), wanted("c")))
     before = working.do(lambda tx: stored_tasks.of_set(tx.conn, "billing"))
     file = billing(wanted("a", description="x"), wanted("b"), wanted("d"))
-    plan = apply(working, file, prune=True, dry_run=True)
+    plan = plan_of(working, file, prune=True)
     assert working.do(lambda tx: stored_tasks.of_set(tx.conn, "billing")) == before
     assert apply(working, file, prune=True) == plan
     assert actions(plan) == {
@@ -142,7 +148,7 @@ def test_most_of_a_set_goes_only_if_that_is_said(working: Stored) -> None:
     refused = [(ErrorCode.TOO_MANY_ARCHIVED, ("allowDelete",))]
     assert refusals(working, billing(wanted("a")), prune=True) == refused
     assert refusals(working, billing(), prune=True, allow_delete=2) == refused
-    assert refusals(working, billing(), prune=True, dry_run=True) == refused
+    assert refusals(working, billing(), prune=True) == refused
     assert actions(apply(working, billing(wanted("a")), prune=True, allow_delete=2))["b"] is TaskAction.ARCHIVE
 
 
@@ -167,11 +173,11 @@ def test_a_task_of_no_set_becomes_one_of_the_set_that_names_it(working: Stored) 
 def test_a_plan_that_is_out_of_date_is_refused(working: Stored) -> None:
     apply(working, billing(wanted("a"), wanted("b"), wanted("c")))
     file = billing(wanted("a", description="x"), wanted("b"), wanted("new"))
-    seen = {one.name: one.version for one in apply(working, file, prune=True, dry_run=True)}
+    seen = {one.name: one.version for one in plan_of(working, file, prune=True)}
     working.do(update_task, "b", {"description": "moved"})
     conflict = (ErrorCode.VERSION_CONFLICT, ("sets", "0", "tasks", "1", "name"))
     assert refusals(working, file, prune=True, expected=seen) == [conflict]
     working.do(update_task, "c", {"description": "moved"})
-    fresh = {one.name: one.version for one in apply(working, file, prune=True, dry_run=True)}
+    fresh = {one.name: one.version for one in plan_of(working, file, prune=True)}
     assert apply(working, file, prune=True, expected=fresh)
     assert refusals(working, file, expected=fresh)[0][0] is ErrorCode.VERSION_CONFLICT

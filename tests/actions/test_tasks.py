@@ -336,12 +336,12 @@ class TestDelete:
         stored.at(5)
         every = (tables.periodic_task, tables.run, tables.skipped_occurrence, tables.event)
         before = [stored.rows(table) for table in every]
-        would = stored.do(delete_task, "nightly", dry_run=True)
-        assert [run.state for run in would.runs] == [RunState.RUNNING, RunState.WAITING]
+        would = stored.tried(delete_task, "nightly")
+        assert [run.state for run in would.runs][:2] == [RunState.RUNNING, RunState.CANCELLED]
         assert [stored.rows(table) for table in every] == before
         did = stored.do(delete_task, "nightly")
         assert did.task.id == would.task.id
-        assert [run.id for run in did.runs][:2] == [run.id for run in would.runs]
+        assert [run.id for run in did.runs][:2] == [run.id for run in would.runs][:2]
         assert RunState.CANCELLED in {run.state for run in did.runs}
         assert stored.rows(tables.periodic_task) == []
 
@@ -349,7 +349,7 @@ class TestDelete:
         stored.node()
         for name, owner in (("a", "channel:42"), ("b", "channel:42"), ("c", "channel:43")):
             stored.task(name=name, owner=owner)
-        assert [task.name for task in stored.do(delete_tasks_of_owner, "channel:42", dry_run=True)] == ["a", "b"]
+        assert [task.name for task in stored.tried(delete_tasks_of_owner, "channel:42")] == ["a", "b"]
         assert len(stored.rows(tables.periodic_task)) == 3
         stored.do(delete_tasks_of_owner, "channel:42", actor="ann")
         assert [row.name for row in stored.rows(tables.periodic_task)] == ["c"]

@@ -27,6 +27,11 @@ def apply(stored: Stored, *wanted: WantedGroup, sets: tuple[WantedSet, ...] = ()
     return stored.do(apply_sets, sets, ApplyOptions(**options), groups=wanted, actor="ada")
 
 
+def plan_of(stored: Stored, *wanted: WantedGroup) -> Applied:
+    """Return what ``apply`` would do."""
+    return stored.tried(apply_sets, (), None, groups=wanted, actor="ada")
+
+
 def group(stored: Stored, name: str = "mail") -> Group:
     return stored.do(lambda tx: groups.settings(tx.conn)).get(name, Group(name))
 
@@ -58,21 +63,21 @@ def test_what_is_absent_stays_and_none_takes_a_limit_away(stored: Stored) -> Non
 
 
 def test_a_plan_changes_nothing_and_makes_no_group(stored: Stored) -> None:
-    planned = apply(stored, WantedGroup("mail", ALL), dry_run=True)
+    planned = plan_of(stored, WantedGroup("mail", ALL))
     assert len(planned.groups[0].changes) == len(ALL)
     assert stored.do(lambda tx: groups.settings(tx.conn)) == {}
 
 
 def test_what_a_plan_saw_is_demanded(stored: Stored) -> None:
     wanted = WantedGroup("mail", {"max_running": 3})
-    seen = {one.name: one.version for one in apply(stored, wanted, dry_run=True).groups}
+    seen = {one.name: one.version for one in plan_of(stored, wanted).groups}
     stored.do(pause_group, "mail")
     stored.do(update_group, "mail", max_running=7)
     for expected in (seen, {}):
         with pytest.raises(UserError) as refused:
             apply(stored, wanted, expected_groups=expected)
         assert (refused.value.code, refused.value.path) == (ErrorCode.VERSION_CONFLICT, ("groups", "0", "name"))
-    seen = {one.name: one.version for one in apply(stored, wanted, dry_run=True).groups}
+    seen = {one.name: one.version for one in plan_of(stored, wanted).groups}
     stored.do(pause_group, "mail", reason="a pause is no limit")
     assert apply(stored, wanted, expected_groups=seen).groups[0].changes == (FieldChange("max_running", 7, 3),)
 

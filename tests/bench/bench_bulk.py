@@ -23,9 +23,9 @@ from cronograph.jobs.store.db.database import Database
 from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, milliseconds
 
 JOB: Final = "work"
-FILTER: Final = f'filter: {{ jobName: {{ eq: "{JOB}" }} }}'
+FILTER: Final = f'runs: {{ filter: {{ jobName: {{ eq: "{JOB}" }} }} }}'
 MUTATIONS: Final = {
-    "set priority": f"mutation {{ it: setRunPriority(input: {{ {FILTER}, priority: HIGH }}) {{ count }} }}",
+    "set priority": f"mutation {{ it: setRunPriorities(input: {{ {FILTER}, priority: HIGH }}) {{ count }} }}",
     "cancel": f"mutation {{ it: cancelRuns(input: {{ {FILTER} }}) {{ count }} }}",
     "retry": f"mutation {{ it: retryRuns(input: {{ {FILTER} }}) {{ count }} }}",
 }

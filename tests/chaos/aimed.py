@@ -3,6 +3,7 @@
 import threading
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -142,8 +143,8 @@ def _waiting_for_a_signal(stage: Stage) -> int:
     return run_id
 
 
-def _signal(run_id: int, payload: str) -> dict[str, str]:
-    return {"id": str(run_id), "name": "go", "payload": payload, "idempotencyKey": f"{payload}-{run_id}"}
+def _signal(run_id: int, payload: str) -> dict[str, Any]:
+    return {"run": {"id": str(run_id)}, "name": "go", "payload": payload, "idempotencyKey": f"{payload}-{run_id}"}
 
 
 def _ask_for_a_signal(stage: Stage, node: str, run_id: int, payload: str) -> None:

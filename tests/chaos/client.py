@@ -119,8 +119,9 @@ class Client:
     def _signal(self, run_id: int) -> None:
         """Send a signal until somebody acknowledges it; its key sees to it that it has one effect."""
         payload = self.unsent[run_id]
-        asked = {"input": {"id": str(run_id), "name": "go", "payload": payload, "idempotencyKey": f"signal-{run_id}"}}
-        if self._asked(SIGNAL, asked, lambda data: int(data["signalRun"]["run"]["id"])) is not None:
+        run, key = {"id": str(run_id)}, f"signal-{run_id}"
+        asked = {"run": run, "name": "go", "payload": payload, "idempotencyKey": key}
+        if self._asked(SIGNAL, {"input": asked}, lambda data: int(data["signalRun"]["run"]["id"])) is not None:
             self.sent[run_id] = self.unsent.pop(run_id)
 
     def signal_unpromised(self, promised: Container[int]) -> None:
@@ -134,7 +135,7 @@ class Client:
                 continue
             for turn in range(MOST_SIGNALS):
                 key = f"unpromised-{run_id}-{turn}"
-                asked = {"id": str(run_id), "name": "go", "payload": key, "idempotencyKey": key}
+                asked = {"run": {"id": str(run_id)}, "name": "go", "payload": key, "idempotencyKey": key}
                 self._asked(SIGNAL, {"input": asked}, lambda data: int(data["signalRun"]["run"]["id"]))
 
     def _asked(self, query: str, variables: Mapping[str, Any], read: Callable[[dict[str, Any]], int]) -> int | None:

@@ -107,7 +107,8 @@ class FlowClient(Client):
             return
         run_id = found[1]["collects"]
         for payload in ("first", "second"):
-            asked = {"id": str(run_id), "name": "go", "payload": payload, "idempotencyKey": f"{payload}-{run_id}"}
+            key = f"{payload}-{run_id}"
+            asked = {"run": {"id": str(run_id)}, "name": "go", "payload": payload, "idempotencyKey": key}
             self._must(SIGNAL, "signalRun", asked)
         self.sent[run_id] = ["first", "second"]
 

@@ -199,7 +199,7 @@ class JointClient(Client):
     def _signal(self, run_id: int) -> None:
         """Send a signal; a run that has ended or is pruned needs none."""
         payload = self.unsent[run_id]
-        asked = {"input": {"id": str(run_id), "name": "go", "payload": payload, "idempotencyKey": payload}}
+        asked = {"input": {"run": {"id": str(run_id)}, "name": "go", "payload": payload, "idempotencyKey": payload}}
         if self._asked(SIGNAL, asked, lambda data: len(data["signalRun"]["errors"])) is not None:
             del self.unsent[run_id]
 

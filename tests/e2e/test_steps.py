@@ -10,7 +10,7 @@ from tests.support.browser import PageOpener
 from tests.support.waiting import wait_until
 
 SIGNAL = """mutation($id: ID!) {
-    signalRun(input: { id: $id, name: "approved", payload: { limit: 5 } }) { errors { message } }
+    signalRun(input: { run: { id: $id }, name: "approved", payload: { limit: 5 } }) { errors { message } }
 }"""
 
 

@@ -100,20 +100,26 @@ class Story:
         pair = [{"key": key, "jobName": "quick"} for key in "ab"]
         gate, task, flow = f"gate-{number}", f"task-{number}", f"flow-{number}"
         yield "a run waits", lambda: runs.update(held=self.enqueue("quick", group=PAUSED))
-        yield "it gets a high priority", lambda: self.do("setRunPriority", ids=[runs["held"]], priority="HIGH")
+        yield (
+            "it gets a high priority",
+            lambda: self.do("setRunPriorities", runs={"ids": [runs["held"]]}, priority="HIGH"),
+        )
         yield "it gets other arguments", lambda: self.do("updateRun", id=runs["held"], args={"batch": number})
         yield "it is cancelled", lambda: self.do("cancelRun", id=runs["held"])
         yield "several runs wait", lambda: [self.enqueue("chatty", group=PAUSED) for _ in range(5)]
-        yield "all of them are cancelled", lambda: self.do("cancelRuns", filter={"jobName": {"eq": "chatty"}}, all=True)
+        yield "all of them are cancelled", lambda: self.do("cancelRuns", runs={"filter": {"jobName": {"eq": "chatty"}}})
         yield "a run succeeds", lambda: self.enqueue("quick")
         yield "a run fails", lambda: runs.update(broken=self.enqueue("broken"))
         yield "it is retried", lambda: self.do("retryRun", id=runs["broken"])
         yield "a run is stuck", lambda: runs.update(stuck=self.enqueue("flaky", retryDelay=3600))
-        yield "it is tried now", lambda: self.do("retryNow", id=runs["stuck"])
+        yield "it is tried now", lambda: self.do("retryRunNow", id=runs["stuck"])
         yield "a run begins", lambda: self.enqueue("gated", args={"gate": gate})
         yield "it ends", lambda: site.open_gate(gate)
         yield "a run waits for somebody", lambda: runs.update(asked=self.enqueue("ordered"))
-        yield "somebody decides", lambda: self.do("signalRun", id=runs["asked"], name="approved", payload={"limit": 5})
+        yield (
+            "somebody decides",
+            lambda: self.do("signalRun", run={"id": runs["asked"]}, name="approved", payload={"limit": 5}),
+        )
         yield "a task is paused", lambda: self.do("pauseTask", name=self.task)
         yield "a task is resumed", lambda: self.do("resumeTask", name=self.task)
         yield "a task is made", lambda: site.create_task(task, "quick")

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from cronograph.graphql.base.errors import classify
+from cronograph.graphql.base.raised import RAISED
 from graphql import GraphQLEnumType, GraphQLSchema, build_schema
 from tests.support.sources import ROOT
 
@@ -92,6 +93,10 @@ def _page(schema: GraphQLSchema) -> Iterator[str]:
     yield HEAD
     yield "## Refusals: `errors { code }` of a mutation, `validateSchedule { error { code } }`\n"
     yield from _table(("code", "meaning"), _values(schema, "ErrorCode"))
+    yield "## Refusals of each mutation\n"
+    yield "Every mutation can also answer the errors of requests below.\n"
+    codes_of = ((f"`{name}`", ", ".join(f"`{code}`" for code in codes)) for name, codes in sorted(RAISED.items()))
+    yield from _table(("mutation", "codes"), codes_of)
     yield "## Errors of requests: `errors[].extensions.code`\n"
     rows = ((f"`{code}`", meaning, f"`{classify(code)}`") for code, meaning in sorted(REQUESTS.items()))
     yield from _table(("code", "meaning", "`extensions.classification`"), rows)

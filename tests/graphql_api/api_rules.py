@@ -161,9 +161,11 @@ def previews(schema: GraphQLSchema) -> Iterator[str]:
 
 
 def plurals(schema: GraphQLSchema) -> Iterator[str]:
-    """Rule 4: a mutation that takes a filter has a plural name."""
+    """Rule 4: a mutation that takes a selection of many has a plural name."""
     for name, taken, _ in mutations(schema):
-        if taken is not None and "filter" in taken.fields and not name.endswith("s"):
+        kinds = [] if taken is None else [get_named_type(one.type).name for one in taken.fields.values()]
+        words = re.findall("[A-Z]?[a-z]+", name)
+        if any(one.endswith("Selection") for one in kinds) and not any(word.endswith("s") for word in words[1:]):
             yield name
 
 
@@ -326,6 +328,30 @@ def subjects(schema: GraphQLSchema) -> Iterator[str]:
         yield from (place for place, text in texts.items() if NO_SUBJECT.match(text or "It"))
 
 
+def named_subjects(schema: GraphQLSchema) -> Iterator[str]:
+    """Rule 11: the description of what a mutation takes names its subject and stands alone."""
+    for place, text in described(schema):
+        kind = place.partition(".")[0]
+        if kind in inputs_of_mutations(schema) and (
+            text is None or (NO_SUBJECT.match(text) or text.startswith("Whether")) or len(text.split()) < 4
+        ):
+            yield place
+
+
+def inputs_of_mutations(schema: GraphQLSchema) -> frozenset[str]:
+    """Return the names of the input types that mutations take, but for filters."""
+    found: set[str] = set()
+    root = schema.mutation_type
+    assert root is not None
+    pending = [get_named_type(one.type) for field in root.fields.values() for one in field.args.values()]
+    while pending:
+        kind = pending.pop()
+        if isinstance(kind, GraphQLInputObjectType) and kind.name not in found and not kind.name.endswith("Filter"):
+            found.add(kind.name)
+            pending += [get_named_type(one.type) for one in kind.fields.values()]
+    return frozenset(found)
+
+
 def deprecations(schema: GraphQLSchema) -> Iterator[str]:
     """Rule 12: a deprecated field names the day of its removal."""
     for one in types_of(schema):
@@ -361,6 +387,7 @@ RULES: Final[tuple[Rule, ...]] = (
     sentences,
     subjects,
     empty_descriptions,
+    named_subjects,
     deprecations,
 )
 
@@ -427,31 +454,6 @@ OPEN: Final[Mapping[str, frozenset[str]]] = {
     "labels": frozenset(
         f"{kind}Input.labels"
         for kind in ("CreateTask", "EnqueueFlow", "EnqueueRun", "FlowRun", "TaskOfSet", "UpdateTask")
-    ),
-    "choices": frozenset(
-        {
-            "CancelRunsInput.ids",
-            "CancelRunsInput.filter",
-            "DeleteTasksInput.names",
-            "DeleteTasksInput.filter",
-            "PauseTasksInput.names",
-            "PauseTasksInput.filter",
-            "ResumeTasksInput.names",
-            "ResumeTasksInput.filter",
-            "RetryNowInput.ids",
-            "RetryNowInput.filter",
-            "RetryNowInput.id",
-            "RetryRunsInput.ids",
-            "RetryRunsInput.filter",
-            "SetRunPriorityInput.ids",
-            "SetRunPriorityInput.filter",
-        }
-    ),
-    "plurals": frozenset(
-        {
-            "retryNow",
-            "setRunPriority",
-        }
     ),
     "sentences": frozenset(
         {

@@ -1,8 +1,9 @@
-"""Arguments for every root field of the schema: plausible ones, and each of their leaves replaced by something odd."""
+"""Arguments for every root field of the schema: plausible ones, and each of their parts replaced by something odd."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, Final
 
 from graphql import (
     GraphQLArgument,
@@ -14,11 +15,20 @@ from graphql import (
     GraphQLNonNull,
     GraphQLObjectType,
     GraphQLSchema,
-    Undefined,
     get_named_type,
+    get_nullable_type,
     is_leaf_type,
+    is_required_argument,
 )
 
+
+class Absent(Enum):
+    """Stand for a value that is not sent."""
+
+    ABSENT = "absent"
+
+
+ABSENT: Final = Absent.ABSENT
 PLAUSIBLE: Mapping[str, Any] = {
     "String": "work",
     "ID": "1",
@@ -36,7 +46,7 @@ BY_NAME: Mapping[str, Any] = {
     "value": "0 0 0 1 1 *", "syntax": "CRON", "timezone": "UTC", "role": "VIEWER", "field": None, "after": None,
     "before": None, "first": 2, "last": None, "expectedVersion": None, "dryRun": False, "fromStep": None,
 }  # fmt: skip
-DEEPEST = 3
+DEEPEST = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,29 +76,40 @@ def plausible(name: str, kind: GraphQLInputType) -> Any:
         return next(iter(kind.values))
     if isinstance(kind, GraphQLInputObjectType):
         needed = {one: field for one, field in kind.fields.items() if isinstance(field.type, GraphQLNonNull)}
+        if kind.is_one_of:
+            needed = dict(list(kind.fields.items())[:1])
         return {one: plausible(one, field.type) for one, field in needed.items()}
     return PLAUSIBLE[kind.name]
 
 
-def leaves(kind: GraphQLInputType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], GraphQLNamedType]]:
-    """Path of each leaf of an argument, and its type."""
+def parts(kind: GraphQLInputType, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the path of each part of an argument, and its kind: a scalar's name, ``enum``, ``list`` or ``object``."""
     named = get_named_type(kind)
-    if isinstance(named, GraphQLInputObjectType):
-        if len(path) < DEEPEST:
-            for name, field in named.fields.items():
-                yield from leaves(field.type, (*path, name))
+    if isinstance(get_nullable_type(kind), GraphQLList):
+        yield path, "list"
+    elif isinstance(named, GraphQLInputObjectType):
+        yield path, "object"
+    if isinstance(named, GraphQLEnumType):
+        yield path, "enum"
     elif is_leaf_type(named):
-        yield path, named
+        yield path, named.name
+    elif isinstance(named, GraphQLInputObjectType) and len(path) < (2 if "and" in named.fields else DEEPEST):
+        for name, field in named.fields.items():
+            yield from parts(field.type, (*path, name))
 
 
-def _set(value: Any, path: tuple[str, ...], odd: Any) -> Any:
+def _set(kind: GraphQLInputType, value: Any, path: tuple[str, ...], odd: Any) -> Any:
     """A copy of a value with something else at a path; members of list are those of its first one."""
-    if isinstance(value, list):
-        return [_set(value[0] if value else {}, path, odd)]
     if not path:
-        return odd
-    members = value if isinstance(value, dict) else {}
-    return {**members, path[0]: _set(members.get(path[0]), path[1:], odd)}
+        return [odd] if isinstance(value, list) and not isinstance(odd, list) and odd is not None else odd
+    if isinstance(value, list):
+        return [_set(kind, value[0] if value else {}, path, odd)]
+    named = get_named_type(kind)
+    assert isinstance(named, GraphQLInputObjectType)
+    given = value if isinstance(value, dict) else {}
+    inner = _set(named.fields[path[0]].type, given.get(path[0]), path[1:], odd)
+    kept = {} if named.is_one_of else {name: one for name, one in given.items() if name != path[0]}
+    return kept if inner is ABSENT else {**kept, path[0]: inner}
 
 
 SHOWN = frozenset({"nodes", "errors", "error", "task", "run", "runs", "explain"})
@@ -99,7 +120,7 @@ def selection(kind: GraphQLNamedType, depth: int = 0) -> str:
     if is_leaf_type(kind):
         return ""
     if not isinstance(kind, GraphQLObjectType) or depth > 2:
-        return "{ __typename }"
+        return "{ __typename code message }" if kind.name == "UserError" else "{ __typename }"
     chosen = ["__typename"]
     for name, field in kind.fields.items():
         named = get_named_type(field.type)
@@ -110,28 +131,37 @@ def selection(kind: GraphQLNamedType, depth: int = 0) -> str:
     return "{ " + " ".join(chosen) + " }"
 
 
-def _declared(argument: GraphQLArgument) -> str:
+def declared_type(argument: GraphQLArgument) -> str:
     """The widest type that a variable for an argument may have: one with a default takes one that may be null."""
-    return str(argument.type).removesuffix("!") if argument.default_value is not Undefined else str(argument.type)
+    return str(argument.type) if is_required_argument(argument) else str(argument.type).removesuffix("!")
 
 
-def calls(schema: GraphQLSchema, operation: str, odd: Mapping[str, list[Any]]) -> Iterator[Call]:
-    """Each root field with each leaf of its arguments replaced by each odd value for its type."""
+def calls(
+    schema: GraphQLSchema, operation: str, odd: Mapping[str, list[Any]], known: Mapping[str, Mapping[str, Any]]
+) -> Iterator[Call]:
+    """Yield calls of each root field, in each of which one part of the arguments is odd.
+
+    Args:
+        schema: Its root fields are called.
+        operation: ``query`` or ``mutation``.
+        odd: The odd values for each kind of ``parts``.
+        known: Arguments that do something, by field; plausible ones for all others.
+    """
     root = schema.mutation_type if operation == "mutation" else schema.query_type
     assert root is not None
     for name, field in root.fields.items():
         if not field.args:
             continue
-        declared = ", ".join(f"${one}: {_declared(argument)}" for one, argument in field.args.items())
+        declared = ", ".join(f"${one}: {declared_type(argument)}" for one, argument in field.args.items())
         passed = ", ".join(f"{one}: ${one}" for one in field.args)
         shown = selection(get_named_type(field.type))
         document = f"{operation}({declared}) {{ {name}({passed}) {shown} }}"
-        usual = {
-            one: plausible(one, argument.type)
-            for one, argument in field.args.items()
-            if isinstance(argument.type, GraphQLNonNull)
-        }
+        needed = {one: each for one, each in field.args.items() if isinstance(each.type, GraphQLNonNull)}
+        usual = known.get(name) or {one: plausible(one, argument.type) for one, argument in needed.items()}
         for one, argument in field.args.items():
-            for path, kind in leaves(argument.type, (one,)):
-                for value in odd.get(kind.name, odd.get("enum", []) if isinstance(kind, GraphQLEnumType) else []):
-                    yield Call(document, _set(usual, path, value), f"{name}({'.'.join(path)}: {value!r:.40})")
+            for path, kind in parts(argument.type, (one,)):
+                for value in odd.get(kind, []):
+                    changed = _set(argument.type, usual.get(one), path[1:], value)
+                    left = {key: each for key, each in usual.items() if key != one}
+                    given = left if changed is ABSENT else {**left, one: changed}
+                    yield Call(document, given, f"{name}({'.'.join(path)}: {value!r:.40})")

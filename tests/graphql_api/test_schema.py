@@ -87,8 +87,9 @@ def test_the_fixed_names_are_there(sdl: GraphQLSchema) -> None:
     }  # fmt: skip
     assert set(sdl.mutation_type.fields) >= {
         "createTask", "updateTask", "deleteTask", "deleteTasksOfOwner", "pauseTask", "resumeTask", "resetTask",
-        "triggerJob", "triggerTask", "enqueueRuns", "cancelRun", "cancelRuns", "retryRun", "retryRuns", "retryNow",
-        "setRunPriority", "drainNode", "resumeNode", "pauseGroup", "resumeGroup", "updateGroup", "pruneHistory",
+        "triggerJob", "triggerTask", "enqueueRuns", "cancelRun", "cancelRuns", "retryRun", "retryRuns",
+        "retryRunNow", "retryRunsNow", "setRunPriorities", "drainNode", "resumeNode", "pauseGroup", "resumeGroup",
+        "updateGroup", "pruneHistory",
         "updateRun",
     }  # fmt: skip
     assert set(sdl.subscription_type.fields) == {

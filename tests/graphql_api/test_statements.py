@@ -104,7 +104,7 @@ async def test_only_the_groups_of_the_page_are_counted_and_all_of_them_at_once(a
 
 
 BULK = {
-    "setRunPriority": "priority: HIGH",
+    "setRunPriorities": "priority: HIGH",
     "cancelRuns": 'reason: "enough"',
     "retryRuns": "",
 }
@@ -122,7 +122,7 @@ async def test_the_number_of_statements_of_a_bulk_mutation_does_not_grow_with_it
         api.stored.do(put, [NewRun("work", Trigger.API, group=f"g{many}") for _ in range(many)])
         counts[many] = []
         for mutation, more in BULK.items():
-            chosen = f'filter: {{ group: {{ eq: "g{many}" }} }}'
+            chosen = f'runs: {{ filter: {{ group: {{ eq: "g{many}" }} }} }}'
             with counted_statements() as sent:
                 answer = await api.ask(f"mutation {{ it: {mutation}(input: {{ {chosen} {more} }}) {{ count }} }}")
             assert answer["it"]["count"] == many

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.graphql_api.api import Api
 
 CREATE = """
@@ -25,15 +27,31 @@ async def test_a_refusal_without_a_type_of_its_own_is_general(api: Api) -> None:
     assert error == {"__typename": "GeneralError", "code": "NOT_FOUND"}
 
 
-async def test_a_faulty_schedule_brings_its_suggestion_along(api: Api) -> None:
-    schedule = {"syntax": "CRON", "value": "0 25 * * *"}
-    (error,) = await errors_of(api, CREATE, input={**TASK, "schedule": schedule})
-    assert (error["__typename"], error["code"], error["path"]) == (
-        "ScheduleError",
-        "INVALID_SCHEDULE",
-        ["schedule", "value"],
-    )
-    assert error["field"] is not None
+VALIDATE = """
+query($schedule: ScheduleInput!) {
+  validateSchedule(schedule: $schedule) {
+    error { __typename code message path field position suggestion corrected }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("schedule", "parts"),
+    [
+        ({"syntax": "CRON", "value": "0 0 22-2 * * *"}, ("hour", 4, "22-23,0-2", "0 0 22-23,0-2 * * *")),
+        ({"syntax": "CRON", "value": "0 0 25 * * *"}, ("hour", 4, None, None)),
+        ({"syntax": "CRON", "value": "@dayly"}, ("value", 0, "@daily", "@daily")),
+        ({"syntax": "CRON", "value": "@daily", "timezone": "Europe/Berln"}, ("timezone", None, "Europe/Berlin", None)),
+    ],
+)
+async def test_a_faulty_schedule_brings_its_suggestion_along(api: Api, schedule: Any, parts: Any) -> None:
+    (refused,) = await errors_of(api, CREATE, input={**TASK, "schedule": schedule})
+    assert refused["__typename"] == "ScheduleError"
+    assert (refused["field"], refused["position"], refused["suggestion"], refused["corrected"]) == parts
+    found = (await api.ask(VALIDATE, schedule=schedule))["validateSchedule"]["error"]
+    assert refused == {**found, "path": ["schedule", *found["path"]], "message": refused["message"]}
+    assert found["message"] in refused["message"]
 
 
 async def test_a_version_conflict_shows_the_task_as_it_is_now(api: Api) -> None:
@@ -61,13 +79,13 @@ async def test_an_overlap_names_the_unfinished_run(api: Api) -> None:
     ]
 
 
-async def test_a_full_queue_says_its_limit(api: Api) -> None:
+async def test_a_full_queue_says_its_limit_and_how_many_wait(api: Api) -> None:
     update = 'mutation { updateGroup(input: { name: "g", cap: { limit: 1 } }) { errors { code } } }'
     await api.ask(update)
     document = """
     mutation { it: enqueueRuns(input: { runs: [{ jobName: "work", group: "g" }] }) {
-      errors { code ... on QueueFullError { limit } }
+      errors { code ... on QueueFullError { limit waiting } }
     } }
     """
     await api.ask(document)
-    assert await errors_of(api, document) == [{"code": "QUEUE_FULL", "limit": 1}]
+    assert await errors_of(api, document) == [{"code": "QUEUE_FULL", "limit": 1, "waiting": 1}]

@@ -55,7 +55,7 @@ def test_a_full_queue_refuses_and_says_how_many_may_wait(stored: Stored) -> None
         put(stored, "a")
     assert (refused.value.code, refused.value.limit, refused.value.path) == ("QUEUE_FULL", 2, ("jobName",))
     assert str(refused.value) == (
-        "queue full: job 'work' with key 'a' may have 2 runs waiting, and has so many; try again once some have "
+        "queue full: job 'work' with key 'a' may have 2 runs waiting, and has 2; try again once some have "
         "started, or raise the cap"
     )
     assert waiting(stored) == [first, second, other]

@@ -57,6 +57,15 @@ class Stored:
         """Run an action in a transaction of its own."""
         return self.database.write_sync(action, *args, **kwargs)
 
+    def tried(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an action and take it back, as a dry run does."""
+
+        def undone(tx: Tx) -> T:
+            with tx.undone():
+                return action(tx, *args, **kwargs)
+
+        return self.do(undone)
+
     def statements(self, action: Callable[[Tx], object]) -> int:
         """Return how many statements an action sends."""
         sent: list[str] = []

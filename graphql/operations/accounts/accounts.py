@@ -1,7 +1,7 @@
 """Accounts, tokens and sessions: who may sign in, and what oneself is signed in with."""
 
 from datetime import datetime
-from typing import Annotated, Final
+from typing import Final
 
 import strawberry
 
@@ -22,7 +22,6 @@ from ....jobs.actions.idempotent import AnswerCodec
 from ....jobs.core.base.errors import ErrorCode
 from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.store.db.transaction import Tx
-from ...base.arguments import INPUT
 from ...base.enums import Role
 from ...base.fields import mutates
 from ...lists.connections import Connection
@@ -47,73 +46,81 @@ from ..base.changes import Done, given, is_dry, kept_whole, parse_key, perform, 
 from ..base.inputs import MutationInput, TriedInput
 
 
-@strawberry.input(description="A new account.")
+@strawberry.input(description="The account that `createAccount` makes.")
 class CreateAccountInput(TriedInput):
     """The input of ``createAccount``."""
 
-    name: str = strawberry.field(description="Its name, 1 to 100 characters.")
-    role: Role = strawberry.field(description="What it may do.")
+    name: str = strawberry.field(description="The name of the account, 1 to 100 characters.")
+    role: Role = strawberry.field(description="The role of the account: the rights of its owner.")
 
 
-@strawberry.input(description="Changes of an account; what is absent stays.")
+@strawberry.input(description="The changes of an account that `updateAccount` makes. Absent fields stay as they are.")
 class UpdateAccountInput(TriedInput):
     """The input of ``updateAccount``."""
 
-    name: str = strawberry.field(description="Which account.")
-    role: Role | None = strawberry.field(description="What it may do.", default=strawberry.UNSET)
+    name: str = strawberry.field(description="The name of the account to change.")
+    role: Role | None = strawberry.field(
+        description="The new role of the account. Unchanged unless given.", default=strawberry.UNSET
+    )
     disabled: bool | None = strawberry.field(
-        description="Whether nobody may sign in with it.", default=strawberry.UNSET
+        description="True keeps everybody from signing in with the account, false lets its owner in again. Unchanged "
+        "unless given.",
+        default=strawberry.UNSET,
     )
     recovery: bool | None = strawberry.field(
-        description="Whether to make a link by which its owner sets a new password.", default=strawberry.UNSET
+        description="True makes a link by which the owner sets a new password. False unless given.",
+        default=strawberry.UNSET,
     )
 
 
-@strawberry.input(description="A new API token.")
+@strawberry.input(description="The API token that `createApiToken` makes.")
 class CreateApiTokenInput(TriedInput):
     """The input of ``createApiToken``."""
 
-    name: str = strawberry.field(description="What it is for.")
-    role: Role = strawberry.field(description="What it may do, at most what one may oneself.")
-    expires_at: datetime | None = strawberry.field(description="When it ends; null = never.", default=strawberry.UNSET)
+    name: str = strawberry.field(description="A name that says what the token is for, 1 to 200 characters.")
+    role: Role = strawberry.field(description="The role of the token, at most your own.")
+    expires_at: datetime | None = strawberry.field(
+        description="The time at which the token ends. Never unless given.", default=strawberry.UNSET
+    )
 
 
-@strawberry.input(description="An API token by its id.")
+@strawberry.input(description="The API token that `revokeApiToken` makes worthless.")
 class RevokeApiTokenInput(MutationInput):
     """The input of ``revokeApiToken``."""
 
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    id: strawberry.ID = strawberry.field(description="The id of the token to revoke.")
 
 
-@strawberry.input(description="Which sessions.")
+@strawberry.input(description="The sign-ins of your own that `endSessions` ends.")
 class EndSessionsInput(MutationInput):
     """The input of ``endSessions``."""
 
     id: strawberry.ID | None = strawberry.field(
-        description="One session; all but the one of this request unless given.", default=strawberry.UNSET
+        description="The id of the session to end. All sessions but that of this request unless given.",
+        default=strawberry.UNSET,
     )
 
 
-@strawberry.input(description="A new name for a passkey.")
+@strawberry.input(description="The name that `renamePasskey` gives to a passkey of your own.")
 class RenamePasskeyInput(MutationInput):
     """The input of ``renamePasskey``."""
 
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
-    name: str = strawberry.field(description="What to call it, 1 to 200 characters.")
+    id: strawberry.ID = strawberry.field(description="The id of the passkey to rename.")
+    name: str = strawberry.field(description="The new name of the passkey, 1 to 200 characters.")
 
 
-@strawberry.input(description="A passkey by its id.")
+@strawberry.input(description="The passkey of your own that `deletePasskey` forgets.")
 class DeletePasskeyInput(MutationInput):
     """The input of ``deletePasskey``."""
 
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    id: strawberry.ID = strawberry.field(description="The id of the passkey to delete.")
 
 
-@strawberry.input(description="An identity at a provider by its id.")
+@strawberry.input(description="The identity at a provider that `deleteIdentity` forgets.")
 class DeleteIdentityInput(MutationInput):
     """The input of ``deleteIdentity``."""
 
-    id: strawberry.ID = strawberry.field(description="The decimal key.")
+    id: strawberry.ID = strawberry.field(description="The id of the identity to delete.")
 
 
 TOKEN: Final = kept_whole(session_model.ApiToken)
@@ -145,7 +152,7 @@ class AccountMutations:
     """Everything that changes accounts, tokens and sessions."""
 
     @mutates(requires=Role.ADMIN)
-    async def create_account(self, info: Info, input: Annotated[CreateAccountInput, INPUT]) -> AccountChanged:
+    async def create_account(self, info: Info, input: CreateAccountInput) -> AccountChanged:
         """Makes an account. It has no password yet: its owner sets one by the link in `recoveryPath`."""
         secret = fresh_secret(Prefix.LINK)
 
@@ -157,7 +164,7 @@ class AccountMutations:
         return _account(await perform_once(info, input, action), None if is_dry(input) else secret)
 
     @mutates(requires=Role.ADMIN)
-    async def update_account(self, info: Info, input: Annotated[UpdateAccountInput, INPUT]) -> AccountChanged:
+    async def update_account(self, info: Info, input: UpdateAccountInput) -> AccountChanged:
         """Changes an account: its role, whether it may sign in, or gives its owner a link to set a password by.
 
         A new role and `disabled: true` end its sessions.
@@ -178,7 +185,7 @@ class AccountMutations:
         return _account(await perform_once(info, input, action), None if is_dry(input) else secret)
 
     @mutates(requires=Role.VIEWER)
-    async def create_api_token(self, info: Info, input: Annotated[CreateApiTokenInput, INPUT]) -> ApiTokenMade:
+    async def create_api_token(self, info: Info, input: CreateApiTokenInput) -> ApiTokenMade:
         """Makes a personal API token of one's own, of at most one's own role. Not possible by a token."""
         secret = fresh_secret(Prefix.API_TOKEN)
         expires: datetime | None = given(input.expires_at)
@@ -192,7 +199,7 @@ class AccountMutations:
         return done.answer(ApiTokenMade, token=ApiToken.from_model, secret=lambda _: None if is_dry(input) else secret)
 
     @mutates(requires=Role.VIEWER)
-    async def revoke_api_token(self, info: Info, input: Annotated[RevokeApiTokenInput, INPUT]) -> ApiTokenRevoked:
+    async def revoke_api_token(self, info: Info, input: RevokeApiTokenInput) -> ApiTokenRevoked:
         """Makes an API token worthless: one's own; administrators anybody's."""
         person = info.context.person
         # Without an account there are no tokens of one's own, and no account has the key 0.
@@ -205,7 +212,7 @@ class AccountMutations:
         return done.answer(ApiTokenRevoked, token=ApiToken.from_model)
 
     @mutates(requires=Role.VIEWER)
-    async def end_sessions(self, info: Info, input: Annotated[EndSessionsInput, INPUT]) -> SessionsEnded:
+    async def end_sessions(self, info: Info, input: EndSessionsInput) -> SessionsEnded:
         """Ends sign-ins of one's own: one, or all but this one."""
 
         def action(tx: Tx) -> int:
@@ -249,7 +256,7 @@ class LoginMethodMutations:
     """Mutations of the ways into one's own account."""
 
     @mutates(requires=Role.VIEWER)
-    async def rename_passkey(self, info: Info, input: Annotated[RenamePasskeyInput, INPUT]) -> PasskeyChanged:
+    async def rename_passkey(self, info: Info, input: RenamePasskeyInput) -> PasskeyChanged:
         """Calls a passkey of one's own something else. Not possible by a token."""
 
         def action(tx: Tx) -> model.Passkey:
@@ -260,7 +267,7 @@ class LoginMethodMutations:
         return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
     @mutates(requires=Role.VIEWER)
-    async def delete_passkey(self, info: Info, input: Annotated[DeletePasskeyInput, INPUT]) -> PasskeyChanged:
+    async def delete_passkey(self, info: Info, input: DeletePasskeyInput) -> PasskeyChanged:
         """Forgets a passkey of one's own, unless it is the last way to sign in. Not possible by a token."""
 
         def action(tx: Tx) -> model.Passkey:
@@ -271,7 +278,7 @@ class LoginMethodMutations:
         return done.answer(PasskeyChanged, passkey=Passkey.from_model)
 
     @mutates(requires=Role.VIEWER)
-    async def delete_identity(self, info: Info, input: Annotated[DeleteIdentityInput, INPUT]) -> IdentityDeleted:
+    async def delete_identity(self, info: Info, input: DeleteIdentityInput) -> IdentityDeleted:
         """Forgets who one is at a provider, unless it is the last way to sign in. Not possible by a token."""
 
         def action(tx: Tx) -> ProviderIdentityModel:

@@ -2,14 +2,13 @@
 
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Final
+from typing import Final
 
 import strawberry
 
 from ....jobs.accounts.actions import secrets as actions
 from ....jobs.accounts.read.secrets import SECRETS
 from ....jobs.accounts.rules.secrets import Secret as SecretModel
-from ...base.arguments import INPUT
 from ...base.enums import Described, Role, described
 from ...base.fields import Size, mutates, resolved
 from ...execution.shown import FromModel
@@ -85,23 +84,25 @@ class SecretDeleted(MutationPayload):
     deleted_name: str | None = strawberry.field(description="The name of the secret that is gone.", default=None)
 
 
-@strawberry.input(description="A secret to be kept.")
+@strawberry.input(description="The secret that `setSecret` keeps.")
 class SetSecretInput(TriedInput):
     """The input of ``setSecret``."""
 
-    name: str = strawberry.field(description="What arguments call it, 1 to 200 characters.")
+    name: str = strawberry.field(description="The name by which arguments refer to the secret, 1 to 200 characters.")
     value: str = strawberry.field(
-        description="Its value, 4 to 65,536 characters. It is encrypted, and never shown again."
+        description="The value of the secret, 4 to 65,536 characters. It is encrypted, and never shown again."
     )
 
 
-@strawberry.input(description="A secret to be deleted.")
+@strawberry.input(description="The secret that `deleteSecret` deletes.")
 class DeleteSecretInput(MutationInput):
     """The input of ``deleteSecret``."""
 
-    name: str = strawberry.field(description="Its name.")
+    name: str = strawberry.field(description="The name of the secret to delete.")
     force: bool | None = strawberry.field(
-        description="Delete it although tasks refer to it; their runs fail from then on.", default=strawberry.UNSET
+        description="True deletes the secret although tasks refer to it; their runs fail from then on. False unless "
+        "given.",
+        default=strawberry.UNSET,
     )
 
 
@@ -125,14 +126,14 @@ class SecretMutations:
     """Everything that changes secrets."""
 
     @mutates(requires=Role.ADMIN)
-    async def set_secret(self, info: Info, input: Annotated[SetSecretInput, INPUT]) -> SecretSet:
+    async def set_secret(self, info: Info, input: SetSecretInput) -> SecretSet:
         """Keeps a secret, new or in the place of what it was: what starts from then on gets the new value."""
         action = partial(actions.set_secret, name=input.name, value=input.value, ring=info.context.keys())
         done = await perform_once(info, input, action)
         return done.answer(SecretSet, secret=Secret.from_model)
 
     @mutates(requires=Role.ADMIN)
-    async def delete_secret(self, info: Info, input: Annotated[DeleteSecretInput, INPUT]) -> SecretDeleted:
+    async def delete_secret(self, info: Info, input: DeleteSecretInput) -> SecretDeleted:
         """Deletes a secret; refused with code IN_USE as long as tasks refer to it."""
         action = partial(actions.delete_secret, name=input.name, force=bool(given(input.force)))
         done = await perform(info, input, action, GONE)

@@ -11,7 +11,7 @@ from ....jobs.accounts.read import views as stored
 from ....jobs.accounts.rules import views as model
 from ....jobs.accounts.rules.views import MAX_VIEWS, TEAM, scope_of
 from ....jobs.store.db.transaction import Tx
-from ...base.arguments import INPUT, checked_text
+from ...base.arguments import checked_text
 from ...base.enums import Role
 from ...base.fields import Size, mutates, resolved
 from ...execution.shown import FromModel
@@ -42,39 +42,46 @@ class SavedViewChanged(MutationPayload):
     view: SavedView | None = strawberry.field(description="The view; of a deleted one as it was.", default=None)
 
 
-@strawberry.input(description="A view to be saved.")
+@strawberry.input(description="The view of the dashboard that `saveView` saves.")
 class SaveViewInput(MutationInput):
     """The input of ``saveView``."""
 
     page: str = strawberry.field(description="The path of the page, such as `/runs`, at most 200 characters.")
     name: str = strawberry.field(
-        description="What it is called, 1 to 200 characters; one person, and the team, has each name once on a page."
+        description="The name of the view, 1 to 200 characters; a person, and the team, has each name once on a page."
     )
     search: str = strawberry.field(
         description="The query of the address with its `?`, percent-encoded, at most 2,000 characters; empty for the "
         "page as it is."
     )
-    shared: bool = strawberry.field(description="Whether the whole team sees it; needs OPERATOR.", default=False)
+    shared: bool = strawberry.field(
+        description="True shows the view to the whole team, which needs the role OPERATOR. False unless given.",
+        default=False,
+    )
 
 
-@strawberry.input(description="What shall be different about a view.")
+@strawberry.input(description="The changes of a view that `updateView` makes. Absent fields stay as they are.")
 class UpdateViewInput(MutationInput):
     """The input of ``updateView``."""
 
-    id: strawberry.ID = strawberry.field(description="Its key.")
-    name: str | None = strawberry.field(description="What it is called from now on.", default=strawberry.UNSET)
-    search: str | None = strawberry.field(description="The query of its address from now on.", default=strawberry.UNSET)
+    id: strawberry.ID = strawberry.field(description="The id of the view to change.")
+    name: str | None = strawberry.field(
+        description="The new name of the view, 1 to 200 characters. Unchanged unless given.", default=strawberry.UNSET
+    )
+    search: str | None = strawberry.field(
+        description="The new query of the view's address. Unchanged unless given.", default=strawberry.UNSET
+    )
     shared: bool | None = strawberry.field(
-        description="Whether the whole team sees it from now on; a view that is no longer shared is that of who asks.",
+        description="True shows the view to the whole team, false to you alone. Unchanged unless given.",
         default=strawberry.UNSET,
     )
 
 
-@strawberry.input(description="A view to be deleted.")
+@strawberry.input(description="The view that `deleteView` deletes.")
 class DeleteViewInput(MutationInput):
     """The input of ``deleteView``."""
 
-    id: strawberry.ID = strawberry.field(description="Its key.")
+    id: strawberry.ID = strawberry.field(description="The id of the view to delete.")
 
 
 VIEW: Final = kept_whole(model.SavedView)
@@ -103,7 +110,7 @@ class ViewMutations:
     """Everything that changes views."""
 
     @mutates(requires=Role.VIEWER)
-    async def save_view(self, info: Info, input: Annotated[SaveViewInput, INPUT]) -> SavedViewChanged:
+    async def save_view(self, info: Info, input: SaveViewInput) -> SavedViewChanged:
         """Saves a view. One of the team needs OPERATOR."""
         action = partial(
             actions.save_view,
@@ -121,7 +128,7 @@ class ViewMutations:
         "team needs OPERATOR.",
         requires=Role.VIEWER,
     )
-    async def update_view(self, info: Info, input: Annotated[UpdateViewInput, INPUT]) -> SavedViewChanged:
+    async def update_view(self, info: Info, input: UpdateViewInput) -> SavedViewChanged:
         """The view as it is now."""
         change = actions.ViewChange(given(input.name), given(input.search), given(input.shared))
 
@@ -132,7 +139,7 @@ class ViewMutations:
         return done.answer(SavedViewChanged, view=SavedView.from_model)
 
     @mutates(requires=Role.VIEWER)
-    async def delete_view(self, info: Info, input: Annotated[DeleteViewInput, INPUT]) -> SavedViewChanged:
+    async def delete_view(self, info: Info, input: DeleteViewInput) -> SavedViewChanged:
         """Deletes a view. One of the team needs OPERATOR."""
 
         def action(tx: Tx) -> model.SavedView:

@@ -34,96 +34,104 @@ from ...resolving.context import Info
 from ...types.payloads import ManyChanged
 from ...types.run import RunFilter
 from ...types.task import TaskFilter
-from .changes import Done, given, is_dry, parse_key, perform
+from .changes import Done, given, parse_key, perform
 from .inputs import REASON, MutationInput, optional
 
-AFTER = "With `filter`: go on behind this `endCursor` of the answer before, with the same filter."
-ALL = (
-    "Chooses all to which this can be done, where `filter` is empty or absent; unless it is true, that is refused "
-    "(error `NO_CONDITION`)."
+AFTER = (
+    "Go on behind this `endCursor` of the answer before, with the same selection. The first rows unless given; ids and "
+    "names need none."
 )
 
 
-@strawberry.input
-class Selection(MutationInput):
-    """Hold the arguments of a mutation of many rows, besides the rows."""
+@strawberry.input(one_of=True, description="Exactly one of these says which runs are meant: ids, a filter, or all.")
+class RunSelection:
+    """Runs by key, by filter, or all."""
 
-    all: bool | None = optional(ALL)
+    NAMED: ClassVar = "ids"
+
+    ids: list[strawberry.ID] | None = optional("The runs with these ids, at most 10,000.", Size(most=MAX_RUNS))
+    filter: RunFilter | None = optional(
+        "The runs that match and that the mutation can change, at most 10,000 per call. Each condition needs a value."
+    )
+    all: bool | None = optional("Every run that the mutation can change, at most 10,000 per call. Only true is taken.")
+
+
+@strawberry.input(one_of=True, description="Exactly one of these says which tasks are meant: names, a filter or all.")
+class TaskSelection:
+    """Tasks by name, by filter, or all."""
+
+    NAMED: ClassVar = "names"
+
+    names: list[str] | None = optional("The tasks with these names, at most 1,000.", Size(most=MAX_TASKS))
+    filter: TaskFilter | None = optional(
+        "The tasks that match and that the mutation can change, at most 1,000 per call. Each condition needs a value."
+    )
+    all: bool | None = optional("Every task that the mutation can change, at most 1,000 per call. Only true is taken.")
+
+
+@strawberry.input
+class RunsInput(MutationInput):
+    """The input of a mutation of many runs."""
+
+    runs: RunSelection = strawberry.field(description="The runs to change.")
     after: str | None = optional(AFTER)
 
 
 @strawberry.input
-class RunSelection(Selection):
-    """Runs by key, by filter, or all, one of them."""
+class TasksInput(MutationInput):
+    """The input of a mutation of many tasks."""
 
-    NAMED: ClassVar = "ids"
-
-    ids: list[strawberry.ID] | None = optional("Which runs, at most 10,000; or else `filter`.", Size(most=MAX_RUNS))
-    filter: RunFilter | None = optional(
-        "All runs that match and to which this can be done, at most 10,000 per call; or else `ids`. Every condition in "
-        "it needs a value."
-    )
+    tasks: TaskSelection = strawberry.field(description="The tasks to change.")
+    after: str | None = optional(AFTER)
 
 
-@strawberry.input
-class TaskSelection(Selection):
-    """Tasks by name, by filter, or all, one of them."""
-
-    NAMED: ClassVar = "names"
-
-    names: list[str] | None = optional("Which tasks, at most 1,000; or else `filter`.", Size(most=MAX_TASKS))
-    filter: TaskFilter | None = optional(
-        "All tasks that match and to which this can be done, at most 1,000 per call; or else `names`. Every condition "
-        "in it needs a value."
-    )
-
-
-@strawberry.input(description="Runs to be cancelled. Finished ones are left as they are.")
-class CancelRunsInput(RunSelection):
+@strawberry.input(description="The runs that `cancelRuns` cancels. Finished runs are left as they are.")
+class CancelRunsInput(RunsInput):
     """The input of ``cancelRuns``."""
 
     reason: str | None = optional(REASON)
 
 
-@strawberry.input(description="Finished runs to be made again.")
-class RetryRunsInput(RunSelection):
+@strawberry.input(description="The finished runs of which `retryRuns` makes new ones.")
+class RetryRunsInput(RunsInput):
     """The input of ``retryRuns``."""
 
     exclude_retried: bool = strawberry.field(
-        description="With `filter`: leave out runs that another run retries already.", default=True
+        description="True leaves out runs that another run retries already, but none of `ids`. True unless given.",
+        default=True,
     )
 
 
-@strawberry.input(description="Waiting and stuck runs to be made due now: one, or many by key or by filter.")
-class RetryNowInput(RunSelection):
-    """The input of ``retryNow``."""
-
-    id: strawberry.ID | None = optional("Which run; or else `ids` or `filter`.")
+@strawberry.input(description="The waiting and stuck runs that `retryRunsNow` makes due. Others are left as they are.")
+class RetryRunsNowInput(RunsInput):
+    """The input of ``retryRunsNow``."""
 
 
 @strawberry.input(
-    description="Runs whose priority is to change. Those that neither wait nor are stuck stay as they are."
+    description="The waiting and stuck runs that `setRunPriorities` changes. Others are left as they are."
 )
-class SetRunPriorityInput(RunSelection):
-    """The input of ``setRunPriority``."""
+class SetRunPrioritiesInput(RunsInput):
+    """The input of ``setRunPriorities``."""
 
-    priority: Priority = strawberry.field(description="The new priority.")
+    priority: Priority = strawberry.field(description="The new priority of the runs.")
 
 
-@strawberry.input(description="Tasks to be paused. Of those that match a filter paused ones stay as they are.")
-class PauseTasksInput(TaskSelection):
+@strawberry.input(description="The tasks that `pauseTasks` pauses. A filter finds none that is paused already.")
+class PauseTasksInput(TasksInput):
     """The input of ``pauseTasks``."""
 
     reason: str | None = optional(REASON)
 
 
-@strawberry.input(description="Paused tasks to be resumed.")
-class ResumeTasksInput(TaskSelection):
+@strawberry.input(description="The paused tasks that `resumeTasks` resumes. Others are left as they are.")
+class ResumeTasksInput(TasksInput):
     """The input of ``resumeTasks``."""
 
 
-@strawberry.input(description="Tasks to be deleted. A filter finds none that a live node declares in its code.")
-class DeleteTasksInput(TaskSelection):
+@strawberry.input(
+    description="The tasks that `deleteTasks` deletes. A filter finds none that a live node declares in its code."
+)
+class DeleteTasksInput(TasksInput):
     """The input of ``deleteTasks``."""
 
 
@@ -137,9 +145,9 @@ MAX_SHOWN: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Changed(Generic[M]):
-    """Hold the changed rows, real or predicted: the rows afterwards, how many, whether more match and behind what.
+    """Hold the changed rows: the rows afterwards, how many, whether more match and behind what.
 
-    On a dry run that asks for it, ``preview`` is what would become of the new runs.
+    On a dry run ``preview`` is what would become of the new runs.
     """
 
     rows: list[M]
@@ -168,10 +176,10 @@ def codec_of(name: str, load: Callable[[Tx, Json], list[M]]) -> AnswerCodec[Chan
 
 
 async def perform_many(
-    info: Info, selection: RunSelection | TaskSelection, action: Callable[[Tx], T], codec: AnswerCodec[T]
+    info: Info, input: RunsInput | TasksInput, action: Callable[[Tx], T], codec: AnswerCodec[T]
 ) -> Done[T]:
     """Run an action on many rows, unless its selection could choose more of them than was meant."""
-    return await perform(info, selection, action, codec, faults=selection_faults(info, selection))
+    return await perform(info, input, action, codec, faults=_selection_faults(info, input))
 
 
 def answer_many(kind: type[P], done: Done[Changed[M]], **shown: Callable[[M], object]) -> P:
@@ -211,99 +219,92 @@ class _Chosen:
     end_cursor: str | None = None
 
 
-def selection_faults(info: Info, selection: RunSelection | TaskSelection) -> Iterator[UserError]:
-    """By what a selection could choose more rows than was meant: a condition without a value, or none at all."""
-    named, everything = _named(selection), bool(given(selection.all))
-    filter = cast("RowFilter | None", given(selection.filter))
-    if named is not None and (filter is not None or everything):
-        other = "filter" if filter is not None else "all"
-        yield InvalidInput(
-            f"{selection.NAMED}: give either {selection.NAMED} or {other}, not both", path=(selection.NAMED,)
-        )
-    absent = list(absent_variables(info, "input", "filter"))
+def _selection_faults(info: Info, input: RunsInput | TasksInput) -> Iterator[UserError]:
+    """Yield by what a selection could choose more rows than was meant: a condition without a value, or none at all."""
+    field, selection = ("runs", input.runs) if isinstance(input, RunsInput) else ("tasks", input.tasks)
+    absent = list(absent_variables(info, "input", field, "filter"))
     yield from absent
+    filter = cast("RowFilter | None", given(selection.filter))
     if filter is not None and not is_empty(filter):
-        yield from () if absent else MUTATIONS.of(filter, ("filter",))
-    elif named is None and not everything and not absent:
+        yield from () if absent else MUTATIONS.of(filter, (field, "filter"))
+    elif (filter is not None and not absent) or given(selection.all) is False:
+        chosen = "filter" if filter is not None else "all"
+        wanted = "have at least one condition, got none" if filter is not None else "be true, got false"
         yield UserError(
-            f"filter: must have at least one condition, got none; give {selection.NAMED}, conditions, or `all: true`",
-            path=("filter",),
+            f"{field}.{chosen}: must {wanted}; give {selection.NAMED}, conditions, or `all: true`",
+            path=(field, chosen),
             code=ErrorCode.NO_CONDITION,
         )
 
 
-def _named(selection: RunSelection | TaskSelection) -> list[Any] | None:
-    return given(selection.ids) if isinstance(selection, RunSelection) else given(selection.names)
-
-
-def many_runs(tx: Tx, selection: RunSelection, bulk_action: BulkAction[Run]) -> Changed[Run]:
-    """Do something to the selected runs; without keys and filter to all, so ask ``selection_faults`` first.
+def many_runs(tx: Tx, input: RunsInput, bulk_action: BulkAction[Run]) -> Changed[Run]:
+    """Do something to the selected runs.
 
     Raises:
         UserError: a faulty selection, or what the action refuses.
     """
-    ids = given(selection.ids)
+    ids = given(input.runs.ids)
     if ids is None:
-        filter = given(selection.filter) or RunFilter()
-        chosen = _by_filter(tx, RUNS, filter, selection.after, bulk_action.criteria(tx), MAX_RUNS)
+        filter = given(input.runs.filter) or RunFilter()
+        chosen = _by_filter(tx, RUNS, filter, input.after, bulk_action.criteria(tx), MAX_RUNS)
     else:
-        keys = sorted({parse_key(one, "ids", str(place)) for place, one in enumerate(ids)})
-        chosen = _Chosen(_bounded(keys, MAX_RUNS, "ids", "runs"))
+        keys = sorted({parse_key(one, "runs", "ids", str(place)) for place, one in enumerate(ids)})
+        chosen = _Chosen(_bounded(keys, MAX_RUNS, ("runs", "ids")))
     before = stored_runs.by_ids(tx.conn, chosen.keys)
     missing = next((key for key in chosen.keys if key not in before), None)
     if missing is not None:
-        raise NotFound(f"run '{missing}' does not exist", path=("ids",))
-    return _done(tx, chosen, before, bulk_action, dry_run=is_dry(selection))
+        raise NotFound(f"run '{missing}' does not exist", path=("runs", "ids"))
+    return _done(tx, chosen, before, bulk_action)
 
 
-def many_tasks(tx: Tx, selection: TaskSelection, bulk_action: BulkAction[Task]) -> Changed[Task]:
+def many_tasks(tx: Tx, input: TasksInput, bulk_action: BulkAction[Task]) -> Changed[Task]:
     """Do something to the selected tasks; as ``many_runs``.
 
     Raises:
         UserError: a faulty selection, or what the action refuses.
     """
-    names = given(selection.names)
+    names = given(input.tasks.names)
     if names is None:
-        filter = given(selection.filter) or TaskFilter()
-        chosen = _by_filter(tx, TASKS, filter, selection.after, bulk_action.criteria(tx), MAX_TASKS)
+        filter = given(input.tasks.filter) or TaskFilter()
+        chosen = _by_filter(tx, TASKS, filter, input.after, bulk_action.criteria(tx), MAX_TASKS)
     else:
-        wanted = _bounded(sorted(set(names)), MAX_TASKS, "names", "tasks")
+        wanted = _bounded(sorted(set(names)), MAX_TASKS, ("tasks", "names"))
         found = stored_tasks.by_names(tx.conn, wanted)
         missing = next((name for name in wanted if name not in found), None)
         if missing is not None:
-            raise unknown("task", missing, stored_tasks.names_like(tx.conn, missing), field="names")
+            known = stored_tasks.names_like(tx.conn, missing)
+            raise unknown("task", missing, known, field="names").with_prefix("tasks")
         chosen = _Chosen(sorted(task.id for task in found.values()))
-    return _done(tx, chosen, stored_tasks.by_ids(tx.conn, chosen.keys), bulk_action, dry_run=is_dry(selection))
+    return _done(tx, chosen, stored_tasks.by_ids(tx.conn, chosen.keys), bulk_action)
 
 
-def _bounded(named: list[Any], most: int, field: str, what: str) -> list[Any]:
+def _bounded(named: list[Any], most: int, place: tuple[str, str]) -> list[Any]:
     if len(named) > most:
-        raise InvalidInput(f"{field}: must be at most {most:,} {what}, got {len(named):,}", path=(field,))
+        raise InvalidInput(f"{'.'.join(place)}: must be at most {most:,} {place[0]}, got {len(named):,}", path=place)
     return named
 
 
-def _done(tx: Tx, chosen: _Chosen, before: dict[int, M], bulk_action: BulkAction[M], *, dry_run: bool) -> Changed[M]:
-    accepts = [key for key in chosen.keys if bulk_action.accepts(before[key])]
-    rows = [before[key] for key in accepts] if dry_run else bulk_action.apply(tx, chosen.keys)
-    return Changed(rows, len(accepts), chosen.has_more, chosen.end_cursor)
+def _done(tx: Tx, chosen: _Chosen, before: dict[int, M], bulk_action: BulkAction[M]) -> Changed[M]:
+    accepted = sum(1 for key in chosen.keys if bulk_action.accepts(before[key]))
+    return Changed(bulk_action.apply(tx, chosen.keys), accepted, chosen.has_more, chosen.end_cursor)
 
 
 def _by_filter(tx: Tx, listing: Listing[M], filter: RowFilter, after: str | None, also: Criteria, most: int) -> _Chosen:
-    """The next rows that a filter finds, and where to go on behind them."""
+    """Return the next rows that a filter finds, and where to go on behind them."""
     behind, newest = _place(tx, listing, given(after))
     in_range = AllOf((Condition("id", Operator.GT, behind), Condition("id", Operator.LTE, newest)))
-    criteria = AllOf((_criteria(tx, filter), also, in_range))
+    criteria = AllOf((_criteria(tx, filter, (listing.name, "filter")), also, in_range))
     keys = pages.ids(tx.conn, listing, criteria, most + 1)
     kept = keys[:most]
     end = encode(_name(listing), PLACE, (kept[-1], newest)) if kept else None
     return _Chosen(kept, len(keys) > most, end)
 
 
-def _criteria(tx: Tx, filter: RowFilter) -> Criteria:
+def _criteria(tx: Tx, filter: RowFilter, place: tuple[str, str]) -> Criteria:
     try:
         criteria = to_criteria(filter)
     except UserFacingError as error:
-        raise InvalidInput(error.message, path=("filter",)) from error
+        raise InvalidInput(error.message, path=place) from error
     if not mentions(criteria, "stalled"):
         return criteria
     return stand_in(criteria, "stalled", stalled(tx.conn, tx.now))

@@ -18,20 +18,22 @@ from ....jobs.core.schedule import Syntax
 from ...base.fields import Size, sized
 
 KEY: Final = (
-    "Makes a repetition safe: within 24 hours the same key with the same request answers as before and changes "
-    "nothing, with another request it is refused."
+    "A text of your choice, 1 to 200 characters, that makes a repetition safe. Within 24 hours the same key with the "
+    "same request answers as before and changes nothing; with another request it is refused. Each account has keys of "
+    "its own."
 )
 DRY_RUN: Final = (
-    "Change nothing: the server does the work, answers what would change (in `preview` what would become of new "
+    "True changes nothing: the server makes the change, answers what it found (in `preview` what would become of new "
     "runs), and takes it back. False unless given."
 )
 UNIQUE_KEY: Final = (
-    "While a run with this key is unfinished, that one is answered instead; as the job declares, unless given."
+    "A key that no other unfinished run has: if one has it, that run is answered and none is made. The key that the "
+    "job declares unless given; 1 to 200 characters."
 )
-LABELS: Final = "Words by which it is found, added to those of the job: an object of texts."
-VERSION: Final = "Refuse the change unless the task still has this `version`. Any version unless given."
-TRY: Final = "Change nothing; answer in `preview` what would become of it, and which limits it would meet."
-REASON: Final = "Why; shown to others. At most 1,000 characters."
+LABELS: Final = "Labels by which the run is found, added to those of its job: an object of texts. None unless given."
+VERSION: Final = "The `version` that the task must still have, or else the change is refused. Any version unless given."
+TRY: Final = "True changes nothing: `preview` answers what would become of the run, and which limits it would meet."
+REASON: Final = "The reason, which others see. None unless given; at most 1,000 characters."
 
 
 def optional(description: str, size: Size | None = None) -> Any:  # noqa: ANN401 - a field specifier
@@ -57,31 +59,40 @@ class MutationInput(TriedInput):
 class TaskChangeInput(MutationInput):
     """The input of a mutation that changes one task."""
 
-    name: str = strawberry.field(description="The name of the task.")
+    name: str = strawberry.field(description="The name of the task to change.")
     expected_version: int | None = optional(VERSION)
 
 
-@strawberry.input(description="When a task is due.")
+@strawberry.input(description="A schedule: the times at which a task is due.")
 class ScheduleInput:
     """A schedule as a client writes it."""
 
-    syntax: Syntax = strawberry.field(description="How `value` is written.")
-    value: str = strawberry.field(description="The schedule, at most 256 characters.")
-    timezone: str = strawberry.field(description="An IANA zone, in which wall times are read.", default="UTC")
+    syntax: Syntax = strawberry.field(description="The syntax in which `value` is written.")
+    value: str = strawberry.field(
+        description="The schedule in its syntax, e.g. `0 30 9 * * mon-fri` as CRON. At most 256 characters."
+    )
+    timezone: str = strawberry.field(
+        description="The IANA time zone in which wall times are read, e.g. `Europe/Berlin`. `UTC` unless given.",
+        default="UTC",
+    )
 
     def to_spec(self) -> ScheduleSpec:
         """The engine's form."""
         return ScheduleSpec(self.syntax, self.value, self.timezone)
 
 
-@strawberry.input(description="How many runs start in how long: a token bucket, of which each start takes a token.")
+@strawberry.input(description="A limit of starts over time: a token bucket, from which each start takes a token.")
 class RateInput:
     """A rate as a client writes it."""
 
-    limit: int = strawberry.field(description="How many in `per` seconds; from one a day to 100,000 a second.")
-    per: float = strawberry.field(description="Seconds.", default=1.0)
+    limit: int = strawberry.field(
+        description="The number of runs that start in `per` seconds: at least one a day, at most 100,000 a second."
+    )
+    per: float = strawberry.field(
+        description="The length of the period in seconds, from 0.001. 1 unless given.", default=1.0
+    )
     burst: int | None = optional(
-        "How many start at once after a pause; a twentieth of the limit unless given, at least 1."
+        "The number of runs that start at once after a pause, at least 1. A twentieth of `limit` unless given."
     )
 
     def to_rate(self) -> Rate:
@@ -103,36 +114,54 @@ class RateInput:
 class TaskSettings:
     """Settings of a task, for its creation and its change. Null = the default."""
 
-    args: JSON | None = optional("The arguments of its runs, an object; none unless given.")
-    description: str | None = optional("What it is for; copied to its runs.")
-    enabled: bool | None = optional("Whether its occurrences become runs; true unless given.")
-    group: str | None = optional("The group of its runs; the job's, or else `default`, unless given.")
-    priority: Priority | None = optional("The priority of its runs; the job's, or else LOW, unless given.")
-    owner: str | None = optional("The outside thing on whose behalf it exists, e.g. `channel:42`.")
+    args: JSON | None = optional("The arguments of the task's runs, an object. None unless given.")
+    description: str | None = optional(
+        "A description of the task, copied to its runs. Empty unless given; at most 10,000 characters."
+    )
+    enabled: bool | None = optional("False pauses the task: its occurrences are skipped. True unless given.")
+    group: str | None = optional("The group of the task's runs. The group of the job, or else `default`, unless given.")
+    priority: Priority | None = optional("The priority of the task's runs. That of the job, or else LOW, unless given.")
+    owner: str | None = optional(
+        "The outside thing on whose behalf the task exists, e.g. `channel:42`. None unless given."
+    )
     overlap: OverlapPolicy | None = optional(
-        "What happens while a run of it is unfinished; as the job says, or else SKIP, for INTERVAL QUEUE."
+        "The policy for an occurrence that comes while a run of the task is unfinished. That of the job unless given; "
+        "else SKIP, and QUEUE for an INTERVAL."
     )
     misfire: MisfirePolicy | None = optional(
-        "What happens to occurrences that are late; as the job says, or else LAST, unless given."
+        "The policy for occurrences that are late. That of the job, or else LAST, unless given."
     )
-    misfire_grace: float | None = optional("Seconds by which an occurrence may be late; 60 unless given.")
-    catch_up_limit: int | None = optional("How many missed occurrences policy ALL makes up for; 100 unless given.")
+    misfire_grace: float | None = optional("The seconds by which an occurrence may be late. 60 unless given.")
+    catch_up_limit: int | None = optional(
+        "The number of missed occurrences that policy ALL makes up for. 100 unless given."
+    )
     tolerance: float | None = optional(
-        "INTERVAL only: seconds a run may start early; 5, at most a tenth, unless given."
+        "The seconds by which a run of an INTERVAL may start early. 5 unless given, at most a tenth of the interval."
     )
     timeout: float | None = optional(
-        "The time box of an attempt in seconds; as the job says, or else none, for INTERVAL half the interval."
+        "The seconds after which an attempt is stopped. The time box of the job unless given; else none, and half the "
+        "interval for an INTERVAL."
     )
     max_duration: float | None = optional(
-        "Seconds that a run may take from its first start, sleeping and waiting included; the job's, or else any."
+        "The seconds that a run may take from its first start, sleeping and waiting included. The limit of the job, or "
+        "else none, unless given."
     )
-    retries: int | None = optional("How many failures a run survives; as the job says, or else 2, unless given.")
-    retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
-    jitter: float | None = optional("Most seconds by which the task is delayed, by one fixed offset; 0 unless given.")
-    start_at: datetime | None = optional("No occurrence before this time.")
-    end_at: datetime | None = optional("No occurrence after this time.")
-    labels: JSON | None = optional("Labels of its runs, added to those of the job: an object of texts; default none.")
-    rate: RateInput | None = optional("How many of its runs start in how long; as the job says unless given.")
+    retries: int | None = optional(
+        "The number of failures that a run survives. That of the job, or else 2, unless given."
+    )
+    retry_delay: float | None = optional(
+        "The seconds before the first retry; each further one waits twice as long. That of the job, or else 60, unless "
+        "given."
+    )
+    jitter: float | None = optional(
+        "The most seconds by which the task is delayed, by one offset that stays the same. 0 unless given."
+    )
+    start_at: datetime | None = optional("The time before which the task has no occurrence. Any time unless given.")
+    end_at: datetime | None = optional("The time after which the task has no occurrence. Any time unless given.")
+    labels: JSON | None = optional(
+        "Labels of the task's runs, added to those of the job: an object of texts. None unless given."
+    )
+    rate: RateInput | None = optional("The limit of starts of the task's runs over time. That of the job unless given.")
 
 
 def settings_of(input: TaskSettings) -> dict[str, Any]:
@@ -144,13 +173,13 @@ def settings_of(input: TaskSettings) -> dict[str, Any]:
     return given
 
 
-@strawberry.input(description="How many runs wait at most: those that have never begun, apart from those of flows.")
+@strawberry.input(description="A limit of waiting runs: those that have never begun, apart from runs of flows.")
 class CapInput:
     """A cap as a client writes it."""
 
-    limit: int = strawberry.field(description="How many, from 1 to 100,000.")
+    limit: int = strawberry.field(description="The number of runs that may wait, from 1 to 100,000.")
     when_full: WhenFull = strawberry.field(
-        description="What becomes of one that comes when so many wait.", default=WhenFull.REFUSE
+        description="The fate of a new run while so many wait. REFUSE unless given.", default=WhenFull.REFUSE
     )
 
     def unchecked(self) -> Cap:
@@ -163,18 +192,21 @@ class GroupLimits:
     """Settings of a group. Null = no limit."""
 
     max_running: int | None = optional(
-        "How many of its runs may be scheduled or running on all nodes together; null = no limit, absent = unchanged."
+        "The number of the group's runs that may be scheduled or running on all nodes together. Null removes the "
+        "limit; unchanged unless given."
     )
     rate: RateInput | None = optional(
-        "How many of its runs start in how long, on all nodes together; null = any number, absent = unchanged."
+        "The limit of starts of the group's runs over time, on all nodes together. Null removes it; unchanged unless "
+        "given."
     )
     max_wait_low: float | None = optional(
-        "Seconds after which a due run of low priority goes before those of high priority; null = only as the counting "
-        "scheme has it, absent = unchanged."
+        "The seconds after which a due run of low priority goes before those of high priority. Null leaves that to the "
+        "counting scheme alone; unchanged unless given."
     )
-    cap: CapInput | None = optional("How many of its runs wait at most; null = any number, absent = unchanged.")
+    cap: CapInput | None = optional("The limit of the group's waiting runs. Null removes it; unchanged unless given.")
     keep: float | None = optional(
-        "Seconds that the history of its finished runs is kept; null = as their job says, absent = unchanged."
+        "The seconds for which the history of the group's finished runs is kept. Null follows their jobs; unchanged "
+        "unless given."
     )
 
     def limits(self) -> dict[str, Any]:

@@ -22,51 +22,73 @@ from ..base.inputs import LABELS, UNIQUE_KEY, MutationInput, optional
 T = TypeVar("T")
 
 UNIQUE_FOR: Final = (
-    "The unique key holds so many seconds after the enqueueing, or until the run is finished, whichever is later."
+    "The seconds for which the unique key holds from the enqueueing on, and at least until the run is finished. Until "
+    "then only unless given."
 )
-UNIQUE_AMONG: Final = "[WAITING]: the unique key is free once the run has begun."
-DEBOUNCE: Final = "One run for many enqueues of the unique key: it has the last arguments, and waits for further ones."
-THROTTLE: Final = "At most one run of the unique key is enqueued in a period."
-EXPIRES_AT: Final = "It is skipped, with the reason EXPIRED, unless it has started by then."
-TTL: Final = "The same in seconds from when it may start; as the job says, unless given."
+UNIQUE_AMONG: Final = (
+    "The states in which a run holds its unique key: `[WAITING]` frees the key once the run has begun. All unfinished "
+    "states unless given."
+)
+DEBOUNCE: Final = (
+    "A delay that makes one run of many enqueues with the same unique key; the run has the last arguments. No delay "
+    "unless given."
+)
+THROTTLE: Final = "A period in which at most one run of the unique key is enqueued. Any number unless given."
+EXPIRES_AT: Final = (
+    "The time by which the run must have started, or else it is skipped with the reason EXPIRED. None unless given."
+)
+TTL: Final = (
+    "The seconds in which the run must start once it may, or else it is skipped with the reason EXPIRED. Those of the "
+    "job unless given."
+)
 
 
-@strawberry.input(description="One run for many enqueues of a key, with the last arguments.")
+@strawberry.input(description="A delay that makes one run of many enqueues of a key, with the last arguments.")
 class DebounceInput:
     """The time for which a debounced run waits for further requests."""
 
-    delay: float = strawberry.field(description="Seconds without a new one after which it is due.")
-    max_wait: float | None = optional("It is due at the latest so many seconds after the first.")
+    delay: float = strawberry.field(description="The seconds without a new enqueue after which the run is due.")
+    max_wait: float | None = optional(
+        "The most seconds from the first enqueue after which the run is due in any case. No limit unless given."
+    )
 
 
-@strawberry.input(description="At most one run of a key is enqueued in a period.")
+@strawberry.input(description="A period in which at most one run of a key is enqueued.")
 class ThrottleInput:
     """The length of the period."""
 
-    period: float = strawberry.field(description="Seconds.")
+    period: float = strawberry.field(description="The length of the period in seconds.")
     last: bool | None = optional(
-        "Whether what comes within it is folded into one run at its end, with the newest arguments; else, and unless "
-        "given, it is answered with the first."
+        "True folds later enqueues of the period into one run at its end, with the newest arguments; false answers "
+        "them with the first run. False unless given."
     )
 
 
-@strawberry.input(description="A run to be put into the queue. Null = the default.")
+@strawberry.input(description="A run that is put into the queue. Absent and null mean the default.")
 class EnqueueRunInput:
     """One of the runs of ``enqueueRuns``."""
 
-    job_name: str = strawberry.field(description="The job; see `availableJobs`.")
-    args: JSON | None = optional("Its arguments, an object; none unless given.")
-    group: str | None = optional("Its group; the job's, or else `default`, unless given.")
-    priority: Priority | None = optional("Its priority; the job's, or else LOW, unless given.")
-    run_at: datetime | None = optional("It does not start before this time.")
+    job_name: str = strawberry.field(description="The name of the job, one of `availableJobs`.")
+    args: JSON | None = optional("The arguments of the run, an object. None unless given.")
+    group: str | None = optional("The group of the run. That of the job, or else `default`, unless given.")
+    priority: Priority | None = optional("The priority of the run. That of the job, or else LOW, unless given.")
+    run_at: datetime | None = optional("The time before which the run does not start. Now unless given.")
     unique_key: str | None = optional(UNIQUE_KEY)
-    retries: int | None = optional("How many failures it survives; as the job says, or else 2, unless given.")
-    retry_delay: float | None = optional("Seconds before the first retry; as the job says, or else 60, unless given.")
-    timeout: float | None = optional("The time box of an attempt in seconds; the job's, or else none, unless given.")
-    max_duration: float | None = optional(
-        "Seconds that it may take from its first start, sleeping and waiting included; the job's, or else any."
+    retries: int | None = optional(
+        "The number of failures that the run survives. That of the job, or else 2, unless given."
     )
-    description: str | None = optional("What it is for.")
+    retry_delay: float | None = optional(
+        "The seconds before the first retry; each further one waits twice as long. That of the job, or else 60, unless "
+        "given."
+    )
+    timeout: float | None = optional(
+        "The seconds after which an attempt is stopped. The time box of the job, or else none, unless given."
+    )
+    max_duration: float | None = optional(
+        "The seconds that the run may take from its first start, sleeping and waiting included. The limit of the job, "
+        "or else none, unless given."
+    )
+    description: str | None = optional("A description of the run. Empty unless given; at most 10,000 characters.")
     labels: JSON | None = optional(LABELS)
     unique_for: float | None = optional(UNIQUE_FOR)
     unique_among: list[RunState] | None = optional(UNIQUE_AMONG)
@@ -144,12 +166,12 @@ def _given(value: T | None) -> T | None:
     return None if value is strawberry.UNSET else value
 
 
-@strawberry.input(description="Runs to be put into the queue, all or none.")
+@strawberry.input(description="The runs that `enqueueRuns` puts into the queue, all or none.")
 class EnqueueRunsInput(MutationInput):
     """The input of ``enqueueRuns``."""
 
     runs: list[EnqueueRunInput] = strawberry.field(
-        description="The runs, 1 to 10,000.", metadata=sized(Size(most=MAX_RUNS))
+        description="The runs to enqueue, from 1 to 10,000.", metadata=sized(Size(most=MAX_RUNS))
     )
 
     def to_runs(self, submitter: Submitter) -> list[NewRun]:

@@ -1,7 +1,7 @@
 """Mutations of flows."""
 
 from collections.abc import Callable, Iterator
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
 import strawberry
 from strawberry.scalars import JSON
@@ -16,7 +16,7 @@ from ....jobs.core.model import Json
 from ....jobs.core.rules import new_run_faults
 from ....jobs.store.db.transaction import Tx
 from ....jobs.store.read import flows as stored
-from ...base.arguments import INPUT, MAX_RUNS
+from ...base.arguments import MAX_RUNS
 from ...base.enums import Role
 from ...base.fields import Size, mutates, sized
 from ...resolving.context import Info
@@ -27,13 +27,15 @@ from ..base.inputs import REASON, MutationInput, optional
 from .enqueue_inputs import EnqueueRunInput
 
 
-@strawberry.input(description="A run of a flow. It starts once all runs named in `after` are over, as `when` says.")
+@strawberry.input(description="A run of a flow. It starts once all runs of `after` are over, as `when` says.")
 class FlowRunInput(EnqueueRunInput):
     """One of the runs of a flow."""
 
-    key: str = strawberry.field(description="What it is called in the flow, 1 to 200 characters.")
-    after: list[str] | None = optional("The keys of the runs that it comes after; none unless given.")
-    when: When | None = optional("After which ends of these it starts; SUCCESS unless given.")
+    key: str = strawberry.field(description="The name of the run in its flow, 1 to 200 characters.")
+    after: list[str] | None = optional(
+        "The keys of the runs after which this one starts. None unless given: it starts at once."
+    )
+    when: When | None = optional("The ends of the runs before that let this one start. SUCCESS unless given.")
 
     def to_member(self, submitter: Submitter | None = None) -> NewMember:
         """The engine's form."""
@@ -41,21 +43,31 @@ class FlowRunInput(EnqueueRunInput):
         return NewMember(self.key, self.to_run(submitter), tuple(given(self.after) or ()), when)
 
 
-@strawberry.input(description="Runs that are enqueued together, all or none.")
+@strawberry.input(
+    description="The flow that `enqueueFlow` enqueues: runs that are put into the queue together, all or none."
+)
 class EnqueueFlowInput(MutationInput):
     """The input of ``enqueueFlow``."""
 
-    name: str = strawberry.field(description="What it is for, 1 to 200 characters.")
+    name: str = strawberry.field(
+        description="The name of the flow, 1 to 200 characters; several flows may have one name."
+    )
     runs: list[FlowRunInput] = strawberry.field(
-        description="The runs, 1 to 10,000, in any order; of an open flow also none.",
+        description="The runs of the flow, from 1 to 10,000, in any order; an open flow may have none.",
         metadata=sized(Size(most=MAX_RUNS)),
     )
-    open: bool | None = optional("Whether further runs can be added, until `closeFlow`; false unless given.")
-    unique_key: str | None = optional("While a flow with this key is unfinished, a second one is refused.")
-    labels: JSON | None = optional("Labels that its runs inherit, an object of texts; none unless given.")
-    on_success: EnqueueRunInput | None = optional("A run that is enqueued when it ends in SUCCESS.")
-    on_failure: EnqueueRunInput | None = optional("A run that is enqueued when it ends FAILED or CANCELLED.")
-    on_end: EnqueueRunInput | None = optional("A run that is enqueued however it ends.")
+    open: bool | None = optional("True lets `addFlowRuns` add runs until `closeFlow`. False unless given.")
+    unique_key: str | None = optional(
+        "A key that no other unfinished flow may have, 1 to 200 characters. None unless given."
+    )
+    labels: JSON | None = optional("Labels that the runs of the flow inherit, an object of texts. None unless given.")
+    on_success: EnqueueRunInput | None = optional(
+        "A run that is enqueued when the flow ends in SUCCESS. None unless given."
+    )
+    on_failure: EnqueueRunInput | None = optional(
+        "A run that is enqueued when the flow ends FAILED or CANCELLED. None unless given."
+    )
+    on_end: EnqueueRunInput | None = optional("A run that is enqueued however the flow ends. None unless given.")
 
     def to_flow(self, submitter: Submitter | None = None) -> NewFlow:
         """The engine's form."""
@@ -74,37 +86,37 @@ class EnqueueFlowInput(MutationInput):
                 yield fault.with_prefix("runs", str(place))
 
 
-@strawberry.input(description="Runs to be added to an open flow, all or none.")
+@strawberry.input(description="The runs that `addFlowRuns` adds to an open flow, all or none.")
 class AddFlowRunsInput(MutationInput):
     """The input of ``addFlowRuns``."""
 
-    id: strawberry.ID = strawberry.field(description="Which flow.")
+    id: strawberry.ID = strawberry.field(description="The id of the open flow.")
     runs: list[FlowRunInput] = strawberry.field(
-        description="The runs, 1 to 10,000; they may come after any run of the flow.",
+        description="The runs to add, from 1 to 10,000; they may come after any run of the flow.",
         metadata=sized(Size(most=MAX_RUNS)),
     )
 
 
-@strawberry.input(description="An open flow that is to take no further runs.")
+@strawberry.input(description="The open flow that `closeFlow` closes.")
 class CloseFlowInput(MutationInput):
     """The input of ``closeFlow``."""
 
-    id: strawberry.ID = strawberry.field(description="Which flow.")
+    id: strawberry.ID = strawberry.field(description="The id of the flow to close.")
 
 
-@strawberry.input(description="A flow to be cancelled.")
+@strawberry.input(description="The flow that `cancelFlow` cancels.")
 class CancelFlowInput(MutationInput):
     """The input of ``cancelFlow``."""
 
-    id: strawberry.ID = strawberry.field(description="Which flow.")
+    id: strawberry.ID = strawberry.field(description="The id of the flow to cancel.")
     reason: str | None = optional(REASON)
 
 
-@strawberry.input(description="A flow that is over, to be made again where it failed.")
+@strawberry.input(description="The finished flow that `retryFlow` makes again where it failed.")
 class RetryFlowInput(MutationInput):
     """The input of ``retryFlow``."""
 
-    id: strawberry.ID = strawberry.field(description="Which flow.")
+    id: strawberry.ID = strawberry.field(description="The id of the flow to retry.")
 
 
 def restore_flow(tx: Tx, kept: Json) -> flows.Flow:
@@ -125,7 +137,7 @@ class FlowMutations:
     """Everything that makes and changes flows."""
 
     @mutates(size=Size(("input.runs",), default=1, most=MAX_RUNS), requires=Role.OPERATOR)
-    async def enqueue_flow(self, info: Info, input: Annotated[EnqueueFlowInput, INPUT]) -> FlowChanged:
+    async def enqueue_flow(self, info: Info, input: EnqueueFlowInput) -> FlowChanged:
         """Enqueues a flow, all of its runs or none.
 
         An argument `{"$result": "key"}` is the value that the run of that key returned.
@@ -136,7 +148,7 @@ class FlowMutations:
         )
 
     @mutates(size=Size(("input.runs",), default=1, most=MAX_RUNS), requires=Role.OPERATOR)
-    async def add_flow_runs(self, info: Info, input: Annotated[AddFlowRunsInput, INPUT]) -> FlowChanged:
+    async def add_flow_runs(self, info: Info, input: AddFlowRunsInput) -> FlowChanged:
         """Adds runs to an open flow, all or none."""
         submitter = info.context.person.submitter
 
@@ -148,12 +160,12 @@ class FlowMutations:
         return await _changed(info, input, action)
 
     @mutates(requires=Role.OPERATOR)
-    async def close_flow(self, info: Info, input: Annotated[CloseFlowInput, INPUT]) -> FlowChanged:
+    async def close_flow(self, info: Info, input: CloseFlowInput) -> FlowChanged:
         """Lets an open flow take no further runs, so that it ends with the last one that it has."""
         return await _changed(info, input, lambda tx: actions.close_flow(tx, parse_key(input.id, "id")))
 
     @mutates(requires=Role.OPERATOR)
-    async def cancel_flow(self, info: Info, input: Annotated[CancelFlowInput, INPUT]) -> FlowChanged:
+    async def cancel_flow(self, info: Info, input: CancelFlowInput) -> FlowChanged:
         """Cancels all unfinished runs of a flow, running ones through the `should_stop` of their jobs."""
         reason, actor = given(input.reason), info.context.person.name
         return await _changed(
@@ -165,7 +177,7 @@ class FlowMutations:
         "these kept from starting. What succeeded stays.",
         requires=Role.OPERATOR,
     )
-    async def retry_flow(self, info: Info, input: Annotated[RetryFlowInput, INPUT]) -> FlowChanged:
+    async def retry_flow(self, info: Info, input: RetryFlowInput) -> FlowChanged:
         """The flow, unfinished again."""
         actor = info.context.person.name
         return await _changed(info, input, lambda tx: actions.retry_flow(tx, parse_key(input.id, "id"), actor=actor))

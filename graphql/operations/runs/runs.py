@@ -28,11 +28,10 @@ from ....jobs.store.read import executions as execution_store
 from ....jobs.store.read import runs as run_store
 from ....jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal, one_of
 from ....jobs.store.read.prunable import keeping, prunable
-from ...base.arguments import INPUT, MAX_RUNS, camel
+from ...base.arguments import MAX_RUNS, camel
 from ...base.enums import Role
 from ...base.fields import Size, mutates
 from ...base.scalars import BigInt
-from ...lists.declared import asked_of
 from ...resolving.context import Info
 from ...types import entities
 from ...types import payloads as shown
@@ -43,7 +42,6 @@ from ...types.payloads import (
     RunChanged,
     RunsChanged,
     RunsEnqueued,
-    RunsMadeDue,
     RunsRetried,
     RunTried,
 )
@@ -51,14 +49,13 @@ from ..base.bulk import (
     BulkAction,
     CancelRunsInput,
     Changed,
-    RetryNowInput,
     RetryRunsInput,
-    SetRunPriorityInput,
+    RetryRunsNowInput,
+    SetRunPrioritiesInput,
     answer_many,
     codec_of,
     many_runs,
     perform_many,
-    selection_faults,
 )
 from ..base.changes import (
     ONE_RUN,
@@ -72,7 +69,7 @@ from ..base.changes import (
     restore_run,
     restore_runs,
 )
-from ..base.inputs import LABELS, REASON, TRY, UNIQUE_KEY, MutationInput, optional
+from ..base.inputs import KEY, LABELS, REASON, TRY, UNIQUE_KEY, MutationInput, optional
 from .enqueue_inputs import (
     DEBOUNCE,
     EXPIRES_AT,
@@ -87,58 +84,94 @@ from .enqueue_inputs import (
 )
 
 
-@strawberry.input(description="What history to keep. Absent or null = the default.")
+@strawberry.input(description="The history that `pruneHistory` keeps. Absent and null mean the default.")
 class PruneHistoryInput(MutationInput):
     """The input of ``pruneHistory``."""
 
-    max_age_days: float | None = optional("Days; what ended longer ago is deleted. 30 unless given.")
-    max_per_task: int | None = optional("How many of the newest to keep of each task; any number unless given.")
+    max_age_days: float | None = optional(
+        "The days for which history is kept; older runs are deleted. 30 unless given."
+    )
+    max_per_task: int | None = optional(
+        "The number of the newest executions of each task to keep. Any number unless given."
+    )
 
 
-@strawberry.input(description="A run to be cancelled.")
+@strawberry.input(description="The run that `cancelRun` cancels.")
 class CancelRunInput(MutationInput):
     """The input of ``cancelRun``."""
 
-    id: strawberry.ID = strawberry.field(description="Which run.")
+    id: strawberry.ID = strawberry.field(description="The id of the run to cancel.")
     reason: str | None = optional(REASON)
 
 
-@strawberry.input(description="A signal to an unfinished run, named by `id` or by `uniqueKey`.")
+@strawberry.input(one_of=True, description="Exactly one of these names an unfinished run.")
+class RunKey:
+    """A run by its id or its unique key."""
+
+    id: strawberry.ID | None = optional("The id of the run.")
+    unique_key: str | None = optional("The unique key of the run, which no other unfinished run has.")
+
+
+@strawberry.input(description="The signal that `signalRun` sends to an unfinished run.")
 class SignalRunInput(MutationInput):
     """The input of ``signalRun``."""
 
+    run: RunKey = strawberry.field(description="The run that gets the signal.")
+
     name: str = strawberry.field(
-        description="What the run waits for, or will: `approved`, of a wait with a key `approved[42]`."
+        description="The name of the signal that the run waits for, or will: `approved`, or `approved[42]` of a wait "
+        "with the key 42."
     )
-    id: strawberry.ID | None = optional("Which run.")
-    unique_key: str | None = optional("The unique key of the unfinished run.")
-    payload: JSON | None = optional("What the signal brings along: any JSON, as the wait asks for it.")
-    reject: str | None = optional("The signal says no, for this reason; it needs no payload.")
+    payload: JSON | None = optional(
+        "The value that the wait returns: any JSON that fits the form of the wait. Null unless given."
+    )
+    reject: str | None = optional(
+        "The reason for a no: the wait raises `Rejected`. At most 1,000 characters; the signal is no refusal unless "
+        "given."
+    )
 
 
-@strawberry.input(description="A finished run to be made again.")
+@strawberry.input(description="The finished run of which `retryRun` makes a new one.")
 class RetryRunInput(MutationInput):
     """The input of ``retryRun``."""
 
-    id: strawberry.ID = strawberry.field(description="Which run.")
-    args: JSON | None = optional("Arguments instead of the old ones, an object.")
+    id: strawberry.ID = strawberry.field(description="The id of the finished run.")
+    args: JSON | None = optional("Arguments of the new run, an object. Those of the old run unless given.")
     from_step: str | None = optional(
-        "Go on from this step, e.g. `charge` or `charge#2`: the new run has the results of all that began before it."
+        "The step from which the new run goes on, e.g. `charge` or `charge#2`: it has the results of all steps that "
+        "began before. The first step unless given."
     )
 
 
-@strawberry.input(description="A run that waits, to be changed. What is absent stays.")
+@strawberry.input(description="The waiting or stuck run that `retryRunNow` makes due.")
+class RetryRunNowInput(MutationInput):
+    """The input of ``retryRunNow``."""
+
+    id: strawberry.ID = strawberry.field(description="The id of the run to make due.")
+
+
+@strawberry.input(description="The changes of a waiting run that `updateRun` makes. Absent fields stay as they are.")
 class UpdateRunInput(MutationInput):
     """The input of ``updateRun``."""
 
-    id: strawberry.ID = strawberry.field(description="Which run.")
-    args: JSON | None = optional("Its arguments, an object; null = none. Refused once it has begun.")
-    run_at: datetime | None = optional("It does not start before this time; null = now.")
+    id: strawberry.ID = strawberry.field(description="The id of the run to change.")
+    args: JSON | None = optional(
+        "The new arguments of the run, an object; null means none. Refused once the run has begun; unchanged unless "
+        "given."
+    )
+    run_at: datetime | None = optional(
+        "The time before which the run does not start; null means now. Unchanged unless given."
+    )
 
 
 CHANGED: Final = codec_of("runs", restore_runs)
 NOT_ASKED: Final = Condition("cancel_requested_at", Operator.IS_NULL, value=True)
 """A run that was asked to stop is as asked already."""
+
+
+def _as_they_are(tx: Tx, ids: Sequence[int]) -> list[Run]:
+    found = run_store.by_ids(tx.conn, ids)
+    return [found[key] for key in ids]
 
 
 def _unless_retried(_tx: Tx) -> Condition:
@@ -193,7 +226,7 @@ class Pruning:
 
 
 def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
-    """Make the run that prunes, or on a dry run only look.
+    """Make the run that prunes; on a dry run, look at what it would delete.
 
     Raises:
         Refusal: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
@@ -202,8 +235,9 @@ def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
     wanted: dict[str, Json] = {"max_age_days": age, "max_per_task": keep}
     args = {name: value for name, value in wanted.items() if value is not None}
     _check(tx, args)
+    pruning = Pruning(trigger_job(tx, JOB, args=args, actor=actor).run)
     if not is_dry(input):
-        return Pruning(trigger_job(tx, JOB, args=args, actor=actor).run)
+        return pruning
     kept = keeping(tx.conn, tx.now, timedelta(days=DEFAULT_AGE_DAYS if age is None else age))
     found = prunable(tx.conn, kept, keep)
     return Pruning(None, _oldest(tx, found.executions[:MAX_SHOWN]), len(found.executions), not found.complete)
@@ -249,11 +283,11 @@ class RunMutations:
     async def trigger_job(  # noqa: PLR0913, PLR0917 - each setting of a run has a name of its own
         self,
         info: Info,
-        job_name: Annotated[str, strawberry.argument(description="Which job; see `availableJobs`.")],
-        args: Annotated[JSON | None, strawberry.argument(description="Its arguments, an object.")] = None,
-        idempotency_key: Annotated[
-            str | None, strawberry.argument(description="Makes a repetition within 24 hours safe.")
+        job_name: Annotated[str, strawberry.argument(description="The name of the job, one of `availableJobs`.")],
+        args: Annotated[
+            JSON | None, strawberry.argument(description="The arguments of the run, an object. None unless given.")
         ] = None,
+        idempotency_key: Annotated[str | None, strawberry.argument(description=KEY)] = None,
         unique_key: Annotated[str | None, strawberry.argument(description=UNIQUE_KEY)] = None,
         labels: Annotated[JSON | None, strawberry.argument(description=LABELS)] = None,
         unique_for: Annotated[float | None, strawberry.argument(description=UNIQUE_FOR)] = None,
@@ -290,7 +324,7 @@ class RunMutations:
         return JobTriggered(success=True, message=message, job_name=job_name, run=run)
 
     @mutates(size=Size(("input.runs",), default=1, most=MAX_RUNS), requires=Role.OPERATOR)
-    async def enqueue_runs(self, info: Info, input: Annotated[EnqueueRunsInput, INPUT]) -> RunsEnqueued:
+    async def enqueue_runs(self, info: Info, input: EnqueueRunsInput) -> RunsEnqueued:
         """Puts runs into the queue, all or none."""
         submitter = info.context.person.submitter
 
@@ -315,7 +349,7 @@ class RunMutations:
         return RunsEnqueued(runs=runs, errors=done.errors)
 
     @mutates(requires=Role.OPERATOR)
-    async def cancel_run(self, info: Info, input: Annotated[CancelRunInput, INPUT]) -> RunChanged:
+    async def cancel_run(self, info: Info, input: CancelRunInput) -> RunChanged:
         """Cancels a run: at once while it waits or is stuck, through the job's `should_stop` while it runs."""
 
         def action(tx: Tx) -> Run:
@@ -326,26 +360,26 @@ class RunMutations:
         return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def signal_run(self, info: Info, input: Annotated[SignalRunInput, INPUT]) -> RunChanged:
+    async def signal_run(self, info: Info, input: SignalRunInput) -> RunChanged:
         """Sends a signal to an unfinished run.
 
         It stays with the run until a wait of this name takes it; a run that waits for it goes on at once.
         """
 
         def action(tx: Tx) -> Run:
-            key = given(input.id)
+            key = given(input.run.id)
             signal = Signal(input.name, given(input.payload), given(input.reject))
-            run_id = None if key is None else parse_key(key, "id")
-            return signal_run(tx, run_id=run_id, unique_key=given(input.unique_key), signal=signal)
+            run_id = None if key is None else parse_key(key, "run", "id")
+            return signal_run(tx, run_id=run_id, unique_key=given(input.run.unique_key), signal=signal)
 
         done = await perform(info, input, action, ONE_RUN)
         return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def cancel_runs(self, info: Info, input: Annotated[CancelRunsInput, INPUT]) -> RunsChanged:
-        """Cancels many runs, by key or by filter."""
+    async def cancel_runs(self, info: Info, input: CancelRunsInput) -> RunsChanged:
+        """Cancels many runs."""
         cancel = partial(actions.cancel_runs, reason=given(input.reason), actor=info.context.person.name)
-        action = partial(many_runs, selection=input, bulk_action=bulk_action(UNFINISHED, cancel, lambda _: NOT_ASKED))
+        action = partial(many_runs, input=input, bulk_action=bulk_action(UNFINISHED, cancel, lambda _: NOT_ASKED))
         done = await perform_many(info, input, action, CHANGED)
         return answer_many(RunsChanged, done, runs=entities.Run.from_model)
 
@@ -354,7 +388,7 @@ class RunMutations:
         "judged as at `enqueueRuns`, and who changes them becomes its submitter. Its unique key stays.",
         requires=Role.OPERATOR,
     )
-    async def update_run(self, info: Info, input: Annotated[UpdateRunInput, INPUT]) -> RunChanged:
+    async def update_run(self, info: Info, input: UpdateRunInput) -> RunChanged:
         """The changed run."""
 
         def action(tx: Tx) -> Run:
@@ -370,7 +404,7 @@ class RunMutations:
         return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def retry_run(self, info: Info, input: Annotated[RetryRunInput, INPUT]) -> RunTried:
+    async def retry_run(self, info: Info, input: RetryRunInput) -> RunTried:
         """Makes a new run of a finished one, linked to it."""
 
         def again(tx: Tx) -> list[Enqueued]:
@@ -388,23 +422,24 @@ class RunMutations:
         return done.answer(RunTried, run=entities.Run.from_model)
 
     @mutates(
-        description="Makes new runs of many finished ones, by key or by filter; a filter leaves out those that were "
-        "retried already, unless asked otherwise.",
+        description="Makes new runs of many finished ones. A filter leaves out those that were retried already, unless "
+        "`excludeRetried` is false.",
         requires=Role.OPERATOR,
     )
-    async def retry_runs(self, info: Info, input: Annotated[RetryRunsInput, INPUT]) -> RunsRetried:
+    async def retry_runs(self, info: Info, input: RetryRunsInput) -> RunsRetried:
         """The new runs."""
         actor = info.context.person.name
-        retry, retry_all = partial(retries.retry_runs, actor=actor), partial(retries.retry_each, actor=actor)
         once_only = [_unless_retried] if input.exclude_retried else []
-        action = partial(many_runs, selection=input, bulk_action=bulk_action(FINAL, retry, *once_only))
+        again = bulk_action(FINAL, partial(retries.retry_runs, actor=actor), *once_only)
+        would = bulk_action(FINAL, _as_they_are, *once_only)
 
         def tried(tx: Tx) -> Changed[Run]:
-            would = action(tx)
-            return replace(would, preview=_preview_of_retries(tx, would.rows, retry_all))
+            found = many_runs(tx, input, would)
+            names, ids = [run.job_name for run in found.rows], [run.id for run in found.rows]
+            return replace(found, preview=preview(tx, names, lambda tx: retries.retry_each(tx, ids, actor=actor)))
 
-        wanted = is_dry(input) and "preview" in asked_of(info)
-        done = await perform_many(info, input, tried if wanted else action, CHANGED)
+        action = tried if is_dry(input) else partial(many_runs, input=input, bulk_action=again)
+        done = await perform_many(info, input, action, CHANGED)
         payload = answer_many(RunsRetried, done, runs=entities.Run.from_model)
         payload.preview = _shown(None if done.result is None else done.result.preview)
         return payload
@@ -414,7 +449,7 @@ class RunMutations:
         "newest execution.",
         requires=Role.ADMIN,
     )
-    async def prune_history(self, info: Info, input: Annotated[PruneHistoryInput, INPUT]) -> HistoryPruned:
+    async def prune_history(self, info: Info, input: PruneHistoryInput) -> HistoryPruned:
         """The run that prunes, or what it would delete."""
         action = partial(prune, input=input, actor=info.context.person.name)
         done = await perform(info, input, action, PRUNING)
@@ -428,39 +463,27 @@ class RunMutations:
         )
 
     @mutates(requires=Role.OPERATOR)
-    async def retry_now(self, info: Info, input: Annotated[RetryNowInput, INPUT]) -> RunsMadeDue:
-        """Makes runs that wait for their time, or for their retry, due now: one, or many by key or by filter."""
-        chosen, later = given(input.id), bulk_action(CLAIMABLE, actions.make_due, _not_due)
-
-        def action(tx: Tx) -> Changed[Run]:
-            if chosen is None:
-                return many_runs(tx, input, later)
-            if given(input.ids) is not None or given(input.filter) is not None or given(input.all):
-                raise InvalidInput("id: give either id, ids, filter or all, not several of them", path=("id",))
-            return Changed([actions.retry_now(tx, parse_key(chosen, "id"))], 1)
-
-        faults = selection_faults(info, input) if chosen is None else ()
-        done = await perform(info, input, action, CHANGED, faults=faults)
-        payload = answer_many(RunsMadeDue, done, runs=entities.Run.from_model)
-        payload.run = payload.runs[0] if chosen is not None and payload.runs else None
-        return payload
+    async def retry_run_now(self, info: Info, input: RetryRunNowInput) -> RunChanged:
+        """Makes a run that waits for its time, or for its retry, due now."""
+        done = await perform(info, input, lambda tx: actions.retry_now(tx, parse_key(input.id, "id")), ONE_RUN)
+        return done.answer(RunChanged, run=entities.Run.from_model)
 
     @mutates(requires=Role.OPERATOR)
-    async def set_run_priority(self, info: Info, input: Annotated[SetRunPriorityInput, INPUT]) -> RunsChanged:
-        """Changes the priority of waiting and stuck runs, by key or by filter."""
+    async def retry_runs_now(self, info: Info, input: RetryRunsNowInput) -> RunsChanged:
+        """Makes many runs that wait for their time, or for their retry, due now."""
+        action = partial(many_runs, input=input, bulk_action=bulk_action(CLAIMABLE, actions.make_due, _not_due))
+        return answer_many(RunsChanged, await perform_many(info, input, action, CHANGED), runs=entities.Run.from_model)
+
+    @mutates(requires=Role.OPERATOR)
+    async def set_run_priorities(self, info: Info, input: SetRunPrioritiesInput) -> RunsChanged:
+        """Changes the priority of waiting and stuck runs."""
 
         def change(tx: Tx, ids: Sequence[int]) -> list[Run]:
             return actions.set_priority(tx, ids, input.priority)
 
         differs = Condition("priority", Operator.NE, input.priority)
-        action = partial(many_runs, selection=input, bulk_action=bulk_action(CLAIMABLE, change, lambda _: differs))
+        action = partial(many_runs, input=input, bulk_action=bulk_action(CLAIMABLE, change, lambda _: differs))
         return answer_many(RunsChanged, await perform_many(info, input, action, CHANGED), runs=entities.Run.from_model)
-
-
-def _preview_of_retries(
-    tx: Tx, runs: Sequence[Run], retry: Callable[[Tx, Sequence[int]], Sequence[Enqueued]]
-) -> Preview:
-    return preview(tx, [run.job_name for run in runs], lambda tx: retry(tx, [run.id for run in runs]))
 
 
 def _shown(found: Preview | None) -> shown.Preview | None:

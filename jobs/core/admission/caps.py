@@ -203,6 +203,13 @@ class Line(NamedTuple):
         return f"job '{self.job_name}'" + (f" with key '{self.name}'" if self.name else "")
 
 
+class Full(NamedTuple):
+    """Name the line that refuses a run, and how many wait in it."""
+
+    line: Line
+    waiting: int
+
+
 class Waiter(NamedTuple):
     """A run that waits: its id, or for a new one its place as -1, -2, …; and where it is counted."""
 
@@ -303,13 +310,14 @@ def cap_faults(limit: object, when_full: object, field: str = "cap") -> Iterator
         )
 
 
-def refusal(line: Line, cap: Cap) -> QueueFull:
-    """The error of an enqueue that is refused."""
+def refusal(full: Full, cap: Cap) -> QueueFull:
+    """Return the error of an enqueue that is refused."""
+    line, waiting = full
     message = (
-        f"queue full: {line.words} may have {counted(cap.limit, 'run')} waiting, and has so many; try again once "
+        f"queue full: {line.words} may have {counted(cap.limit, 'run')} waiting, and has {waiting:,}; try again once "
         "some have started, or raise the cap"
     )
-    return QueueFull(message, limit=cap.limit, path=("group" if line.job_name is None else "jobName",))
+    return QueueFull(message, limit=cap.limit, waiting=waiting, path=("group" if line.job_name is None else "jobName",))
 
 
 def dropped_sentence(line: Line, cap: Cap) -> str:

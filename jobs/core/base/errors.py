@@ -222,13 +222,15 @@ class QueueFull(UserError):
 
     Attributes:
         limit: How many may wait.
+        waiting: How many wait; counted no further than the limit and the new ones.
     """
 
     code = ErrorCode.QUEUE_FULL
 
-    def __init__(self, message: str, *, limit: int, path: Sequence[str] = ()) -> None:
+    def __init__(self, message: str, *, limit: int, waiting: int, path: Sequence[str] = ()) -> None:
         super().__init__(message, path=path)
         self.limit = limit
+        self.waiting = waiting
 
 
 class ConfigurationError(CronographError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Connection
 
-from ...core.admission.caps import Line, Verdict, refusal
+from ...core.admission.caps import Full, Verdict, refusal
 from ...core.base.errors import python_names
 from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, JobDefaults, run_of_job, settle
 from ...core.model import Enqueued, NewRun
@@ -206,8 +206,8 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     """
     settled = _settled(tx, runs)
     done = _insert_capped(tx, settled, settled.capped) if settled.capped else _insert(tx, settled)
-    if isinstance(done, Line):
-        raise refusal(done, settled.capped.caps[done])
+    if isinstance(done, Full):
+        raise refusal(done, settled.capped.caps[done.line])
     return done
 
 
@@ -251,7 +251,7 @@ class _Settled:
     published: Mapping[str, JobDefaults]
 
 
-def _insert_capped(tx: Tx, settled: _Settled, new: Capped, *, is_ours: bool = False) -> list[Enqueued] | Line:
+def _insert_capped(tx: Tx, settled: _Settled, new: Capped, *, is_ours: bool = False) -> list[Enqueued] | Full:
     """Insert runs of which only so many may wait, and drop those that give way; or return the line that refuses one."""
     room = Room(tx.conn, new, is_ours=is_ours)
     if room.suffices:
@@ -260,11 +260,11 @@ def _insert_capped(tx: Tx, settled: _Settled, new: Capped, *, is_ours: bool = Fa
         return _insert_keyed(tx, settled, new, room)
     verdict = room.verdict(new.asked)
     if verdict.refused is not None:
-        return verdict.refused
+        return room.full(verdict.refused)
     return _after_drops(tx, _insert(tx, settled), verdict, new)
 
 
-def _insert_keyed(tx: Tx, settled: _Settled, new: Capped, room: Room) -> list[Enqueued] | Line:
+def _insert_keyed(tx: Tx, settled: _Settled, new: Capped, room: Room) -> list[Enqueued] | Full:
     """Do the same for runs with unique keys: others may stand for them, which is known once they are inserted."""
     with tx.savepoint() as take_back:
         enqueued = _insert(tx, settled)
@@ -272,7 +272,7 @@ def _insert_keyed(tx: Tx, settled: _Settled, new: Capped, room: Room) -> list[En
         verdict = room.verdict(list(made.values()), list(made))
         if verdict.refused is not None:
             take_back()
-            return verdict.refused
+            return room.full(verdict.refused)
     return _after_drops(tx, enqueued, verdict, new)
 
 

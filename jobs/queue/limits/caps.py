@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, false, func, select, update
 
-from ...core.admission.caps import Cap, Line, Verdict, Waiter, WhenFull, dropped_sentence, judge, needed
+from ...core.admission.caps import Cap, Full, Line, Verdict, Waiter, WhenFull, dropped_sentence, judge, needed
 from ...core.base.errors import InvalidState
 from ...core.defaults import JobDefaults, value_of
 from ...core.model import NewRun, SkipReason, Trigger
@@ -112,6 +112,10 @@ class Room:
         """Return whether there is room for all of the new runs."""
         caps = self.new.caps
         return all(self._waiting[line] + count <= caps[line].limit for line, count in self._wanted.items())
+
+    def full(self, line: Line) -> Full:
+        """Return the line with the number of runs that wait in it."""
+        return Full(line, self._waiting[line])
 
     def verdict(self, asked: Sequence[tuple[Line, ...]], but: Collection[int] = ()) -> Verdict:
         """Decide about new runs with these lines; the stored ones that give way are locked.

@@ -1,8 +1,10 @@
 """The base of commands that speak to a running server: its address, their questions, and reports of refusals."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
+from inspect import Parameter
 from typing import Annotated, Any, Concatenate, Final, ParamSpec, cast
 
 import typer
@@ -23,29 +25,58 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="R
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Change nothing; say what would become of it, and which limits it would meet.")
 ]
+IdempotencyKey = Annotated[
+    str | None,
+    typer.Option(
+        "--idempotency-key",
+        metavar="KEY",
+        help="Make a repetition safe: within 24 hours the same key with the same request changes nothing again.",
+    ),
+]
+ExpectedVersion = Annotated[
+    int | None,
+    typer.Option("--expected-version", metavar="VERSION", help="Refuse unless the task still has this version."),
+]
+OPTIONS: Final = {"idempotency_key": "idempotencyKey", "dry_run": "dryRun", "expected_version": "expectedVersion"}
+"""Options that become members of the input of a mutation."""
 LINES: Final = 20
 """Sentences that are shown; runs with the same one share a line."""
 
 
 class Api:
-    """A running server, and the output of the command that speaks to it."""
+    """A running server, and the output of the command that speaks to it.
 
-    def __init__(self, output: Output, client: Client, url: str) -> None:
+    Attributes:
+        options: Members of each mutation's input, from the options of the command.
+    """
+
+    def __init__(self, output: Output, client: Client, url: str, options: Mapping[str, object]) -> None:
         self.output = output
         self.client = client
         self.url = url
+        self.options = options
+
+    @property
+    def is_dry(self) -> bool:
+        """Return whether nothing is to be changed."""
+        return bool(self.options.get("dryRun"))
+
+    @property
+    def key(self) -> str | None:
+        """Return the idempotency key."""
+        return cast("str | None", self.options.get("idempotencyKey"))
 
     def ask(self, document: str, **variables: object) -> dict[str, Any]:
         """The data of a query."""
         return self.client.run_operation(sent(document, variables))
 
     def change(self, document: str, **input: object) -> dict[str, Any]:
-        """The payload of a mutation with one ``input``.
+        """Return the payload of a mutation with one ``input``, to which the options of the command are added.
 
         Raises:
             Refused: it has errors; nothing was changed.
         """
-        (payload,) = self.ask(document, input=input).values()
+        (payload,) = self.ask(document, input={**self.options, **input}).values()
         errors = cast("list[dict[str, Any]]", payload["errors"])
         if errors:
             raise RefusedError([f"{one['message']} ({one['code']})" for one in errors])
@@ -64,7 +95,7 @@ class Api:
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
         """Answer with ``data`` for programs, and ``text`` for people."""
-        self.output.result({"ok": True, **data}, text)
+        self.output.result({"ok": True, **data}, f"Nothing was changed; it would be: {text}" if self.is_dry else text)
 
 
 class RefusedError(Refused):
@@ -77,14 +108,38 @@ class RefusedError(Refused):
 
 def at_server(command: Callable[Concatenate[Api, P], None]) -> Callable[..., None]:
     """A command that takes ``--url`` and ``--json`` after its own options, and speaks to a server."""
+    return _speaking(command)
+
+
+def changes_server(
+    *, dry_run: bool = True, version: bool = False
+) -> Callable[[Callable[Concatenate[Api, P], None]], Callable[..., None]]:
+    """Make a command that changes something at a server; an idempotency key is one of its options.
+
+    Args:
+        dry_run: Whether ``--dry-run`` is an option of each mutation it sends; else the command has its own way.
+        version: Whether ``--expected-version`` is.
+    """
+    taken = [option("idempotency_key", IdempotencyKey, None)]
+    if dry_run:
+        taken.append(option("dry_run", DryRun, default=False))
+    if version:
+        taken.append(option("expected_version", ExpectedVersion, None))
+    return partial(_speaking, taken=taken)
+
+
+def _speaking(command: Callable[Concatenate[Api, P], None], taken: Sequence[Parameter] = ()) -> Callable[..., None]:
+    names = [one.name for one in taken]
 
     def speaking(*args: P.args, **given: P.kwargs) -> None:
         values = cast("dict[str, Any]", given)
         output, url = Output(as_json=values.pop("as_json", False)), values.pop("url", DEFAULT_SERVER)
+        chosen = {OPTIONS[name]: values.pop(name, None) for name in names}
+        options = {name: value for name, value in chosen.items() if value is not None and value is not False}
         with output.errors(), server_at(url) as client:
-            command(Api(output, client, url), *args, **given)
+            command(Api(output, client, url, options), *args, **given)
 
-    return with_options(command, speaking, after=(option("url", ServerUrl, DEFAULT_SERVER), AS_JSON))
+    return with_options(command, speaking, after=(*taken, option("url", ServerUrl, DEFAULT_SERVER), AS_JSON))
 
 
 def show_preview(api: Api, payload: dict[str, Any], **more: object) -> None:

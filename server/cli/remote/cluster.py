@@ -19,7 +19,7 @@ from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
 from ....jobs.core.schedule import parse_duration
 from ..base.application import CommandLine
-from .api import Api, at_server
+from .api import Api, at_server, changes_server
 from .lists import GROUP_LIST, JOB_LIST, NODE_LIST, Watch, add_list, details, repeat
 from .names import group_names, job_names, node_names
 from .values import rate_of
@@ -30,7 +30,7 @@ add_list(groups, GROUP_LIST, "List groups with their depth.")
 
 
 @groups.command(name="pause")
-@at_server
+@changes_server()
 def pause_group(
     api: Api,
     name: GroupName,
@@ -41,14 +41,14 @@ def pause_group(
 
 
 @groups.command(name="resume")
-@at_server
+@changes_server()
 def resume_group(api: Api, name: GroupName) -> None:
     """Resume a paused group."""
     api.result({"group": api.change(RESUME_GROUP, name=name)["group"]}, f"Group {name} resumed")
 
 
 @groups.command(name="limit")
-@at_server
+@changes_server()
 def limit_group(
     api: Api,
     name: GroupName,
@@ -63,7 +63,7 @@ def limit_group(
 
 
 @groups.command(name="ageing")
-@at_server
+@changes_server()
 def age_group(
     api: Api, name: GroupName, wait: Annotated[str, typer.Argument(help="A time, e.g. `10m`; `none` = no bound.")]
 ) -> None:
@@ -85,7 +85,7 @@ def _seconds_or_none(text: str, examples: str) -> float | None:
 
 
 @groups.command(name="keep")
-@at_server
+@changes_server()
 def keep_history(
     api: Api,
     name: GroupName,
@@ -98,7 +98,7 @@ def keep_history(
 
 
 @groups.command(name="cap")
-@at_server
+@changes_server()
 def cap_group(
     api: Api,
     name: GroupName,
@@ -123,7 +123,7 @@ def cap_group(
 
 
 @groups.command(name="rate")
-@at_server
+@changes_server()
 def rate_group(
     api: Api,
     name: GroupName,
@@ -145,7 +145,7 @@ add_list(jobs, JOB_LIST, "List jobs with their rates.")
 
 
 @jobs.command(name="rate")
-@at_server
+@changes_server()
 def rate_job(
     api: Api,
     name: Annotated[str, typer.Argument(help="Name of the job.", autocompletion=job_names)],
@@ -170,14 +170,14 @@ add_list(nodes, NODE_LIST, "List nodes.")
 
 
 @nodes.command(name="drain")
-@at_server
+@changes_server()
 def drain_node(api: Api, name: NodeName) -> None:
     """Let a node take nothing new, finish what it runs, and end with status 0."""
     api.result({"node": api.change(DRAIN_NODE, name=name)["node"]}, f"Node {name} drains")
 
 
 @nodes.command(name="resume")
-@at_server
+@changes_server()
 def resume_node(api: Api, name: NodeName) -> None:
     """Take a drain back, as long as the node has not ended."""
     api.result({"node": api.change(RESUME_NODE, name=name)["node"]}, f"Node {name} takes runs again")

@@ -5,11 +5,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ....graphql.client import Client, Run
+from ....graphql.client import Run
 from ....graphql.client.command_line import ENQUEUE, ONE_RUN, TRY_ENQUEUE, TRY_TRIGGER_TASK
 from ....jobs.core.base.errors import ConfigurationError
 from ...process.ending import ExitCode
-from .api import Api, DryRun, at_server, show_preview
+from .api import Api, DryRun, changes_server, show_preview
 from .lists import text_of
 from .names import group_names, job_names, job_or_task_names
 from .values import Label, arguments_of, labels_of, seconds_of
@@ -48,7 +48,7 @@ ThrottleLast = Annotated[
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for its end; the exit status is 0 if it succeeded, else 1.")]
 
 
-@at_server
+@changes_server(dry_run=False)
 def enqueue(
     api: Api,
     job: JobName,
@@ -133,7 +133,7 @@ JobOrTask = Annotated[
 ]
 
 
-@at_server
+@changes_server(dry_run=False)
 def trigger(
     api: Api,
     name: JobOrTask,
@@ -157,7 +157,7 @@ def trigger(
     if dry_run:
         _preview(api, name, given, unique_key, label, is_task=task)
         return
-    made = _trigger_task(api.client, name, given) if task else _trigger_job(api.client, name, given, unique_key, label)
+    made = _trigger_task(api, name, given) if task else _trigger_job(api, name, given, unique_key, label)
     run, data, text = made
     if not task and api.client.task(name) is not None:
         api.output.note(f"This was the job '{name}'; to trigger the task of that name, write: trigger --task {name}")
@@ -180,15 +180,15 @@ def _preview(
 
 
 def _trigger_job(
-    client: Client, name: str, args: dict[str, Any] | None, unique_key: str | None, label: list[str] | None
+    api: Api, name: str, args: dict[str, Any] | None, unique_key: str | None, label: list[str] | None
 ) -> tuple[Run | None, dict[str, Any], str]:
-    done = client.trigger_job(name, args, unique_key=unique_key, labels=labels_of(label))
+    done = api.client.trigger_job(name, args, unique_key=unique_key, labels=labels_of(label), idempotency_key=api.key)
     data = {"success": done.success, "message": done.message, "jobName": done.job_name}
     return done.run, data, f"{done.message} (run {done.run.id if done.run else 'unknown'})"
 
 
-def _trigger_task(client: Client, name: str, args: dict[str, Any] | None) -> tuple[Run | None, dict[str, Any], str]:
-    run = client.trigger_task(name, args)
+def _trigger_task(api: Api, name: str, args: dict[str, Any] | None) -> tuple[Run | None, dict[str, Any], str]:
+    run = api.client.trigger_task(name, args, idempotency_key=api.key)
     return run, {}, f"Task {name} triggered successfully (run {run.id})"
 
 

@@ -1,5 +1,6 @@
 """``cronograph runs``: what the dashboard does with runs, one or many."""
 
+import itertools
 import sys
 from typing import Annotated, Any, Final
 
@@ -10,7 +11,7 @@ from ....graphql.client.command_line import (
     CANCEL_RUNS,
     ONE_FLOW,
     ONE_RUN,
-    PRIORITY,
+    PRIORITIES,
     RETRY_FLOW,
     RETRY_RUN,
     RETRY_RUNS,
@@ -20,7 +21,7 @@ from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, DryRun, at_server, show_preview
+from .api import Api, DryRun, at_server, changes_server, show_preview
 from .enqueue import Wait, wait_for
 from .lists import FLOW_LIST, RUN_LIST, Filter, add_list, details
 from .values import arguments_of, filter_of, json_of
@@ -60,7 +61,7 @@ def explain_run(api: Api, run: RunId) -> None:
 
 
 @runs.command(name="cancel")
-@at_server
+@changes_server()
 def cancel_runs(
     api: Api,
     ids: RunIds = None,
@@ -73,7 +74,7 @@ def cancel_runs(
 
 
 @runs.command(name="retry")
-@at_server
+@changes_server(dry_run=False)
 def retry_runs(
     api: Api,
     ids: RunIds = None,
@@ -107,7 +108,7 @@ def retry_runs(
 
 
 @runs.command(name="priority")
-@at_server
+@changes_server()
 def change_priority(
     api: Api,
     level: Annotated[str, typer.Argument(help="high or low.")],
@@ -118,13 +119,13 @@ def change_priority(
     """Change the priority of runs that wait."""
     if level.upper() not in {"HIGH", "LOW"}:
         raise ConfigurationError(f"the priority must be high or low, got {level[:80]!r}")
-    _many(api, PRIORITY, f"now of priority {level.upper()}", ids, filter, yes=yes, priority=level.upper())
+    _many(api, PRIORITIES, f"now of priority {level.upper()}", ids, filter, yes=yes, priority=level.upper())
 
 
 def _chosen_runs(ids: list[str] | None, terms: list[str] | None) -> dict[str, Any]:
     if bool(ids) == bool(terms):
         raise ConfigurationError("name the runs by their ids, or choose them by --filter FIELD=VALUE")
-    return {"ids": ids} if ids else {"filter": filter_of(terms or (), RUN_LIST.fields)}
+    return {"runs": {"ids": ids} if ids else {"filter": filter_of(terms or (), RUN_LIST.fields)}}
 
 
 def _many(
@@ -137,15 +138,17 @@ def _many(
         count = would["count"]
         some = f"{count:,} or more runs" if would["hasMore"] else counted(count, "run")
         api.output.note(f"{some} {'matches' if some == '1 run' else 'match'}")
-        asks = not yes and not api.output.as_json and sys.stdin.isatty()
+        asks = not yes and not api.is_dry and not api.output.as_json and sys.stdin.isatty()
         if asks and not typer.confirm(f"{some} will be {word}. Go on?"):
             raise Refused("nothing was changed")
-    count, after = 0, None
-    while True:
-        done = api.change(document, **given, **({"after": after} if after else {}))
-        count, after = count + done["count"], done["endCursor"]
+    count, more = 0, dict[str, object]()
+    for page in itertools.count(2):
+        done = api.change(document, **given, **more)
+        count += done["count"]
         if not done["hasMore"]:
             break
+        # Each page is a request of its own.
+        more = {"after": done["endCursor"], "idempotencyKey": api.key and f"{api.key}/{page}"}
     api.result({"count": count}, f"{counted(count, 'run')} {word}")
 
 
@@ -178,7 +181,7 @@ def _flow_line(run: dict[str, object], keys: dict[str, str]) -> str:
 
 
 @flows.command(name="cancel")
-@at_server
+@changes_server()
 def cancel_flow(
     api: Api, flow: FlowId, reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None
 ) -> None:
@@ -189,13 +192,13 @@ def cancel_flow(
 
 
 @flows.command(name="retry")
-@at_server
+@changes_server()
 def retry_flow(api: Api, flow: FlowId) -> None:
     """Re-run a finished flow's failed and cancelled runs, and the runs they blocked."""
     api.result({"flow": api.change(RETRY_FLOW, id=flow)["flow"]}, f"Flow {flow} is retried")
 
 
-@at_server
+@changes_server()
 def signal(
     api: Api,
     name: Annotated[str, typer.Argument(help="What the run waits for, e.g. approved.")],
@@ -216,5 +219,7 @@ def signal(
     if (run is None) == (unique_key is None):
         raise ConfigurationError("--run, --unique-key: name the run by one of the two")
     given = None if payload is None else json_of(payload, "--payload")
-    sent = api.client.signal_run(name, given, id=run, unique_key=unique_key, reject=reject)
+    sent = api.client.signal_run(
+        name, given, id=run, unique_key=unique_key, reject=reject, dry_run=api.is_dry, idempotency_key=api.key
+    )
     api.result({"run": {"id": sent.id, "state": sent.state}}, f"Signal '{name}' was sent to run {sent.id}")

@@ -153,7 +153,7 @@ class Top(App[None]):
 
     def action_cancel(self) -> None:
         """Cancel the run that is marked."""
-        self._ask("running", "Cancel run {}?", CANCEL_RUNS, lambda key: {"ids": [key]})
+        self._ask("running", "Cancel run {}?", CANCEL_RUNS, lambda key: {"runs": {"ids": [key]}})
 
     def action_retry(self) -> None:
         """Retry the failed run that is marked."""

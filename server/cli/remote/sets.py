@@ -17,7 +17,7 @@ from ....jobs.core.task_sets import WantedGroup, WantedSet, shown
 from ...process.ending import ExitCode
 from ...task_files.reading import read_files
 from ...task_files.writing import UNSET_NAME, files_of, has_limits
-from .api import Api, at_server
+from .api import Api, at_server, changes_server
 from .values import camel
 
 Files = Annotated[Path, typer.Argument(help="A YAML or TOML file of tasks, or a folder of them.")]
@@ -56,7 +56,7 @@ def plan(
         raise typer.Exit(ExitCode.DIFFERS)
 
 
-@at_server
+@changes_server(dry_run=False)
 def apply(
     api: Api,
     path: Annotated[Path, typer.Argument(help="A YAML or TOML file of tasks, a folder of them, or a kept plan.")],

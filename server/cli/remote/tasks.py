@@ -18,7 +18,7 @@ from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, DryRun, at_server, show_preview
+from .api import Api, DryRun, at_server, changes_server, show_preview
 from .lists import TASK_LIST, add_list, details
 from .names import job_names, task_names
 from .values import arguments_of, fields_of, rate_of
@@ -79,7 +79,7 @@ def next_(
 
 
 @tasks.command()
-@at_server
+@changes_server(dry_run=False)
 def create(
     api: Api,
     name: Name,
@@ -101,7 +101,7 @@ def create(
 
 
 @tasks.command()
-@at_server
+@changes_server(dry_run=False, version=True)
 def update(
     api: Api,
     name: Name,
@@ -146,7 +146,7 @@ def _given(
 
 
 @tasks.command()
-@at_server
+@changes_server(version=True)
 def pause(
     api: Api, name: Name, reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None
 ) -> None:
@@ -155,14 +155,14 @@ def pause(
 
 
 @tasks.command()
-@at_server
+@changes_server(version=True)
 def resume(api: Api, name: Name) -> None:
     """Resume a paused task from its next occurrence on."""
     api.result({"task": api.change(RESUME_TASK, name=name)["task"]}, f"Task {name} resumed")
 
 
 @tasks.command()
-@at_server
+@changes_server(version=True)
 def delete(api: Api, name: Name) -> None:
     """Delete a task: waiting runs of it are cancelled, running ones asked to stop; its history stays."""
     gone = api.change(DELETE_TASK, name=name)

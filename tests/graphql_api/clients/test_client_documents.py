@@ -5,7 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args, get_type_hints
 
 import pytest
 from graphql.execution.values import VariableValues, get_variable_values
@@ -35,7 +35,7 @@ from cronograph.graphql.client import (
 )
 from cronograph.graphql.client.base.shapes import camel
 from cronograph.graphql.transport.persisted import PROGRAMS
-from graphql import parse, validate
+from graphql import get_named_type, parse, validate
 from tests.generation.cli_answers import committed_schema
 from tests.generation.client_documents import client_documents
 from tests.generation.typed_client import modules, snake
@@ -116,12 +116,12 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     ],
     mutations.retry_run: [mutations.retry_run(1, args={}, from_step="a#2")],
     mutations.retry_runs: [mutations.retry_runs(ids=[1])],
-    mutations.retry_now: [mutations.retry_now(1)],
-    mutations.retry_many_now: [mutations.retry_many_now(filter=WHERE, after="c")],
+    mutations.retry_run_now: [mutations.retry_run_now(1)],
+    mutations.retry_runs_now: [mutations.retry_runs_now(filter=WHERE, after="c")],
     mutations.pause_tasks: [mutations.pause_tasks(names=["x"], reason="r")],
     mutations.resume_tasks: [mutations.resume_tasks(filter={"isEnabled": {"eq": False}}, after="c")],
     mutations.delete_tasks: [mutations.delete_tasks(names=["x"], dry_run=True)],
-    mutations.set_run_priority: [mutations.set_run_priority(Priority.HIGH, ids=[1])],
+    mutations.set_run_priorities: [mutations.set_run_priorities(Priority.HIGH, ids=[1])],
     mutations.create_task: [
         mutations.create_task("x", "y", interval("90s")),
         mutations.create_task(
@@ -134,7 +134,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.delete_task: [mutations.delete_task("x")],
     mutations.delete_tasks_of_owner: [mutations.delete_tasks_of_owner("channel:42", dry_run=True)],
     mutations.pause_task: [mutations.pause_task("x", reason="r")],
-    mutations.resume_task: [mutations.resume_task("x")],
+    mutations.resume_task: [mutations.resume_task("x", expected_version=3, dry_run=True, idempotency_key="k")],
     mutations.reset_task: [mutations.reset_task("x")],
     mutations.pause_group: [mutations.pause_group("x", reason="r")],
     mutations.resume_group: [mutations.resume_group("x")],
@@ -155,6 +155,8 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.rate_group: [mutations.rate_group("x", None), mutations.rate_group("x", 100, 60, 7)],
     mutations.rate_job: [mutations.rate_job("x", None), mutations.rate_job("x", 100, 60, 7)],
     mutations.preview_runs: [mutations.preview_runs([NewRun(job_name="x")])],
+    mutations.preview_task: [mutations.preview_task("x", {"a": 1})],
+    mutations.preview_retry: [mutations.preview_retry(1, from_step="a#2")],
     mutations.prune_history: [mutations.prune_history(max_age_days=7, dry_run=True), mutations.prune_history()],
     mutations.drain_node: [mutations.drain_node("x")],
     mutations.resume_node: [mutations.resume_node("x")],
@@ -234,6 +236,35 @@ def test_both_clients_have_every_operation_as_a_method_with_its_documentation(ma
     with Client() as plain:
         assert getattr(plain, make.__name__).__doc__ == make.__doc__
     assert getattr(AsyncClient, make.__name__).__wrapped__ is make
+
+
+PREVIEWED = {mutations.trigger_task, mutations.enqueue_runs, mutations.retry_run}
+"""Mutations that make runs: a function of its own predicts what would become of them."""
+
+
+def options_of(make: Callable[..., object]) -> set[str]:
+    """Return the names of the keyword arguments of a function, those of its ``TypedDict`` included."""
+    found: set[str] = set()
+    hints = get_type_hints(make)
+    for name, one in inspect.signature(make).parameters.items():
+        (kind, *_) = get_args(hints[name]) or (None,)
+        found |= get_type_hints(kind).keys() if one.kind is inspect.Parameter.VAR_KEYWORD else {name}
+    return found
+
+
+@pytest.mark.parametrize("make", public_functions(), ids=lambda make: make.__name__)
+def test_a_mutation_takes_key_trial_and_version_wherever_its_input_does(make: Callable[..., object]) -> None:
+    definition: Any = parse(operation_in(SAMPLES[make][0]).document).definitions[0]
+    (asked,) = definition.selection_set.selections
+    root = SCHEMA.mutation_type
+    assert root is not None
+    if definition.operation.value != "mutation" or make.__name__.startswith("preview"):
+        return
+    arguments = root.fields[asked.name.value].args
+    given: Any = get_named_type(arguments["input"].type) if "input" in arguments else None
+    taken = {"idempotencyKey", "dryRun", "expectedVersion"} & set(arguments if given is None else given.fields)
+    missing = {snake(name) for name in taken} - options_of(make)
+    assert missing == ({"dry_run"} if make in PREVIEWED else set()), make.__name__
 
 
 def test_names_of_settings_and_arguments_reach_the_server_as_they_should() -> None:

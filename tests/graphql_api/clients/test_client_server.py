@@ -76,7 +76,7 @@ def test_runs_are_enqueued_changed_cancelled_and_retried(client: Client) -> None
     explained = client.explain_run(first.id)
     assert explained is not None
     assert explained.changes_at == NEVER_SOON
-    high = client.set_run_priority(Priority.HIGH, ids=[first.id])
+    high = client.set_run_priorities(Priority.HIGH, ids=[first.id])
     assert (high.count, high.runs[0].priority) == (1, Priority.HIGH)
     would = client.cancel_runs(filter={"group": {"eq": "later"}}, dry_run=True)
     assert (would.count, would.runs[0].state) == (1, RunState.WAITING)

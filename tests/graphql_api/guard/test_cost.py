@@ -136,7 +136,7 @@ async def test_more_values_than_a_filter_may_compare_with_are_refused_before_the
 async def test_as_many_ids_as_a_mutation_takes_are_let_pass(api: Api) -> None:
     document = "mutation ($input: CancelRunsInput!) { cancelRuns(input: $input) { errors { code } } }"
     ids = [str(number) for number in range(10_000)]
-    assert "cancelRuns" in await api.ask(document, input={"ids": ids})
+    assert "cancelRuns" in await api.ask(document, input={"runs": {"ids": ids}})
 
 
 async def test_the_lines_of_many_executions_count_as_what_it_takes_to_read_them(api: Api) -> None:

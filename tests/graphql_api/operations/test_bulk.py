@@ -56,16 +56,16 @@ async def test_more_runs_than_one_call_changes_are_changed_once_each_by_followin
     queue(api.stored, 10_005)
     counts = "{ runs(first: 1) { totalCount isTotalCountExact } }"
     assert (await api.ask(counts))["runs"] == {"totalCount": 10_001, "isTotalCountExact": False}
-    assert await followed(api, "setRunPriority", all=True, priority="HIGH") == [10_000, 5]
+    assert await followed(api, "setRunPriorities", runs={"all": True}, priority="HIGH") == [10_000, 5]
     assert {row.priority for row in api.stored.rows(run)} == {"high"}
-    assert await followed(api, "setRunPriority", all=True, priority="HIGH") == [0]
+    assert await followed(api, "setRunPriorities", runs={"all": True}, priority="HIGH") == [0]
     # A statement that PostgreSQL was given again has used up numbers.
     keys = sorted(row.id for row in api.stored.rows(run))
-    assert await followed(api, "cancelRuns", filter={"id": {"lte": str(keys[10_002])}}) == [10_000, 3]
-    assert await followed(api, "cancelRuns", all=True) == [2]
-    assert await followed(api, "retryRuns", all=True) == [10_000, 5]
+    assert await followed(api, "cancelRuns", runs={"filter": {"id": {"lte": str(keys[10_002])}}}) == [10_000, 3]
+    assert await followed(api, "cancelRuns", runs={"all": True}) == [2]
+    assert await followed(api, "retryRuns", runs={"all": True}) == [10_000, 5]
     # The new runs wait; nothing is retried that was retried already.
-    assert await followed(api, "retryRuns", filter={"id": {"lte": str(keys[-1])}}) == [0]
+    assert await followed(api, "retryRuns", runs={"filter": {"id": {"lte": str(keys[-1])}}}) == [0]
 
 
 async def test_runs_that_were_retried_are_retried_again_only_if_asked_for(api: Api) -> None:
@@ -74,23 +74,23 @@ async def test_runs_that_were_retried_are_retried_again_only_if_asked_for(api: A
         api.stored.enqueue(retries=0)
         worker.end(worker.start(), Failed("ValueError", "no"))
     failed = {"state": {"eq": "FAILED"}}
-    assert await followed(api, "retryRuns", filter=failed) == [3]
-    assert await followed(api, "retryRuns", filter=failed) == [0]
+    assert await followed(api, "retryRuns", runs={"filter": failed}) == [3]
+    assert await followed(api, "retryRuns", runs={"filter": failed}) == [0]
     for _ in range(3):
         worker.end(worker.start(), Failed("ValueError", "no"))
     # The new runs are over as well: of all six only they are retried, since the others were already.
-    assert await followed(api, "retryRuns", filter=failed) == [3]
-    assert await followed(api, "retryRuns", filter=failed, excludeRetried=False, dryRun=True) == [6]
+    assert await followed(api, "retryRuns", runs={"filter": failed}) == [3]
+    assert await followed(api, "retryRuns", runs={"filter": failed}, excludeRetried=False, dryRun=True) == [6]
 
 
 async def test_what_a_call_makes_is_not_looked_at_by_the_calls_that_follow_it(api: Api) -> None:
     for _ in range(2):
         api.stored.enqueue()
-    await many(api, "cancelRuns", all=True)
-    first = await many(api, "retryRuns", all=True, excludeRetried=False)
+    await many(api, "cancelRuns", runs={"all": True})
+    first = await many(api, "retryRuns", runs={"all": True}, excludeRetried=False)
     assert first["count"] == 2
-    await many(api, "cancelRuns", all=True)
-    again = await many(api, "retryRuns", all=True, after=first["endCursor"], excludeRetried=False)
+    await many(api, "cancelRuns", runs={"all": True})
+    again = await many(api, "retryRuns", runs={"all": True}, after=first["endCursor"], excludeRetried=False)
     assert (again["count"], again["hasMore"], again["endCursor"]) == (0, False, None)
 
 
@@ -98,8 +98,8 @@ async def test_a_run_that_was_asked_to_stop_is_not_asked_again(api: Api) -> None
     worker = api.stored.node("w")
     api.stored.enqueue()
     worker.start()
-    assert await followed(api, "cancelRuns", all=True) == [1]
-    assert await followed(api, "cancelRuns", all=True) == [0]
+    assert await followed(api, "cancelRuns", runs={"all": True}) == [1]
+    assert await followed(api, "cancelRuns", runs={"all": True}) == [0]
 
 
 async def test_runs_that_wait_for_their_time_are_made_due_together(api: Api) -> None:
@@ -108,13 +108,10 @@ async def test_runs_that_wait_for_their_time_are_made_due_together(api: Api) -> 
         api.stored.enqueue()
         worker.end(worker.start(), Failed("ValueError", "no"))
     due = str(api.stored.enqueue().id)
-    answer = await many(api, "retryNow", all=True)
+    answer = await many(api, "retryRunsNow", runs={"all": True})
     assert (answer["count"], [one["id"] for one in answer["runs"]]) == (2, ["1", "2"])
-    assert await followed(api, "retryNow", all=True) == [0]
-    assert (await many(api, "retryNow", ids=[due]))["count"] == 1
-    document = 'mutation { retryNow(input: { id: "1", ids: ["2"] }) { run { id } errors { code path } } }'
-    refused = (await api.ask(document))["retryNow"]
-    assert refused == {"run": None, "errors": [{"code": "INVALID_INPUT", "path": ["id"]}]}
+    assert await followed(api, "retryRunsNow", runs={"all": True}) == [0]
+    assert (await many(api, "retryRunsNow", runs={"ids": [due]}))["count"] == 1
 
 
 async def test_many_tasks_are_paused_resumed_and_deleted(api: Api) -> None:
@@ -125,35 +122,35 @@ async def test_many_tasks_are_paused_resumed_and_deleted(api: Api) -> None:
     declared = {"declared_syntax": Syntax.CRON.value, "declared_value": "0 * * * * *", "declared_timezone": "UTC"}
     api.stored.do(lambda tx: tx.conn.execute(coded.values(source=TaskSource.CODE.value, **declared)))
     owned = {"owner": {"eq": "x"}}
-    dry = await many(api, "pauseTasks", filter=owned, dryRun=True)
-    assert (dry["count"], [one["isEnabled"] for one in dry["tasks"]]) == (2, [True, True])
-    paused = await many(api, "pauseTasks", filter=owned, reason="quota")
+    dry = await many(api, "pauseTasks", tasks={"filter": owned}, dryRun=True)
+    assert (dry["count"], [one["isEnabled"] for one in dry["tasks"]]) == (2, [False, False])
+    paused = await many(api, "pauseTasks", tasks={"filter": owned}, reason="quota")
     assert [(one["name"], one["isEnabled"], one["pauseReason"]) for one in paused["tasks"]] == [
         ("a", False, "quota"),
         ("b", False, "quota"),
     ]
-    assert await followed(api, "pauseTasks", filter=owned) == [0]
-    assert (await many(api, "resumeTasks", names=["a", "c"]))["count"] == 1
+    assert await followed(api, "pauseTasks", tasks={"filter": owned}) == [0]
+    assert (await many(api, "resumeTasks", tasks={"names": ["a", "c"]}))["count"] == 1
     assert [row.name for row in api.stored.rows(periodic_task, enabled=False)] == ["b"]
-    (error,) = (await many(api, "deleteTasks", names=["a", "d"]))["errors"]
+    (error,) = (await many(api, "deleteTasks", tasks={"names": ["a", "d"]}))["errors"]
     assert (error["code"], len(api.stored.rows(periodic_task))) == ("CODE_TASK", 4)
-    (error,) = (await many(api, "pauseTasks", names=["a", "aa"]))["errors"]
-    assert (error["code"], error["path"]) == ("NOT_FOUND", ["names"])
+    (error,) = (await many(api, "pauseTasks", tasks={"names": ["a", "aa"]}))["errors"]
+    assert (error["code"], error["path"]) == ("NOT_FOUND", ["tasks", "names"])
     for _ in range(2):
-        gone = await many(api, "deleteTasks", all=True, idempotencyKey="once")
+        gone = await many(api, "deleteTasks", tasks={"all": True}, idempotencyKey="once")
         assert (gone["deletedNames"], gone["count"], gone["hasMore"]) == (["a", "b", "c"], 3, False)
     assert [row.name for row in api.stored.rows(periodic_task)] == ["d"]
 
 
 async def test_a_repeated_pause_of_many_answers_as_before(api: Api) -> None:
     api.stored.task(name="a")
-    first = await many(api, "pauseTasks", all=True, idempotencyKey="k")
-    assert await many(api, "pauseTasks", all=True, idempotencyKey="k") == first
+    first = await many(api, "pauseTasks", tasks={"all": True}, idempotencyKey="k")
+    assert await many(api, "pauseTasks", tasks={"all": True}, idempotencyKey="k") == first
 
 
 @pytest.mark.parametrize("after", ["x", "WyJ0YXNrczotaWQiLDFd"])
 async def test_a_faulty_cursor_is_data(api: Api, after: str) -> None:
-    (error,) = (await many(api, "cancelRuns", all=True, after=after))["errors"]
+    (error,) = (await many(api, "cancelRuns", runs={"all": True}, after=after))["errors"]
     assert (error["code"], error["path"]) == ("INVALID_INPUT", ["after"])
 
 
@@ -165,7 +162,7 @@ async def test_stalled_tasks_can_be_paused_together(api: Api) -> None:
     api.stored.dispatch()
     worker.start()
     api.stored.at(3700)
-    answer = await many(api, "pauseTasks", filter={"isStalled": {"eq": True}})
+    answer = await many(api, "pauseTasks", tasks={"filter": {"isStalled": {"eq": True}}})
     assert [one["name"] for one in answer["tasks"]] == ["b"]
 
 

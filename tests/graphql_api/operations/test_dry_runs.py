@@ -52,7 +52,7 @@ async def test_each_mutation_that_enqueues_says_what_it_would_do(api: Api) -> No
     assert (outcomes(found), found["runs"]) == (["REFUSED", "REFUSED"], [])
     found = await payload(api, RETRY, input={"id": str(done.id), "dryRun": True})
     assert (outcomes(found), found["run"]) == (["ENQUEUED"], None)
-    found = await payload(api, RETRIES, input={"ids": [str(done.id)], **keyed})
+    found = await payload(api, RETRIES, input={"runs": {"ids": [str(done.id)]}, **keyed})
     assert (outcomes(found), found["count"]) == (["ENQUEUED"], 1)
     found = await payload(api, TASK, input={"name": "nightly", **keyed})
     assert (outcomes(found), found["run"]) == (["ENQUEUED"], None)

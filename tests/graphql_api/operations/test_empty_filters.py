@@ -5,12 +5,12 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import httpx
 import pytest
 
-from cronograph.graphql.client import Client, NewRun, RefusedError, cron
+from cronograph.graphql.client import Client, NewRun, OperationError, RefusedError, cron
 from graphql import GraphQLEnumType, GraphQLInputObjectType, GraphQLNonNull, get_named_type
 from tests.generation.cli_answers import committed_schema
 from tests.support.job_modules import write_example_jobs
@@ -49,13 +49,9 @@ FORMS: Final = (
     Form("filter: { not: $v }", "filter.not", "$v: F"),
     Form('filter: { or: [{ T: { eq: "x" } }, { T: { eq: $v } }] }', "filter.or.1.T.eq", "$v: String"),
     Form("filter: { not: { and: [{ T: { eq: $v } }] } }", "filter.not.and.0.T.eq", "$v: String"),
-    Form("filter: { T: { eq: $v } }, all: true", "filter.T.eq", "$v: String"),
-    Form("filter: { T: $v }, all: true", "filter.T", "$v: StringFilter"),
-    Form("filter: $v", "filter", "$v: F"),
-    Form("filter: $v, all: $a", "filter", "$v: F, $a: Boolean"),
-    Form("", "filter"),
-    Form("all: false", "filter"),
-    Form("filter: null", "filter"),
+    Form("filter: $v", "filter", "$v: F!", {"v": {}}),
+    Form("all: false", "all"),
+    Form("all: $v", "all", "$v: Boolean!", {"v": False}),
     # A null, where it is no value.
     Form("filter: { T: { eq: $v } }", "filter.T.eq", "$v: String", {"v": None}),
     Form("filter: { T: { ne: null } }", "filter.T.ne"),
@@ -65,15 +61,12 @@ FORMS: Final = (
     Form("filter: { T: null }", "filter.T"),
     Form("filter: { not: null }", "filter.not"),
     Form("filter: { T: $v }", "filter.T", "$v: StringFilter", {"v": None}),
-    Form("filter: $v", "filter", "$v: F", {"v": None}),
     # Nothing in what combines or compares.
     Form("filter: {}", "filter"),
-    Form("filter: $v", "filter", "$v: F", {"v": {}}),
     Form("filter: { and: [] }", "filter.and"),
     Form("filter: { or: [] }", "filter.or"),
     Form("filter: { not: {} }", "filter.not"),
     Form("filter: { T: {} }", "filter.T"),
-    Form("filter: { T: {} }, all: true", "filter.T"),
     Form("filter: { T: { notIn: [] } }", "filter.T.notIn"),
     Form("filter: { T: { in: [] } }", "filter.T.in"),
     Form("filter: { not: { T: { in: [] } } }", "filter.not.T.in"),
@@ -86,10 +79,11 @@ FORMS: Final = (
 
 @dataclass(frozen=True)
 class Bulk:
-    """A mutation of many rows as the schema has it: its filter, a text to compare, what else its input needs."""
+    """A mutation of many rows as the schema has it: its selection, a text to compare, what else its input needs."""
 
     name: str
     input: str
+    field: str
     filter: str
     text: str
     needs: str
@@ -98,7 +92,7 @@ class Bulk:
         """The errors of the payloads for a form: as it is, and as a dry run, in one document."""
         declared = self._named(form.variables)
         head = f"({declared})" if declared else ""
-        members = ", ".join(one for one in (self._named(form.written), self.needs) if one)
+        members = ", ".join(one for one in (f"{self.field}: {{ {self._named(form.written)} }}", self.needs) if one)
         fields = " ".join(
             f"{alias}: {self.name}(input: {{ {members} {more} }}) {{ errors {{ code message path }} }}"
             for alias, more in (("earnest", ""), ("dry", "dryRun: true"))
@@ -111,7 +105,7 @@ class Bulk:
             f"mutation($input: {self.input}!) {{ {self.name}(input: $input) {{ errors {{ code message path }} }} }}"
         )
         needs = dict([self.needs.split(": ")]) if self.needs else {}
-        return self._errors(http, document, {"input": {"filter": given, **needs}})
+        return self._errors(http, document, {"input": {self.field: {"filter": given}, **needs}})
 
     def _errors(self, http: httpx.Client, document: str, values: Mapping[str, object]) -> list[list[dict[str, Any]]]:
         answer = http.post("/graphql", json={"query": document, "variables": values}).json()
@@ -123,21 +117,27 @@ class Bulk:
 
 
 def bulk_mutations() -> Iterator[Bulk]:
-    """Every mutation whose input has a filter."""
+    """Yield every mutation whose input has a selection."""
     root = committed_schema().mutation_type
     assert root is not None
     for name, one in root.fields.items():
         argument = one.args.get("input")
         kind = None if argument is None else get_named_type(argument.type)
-        if isinstance(kind, GraphQLInputObjectType) and "filter" in kind.fields:
-            filter = get_named_type(kind.fields["filter"].type)
-            assert isinstance(filter, GraphQLInputObjectType)
-            text = next(word for word in ("owner", "group", "name") if word in filter.fields)
-            yield Bulk(name, kind.name, filter.name, text, ", ".join(_needed(kind)))
+        if not isinstance(kind, GraphQLInputObjectType):
+            continue
+        for chosen, given in kind.fields.items():
+            selection = get_named_type(given.type)
+            if isinstance(selection, GraphQLInputObjectType) and selection.is_one_of and "filter" in selection.fields:
+                filter = get_named_type(selection.fields["filter"].type)
+                assert isinstance(filter, GraphQLInputObjectType)
+                text = next(word for word in ("owner", "group", "name") if word in filter.fields)
+                yield Bulk(name, kind.name, chosen, filter.name, text, ", ".join(_needed(kind, chosen)))
 
 
-def _needed(kind: GraphQLInputObjectType) -> Iterator[str]:
+def _needed(kind: GraphQLInputObjectType, but: str) -> Iterator[str]:
     for name, one in kind.fields.items():
+        if name == but:
+            continue
         if isinstance(one.type, GraphQLNonNull) and one.ast_node is not None and not one.ast_node.default_value:
             inner = get_named_type(one.type)
             assert isinstance(inner, GraphQLEnumType), f"say here what {kind.name}.{name} may be"
@@ -154,7 +154,7 @@ def served(processes: ProcessStarter, sqlite_url: str, tmp_path: Path) -> Cronog
 def test_no_empty_filter_chooses_anything_in_any_mutation_of_many(served: CronographProcess) -> None:
     found = list(bulk_mutations())
     assert {one.name for one in found} >= {
-        *("deleteTasks", "pauseTasks", "resumeTasks", "cancelRuns", "retryRuns", "retryNow", "setRunPriority")
+        *("deleteTasks", "pauseTasks", "resumeTasks", "cancelRuns", "retryRuns", "retryRunsNow", "setRunPriorities")
     }
     with Client(served.url) as client, open_client(served.url) as http:
         for name in ("kept", "paused"):
@@ -167,11 +167,10 @@ def test_no_empty_filter_chooses_anything_in_any_mutation_of_many(served: Cronog
             for form in FORMS:
                 refusals = bulk.refusals(http, form)
                 seen = [[(error["code"], ".".join(error["path"])) for error in errors] for errors in refusals]
-                wanted = [("NO_CONDITION", form.path.replace("T", bulk.text))]
+                wanted = [("NO_CONDITION", f"{bulk.field}.{form.path.replace('T', bulk.text)}")]
                 assert seen == [wanted, wanted], (bulk.name, form, refusals)
             empty: tuple[Any, ...] = (
                 {},
-                None,
                 {bulk.text: {}},
                 {"or": []},
                 {"and": [{}]},
@@ -190,17 +189,15 @@ def test_everything_is_chosen_where_that_is_said(served: CronographProcess) -> N
         with pytest.raises(RefusedError) as caught:
             client.pause_tasks(filter={"owner": {"eq": None}})
         assert caught.value.codes == {"NO_CONDITION"}
-        with pytest.raises(RefusedError) as caught:
-            client.pause_tasks()
-        assert caught.value.codes == {"NO_CONDITION"}
-        assert client.pause_tasks(all=True, filter={"name": {"eq": "a"}}).count == 1
-        assert client.pause_tasks(all=True, filter={"name": {"in": ["a", "b"]}}, dry_run=True).count == 1
-        assert client.resume_tasks(all=True, filter={}).count == 1
+        assert client.pause_tasks(filter={"name": {"eq": "a"}}).count == 1
+        assert client.pause_tasks(filter={"name": {"in": ["a", "b"]}}, dry_run=True).count == 1
+        assert client.resume_tasks(all=True).count == 1
         assert set(client.delete_tasks(filter={"owner": {"isNull": True}}, dry_run=True).names) == {"a", "b"}
+        for given in ({}, {"names": ["a"], "all": True}, {"filter": {"name": {"eq": "a"}}, "all": True}):
+            with pytest.raises(OperationError, match="exactly one field must be specified") as wrong:
+                client.pause_tasks(**cast("Any", given))
+            assert wrong.value.codes == {"INVALID_VARIABLES"}
         assert set(client.delete_tasks(all=True).names) == {"a", "b"}
-        with pytest.raises(RefusedError) as caught:
-            client.cancel_runs(ids=[1], all=True)
-        assert caught.value.codes == {"INVALID_INPUT"}
 
 
 LISTS: Final = (

@@ -1,45 +1,41 @@
-"""A dry run of any mutation answers what would be, and leaves every row as it was."""
+"""A dry run of any mutation answers what the change answers, and leaves every row as it was."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import pytest
 
-from cronograph.jobs.store.schema import tables
+from tests.generation.cli_answers import committed_schema
 from tests.graphql_api.api import Api
+from tests.graphql_api.world import DAILY, World
 
-TASK: Final = {"name": "nightly", "jobName": "work", "schedule": {"syntax": "CRON", "value": "@daily"}}
-ASKED: Final[Mapping[str, tuple[Mapping[str, Any], str]]] = {
-    "pauseTask": ({"name": "nightly", "reason": "try"}, "task { name isEnabled }"),
-    "deleteTask": ({"name": "nightly"}, "deletedName"),
-    "enqueueFlow": ({"name": "f", "runs": [{"key": "a", "jobName": "work"}]}, "flow { name }"),
-    "pauseGroup": ({"name": "default"}, "group { name isPaused }"),
-    "updateGroup": ({"name": "default", "maxRunning": 3}, "group { name maxRunning }"),
-    "createAccount": ({"name": "ada", "role": "VIEWER"}, "account { name } recoveryPath"),
-    "saveView": ({"page": "/runs", "name": "all", "search": ""}, "view { name }"),
-}
-CREATE: Final = "mutation($input: CreateTaskInput!) { createTask(input: $input) { errors { message } } }"
+CREATE = "mutation($input: CreateTaskInput!) { createTask(input: $input) { errors { message } } }"
+TASK = {"name": "nightly", "jobName": "work", "schedule": DAILY}
 
 
-def everything(api: Api) -> dict[str, list[Any]]:
-    """Return all rows of the tables that a mutation could change; events get their numbers at any time."""
-    names = ("periodic_task", "run", "flow", "queue_group", "account", "saved_view", "event", "audit_log")
-    kept = {name: getattr(tables, name) for name in names if hasattr(tables, name)}
-    return {name: [{**row._asdict(), "seq": None} for row in api.stored.rows(table)] for name, table in kept.items()}
-
-
-@pytest.mark.parametrize("mutation", ASKED)
-async def test_a_dry_run_answers_and_changes_nothing(api: Api, mutation: str) -> None:
-    await api.ask(CREATE, input=TASK)
-    given, fields = ASKED[mutation]
-    kind = f"{mutation[0].upper()}{mutation[1:]}Input"
-    before = everything(api)
-    document = f"mutation($input: {kind}!) {{ {mutation}(input: $input) {{ {fields} errors {{ code }} }} }}"
-    answer = (await api.ask(document, input={**given, "dryRun": True}))[mutation]
-    assert everything(api) == before
-    assert answer["errors"] == []
-    assert next(value for name, value in answer.items() if name != "errors") is not None
-    assert answer.get("recoveryPath") is None
+@pytest.mark.costly
+async def test_every_dry_run_changes_nothing_and_answers_what_the_change_answers(api: Api) -> None:
+    world = await World.of(api)
+    requests = world.requests()
+    root = committed_schema().mutation_type
+    assert root is not None
+    assert set(requests) == set(root.fields), "put a request of each mutation into World.requests"
+    before, tried = world.rows(), dict[str, dict[str, Any]]()
+    for mutation, request in requests.items():
+        fields = f"{request.fields} {request.real} {request.tried}"
+        tried[mutation] = await world.answer(mutation, {**request.input, "dryRun": True}, fields)
+    after = world.rows()
+    assert {name: (rows, after[name]) for name, rows in before.items() if rows != after[name]} == {}
+    for mutation, request in requests.items():
+        would, done = tried[mutation], await world.answer(mutation, request.input, f"{request.fields} {request.real}")
+        for name, value in done.items():
+            if name == request.real.partition(" ")[0]:
+                assert value, mutation
+                assert not would[name], f"the dry run of {mutation} shows what only the change itself has"
+            else:
+                assert would[name] == value, mutation
+        if request.tried:
+            assert would[request.tried.partition(" ")[0]] is not None, mutation
+    assert world.rows() != before
 
 
 async def test_a_stale_version_is_refused_by_every_change_of_a_task(api: Api) -> None:

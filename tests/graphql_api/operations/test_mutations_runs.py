@@ -33,10 +33,10 @@ mutation($runs: [EnqueueRunInput!]!) {
 
 
 def bulk(mutation: str, more: str = "") -> str:
-    """A bulk mutation by ids or filter."""
+    """A bulk mutation of selected runs."""
     return f"""
-    mutation($ids: [ID!], $filter: RunFilter, $all: Boolean, $dry: Boolean) {{
-      {mutation}(input: {{ ids: $ids, filter: $filter, all: $all, dryRun: $dry {more} }}) {{
+    mutation($runs: RunSelection!, $dry: Boolean) {{
+      {mutation}(input: {{ runs: $runs, dryRun: $dry {more} }}) {{
         runs {{ id state priority }} count hasMore errors {{ code message path }}
       }}
     }}
@@ -167,7 +167,7 @@ async def test_a_waiting_run_is_cancelled_at_once(api: Api) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("mutation", ["cancelRun", "retryRun", "retryNow"])
+@pytest.mark.parametrize("mutation", ["cancelRun", "retryRun", "retryRunNow"])
 async def test_a_run_that_does_not_exist_is_named(api: Api, mutation: str) -> None:
     document = (
         f"mutation($id: ID!) {{ {mutation}(input: {{ id: $id }}) {{ run {{ id }} errors {{ code message path }} }} }}"
@@ -193,60 +193,85 @@ async def test_a_stuck_run_is_made_due_now(api: Api) -> None:
     started = worker.start()
     worker.end(started, Failed("ValueError", "no"))
     data = await api.ask(
-        "mutation($id: ID!) { retryNow(input: { id: $id }) { run { state availableAt explain { code } } } }",
+        "mutation($id: ID!) { retryRunNow(input: { id: $id }) { run { state availableAt explain { code } } } }",
         id=str(started.run.id),
     )
-    assert data["retryNow"]["run"]["state"] == "STUCK"
-    assert data["retryNow"]["run"]["availableAt"] < "2026-03-01T12:00:00Z"
+    assert data["retryRunNow"]["run"]["state"] == "STUCK"
+    assert data["retryRunNow"]["run"]["availableAt"] < "2026-03-01T12:00:00Z"
 
 
 async def test_a_dry_run_counts_and_shows_without_changing(api: Api) -> None:
     runs = [api.stored.enqueue(group="mail") for _ in range(3)]
     api.stored.enqueue()
     condition = {"group": {"eq": "mail"}}
-    dry = (await api.ask(bulk("cancelRuns"), filter=condition, dry=True))["cancelRuns"]
+    dry = (await api.ask(bulk("cancelRuns"), runs={"filter": condition}, dry=True))["cancelRuns"]
     assert dry["count"] == 3
-    assert [(one["id"], one["state"]) for one in dry["runs"]] == [(str(one.id), "WAITING") for one in runs]
-    done = (await api.ask(bulk("cancelRuns"), filter=condition))["cancelRuns"]
+    assert [(one["id"], one["state"]) for one in dry["runs"]] == [(str(one.id), "CANCELLED") for one in runs]
+    done = (await api.ask(bulk("cancelRuns"), runs={"filter": condition}))["cancelRuns"]
     assert (done["count"], done["hasMore"]) == (3, False)
     assert {one["state"] for one in done["runs"]} == {"CANCELLED"}
-    again = (await api.ask(bulk("cancelRuns"), filter=condition))["cancelRuns"]
+    again = (await api.ask(bulk("cancelRuns"), runs={"filter": condition}))["cancelRuns"]
     assert (again["count"], again["runs"]) == (0, [])
 
 
 async def test_bulk_by_ids_counts_only_what_changed(api: Api) -> None:
     first, second = str(api.stored.enqueue().id), str(api.stored.enqueue().id)
-    await api.ask(bulk("cancelRuns"), ids=[first])
-    answer = (await api.ask(bulk("cancelRuns"), ids=[first, second, second]))["cancelRuns"]
+    await api.ask(bulk("cancelRuns"), runs={"ids": [first]})
+    answer = (await api.ask(bulk("cancelRuns"), runs={"ids": [first, second, second]}))["cancelRuns"]
     assert (answer["count"], [one["id"] for one in answer["runs"]]) == (1, [first, second])
 
 
 async def test_many_runs_are_made_again_and_changed_in_priority(api: Api) -> None:
     for _ in range(2):
         api.stored.enqueue()
-    await api.ask(bulk("cancelRuns"), all=True)
-    again = (await api.ask(bulk("retryRuns"), filter={"state": {"eq": "CANCELLED"}}))["retryRuns"]
+    await api.ask(bulk("cancelRuns"), runs={"all": True})
+    again = (await api.ask(bulk("retryRuns"), runs={"filter": {"state": {"eq": "CANCELLED"}}}))["retryRuns"]
     assert (again["count"], {one["state"] for one in again["runs"]}) == (2, {"WAITING"})
-    changed = (await api.ask(bulk("setRunPriority", ", priority: HIGH"), all=True))["setRunPriority"]
+    changed = (await api.ask(bulk("setRunPriorities", ", priority: HIGH"), runs={"all": True}))["setRunPriorities"]
     assert (changed["count"], {one["priority"] for one in changed["runs"]}) == (2, {"HIGH"})
     assert [row.priority for row in api.stored.rows(run, state="waiting")] == [Priority.HIGH.value] * 2
 
 
 FAULTY: list[tuple[dict[str, Any], str, list[str]]] = [
-    ({}, "NO_CONDITION", ["filter"]),
-    ({"ids": ["1"], "filter": {}}, "INVALID_INPUT", ["ids"]),
-    ({"ids": ["1"], "all": True}, "INVALID_INPUT", ["ids"]),
-    ({"ids": ["one"]}, "INVALID_INPUT", ["ids", "0"]),
-    ({"ids": ["77"]}, "NOT_FOUND", ["ids"]),
-    ({"ids": [str(one) for one in range(1, 10_002)]}, "INVALID_INPUT", ["ids"]),
-    ({"filter": {"id": {"eq": "x"}}}, "INVALID_INPUT", ["filter"]),
+    ({"filter": {}}, "NO_CONDITION", ["runs", "filter"]),
+    ({"all": False}, "NO_CONDITION", ["runs", "all"]),
+    ({"ids": ["one"]}, "INVALID_INPUT", ["runs", "ids", "0"]),
+    ({"ids": ["77"]}, "NOT_FOUND", ["runs", "ids"]),
+    ({"filter": {"id": {"eq": "x"}}}, "INVALID_INPUT", ["runs", "filter"]),
+]
+NOT_ONE: list[dict[str, Any]] = [
+    {},
+    {"ids": ["1"], "filter": {}},
+    {"ids": ["1"], "all": True},
+    {"filter": {"state": {"eq": "WAITING"}}, "all": True},
+    {"ids": None},
+    {"filter": None},
+    {"ids": None, "all": True},
 ]
 
 
 async def test_a_faulty_selection_is_data(api: Api) -> None:
     for selection, code, path in FAULTY:
-        (error,) = (await api.ask(bulk("cancelRuns"), **selection))["cancelRuns"]["errors"]
+        (error,) = (await api.ask(bulk("cancelRuns"), runs=selection))["cancelRuns"]["errors"]
         assert (error["code"], error["path"]) == (code, path)
+    many = "mutation($ids: [ID!]!) { cancelRuns(input: { runs: { ids: $ids } }) { errors { code path } } }"
+    (error,) = (await api.ask(many, ids=[str(one) for one in range(1, 10_002)]))["cancelRuns"]["errors"]
+    assert error == {"code": "INVALID_INPUT", "path": ["runs", "ids"]}
+
+
+async def test_a_selection_is_exactly_one_of_its_fields(api: Api) -> None:
+    for selection in NOT_ONE:
+        _, errors = await api.execute(bulk("cancelRuns"), runs=selection)
+        assert {error["extensions"]["code"] for error in errors} == {"INVALID_VARIABLES"}, selection
+        assert "exactly one field must be specified" in errors[0]["message"], selection
+    for written in ("", 'ids: ["1"], all: true', "filter: null"):
+        document = f"mutation {{ cancelRuns(input: {{ runs: {{ {written} }} }}) {{ count }} }}"
+        _, errors = await api.execute(document)
+        assert {error["extensions"]["code"] for error in errors} == {"VALIDATION_ERROR"}, written
+        assert "exactly one field must be specified" in errors[0]["message"], written
+    nullable = "mutation($ids: [ID!]) { cancelRuns(input: { runs: { ids: $ids } }) { count } }"
+    code, message = await api.refused(nullable, ids=["1"])
+    assert (code, "must be non-nullable" in message) == ("VALIDATION_ERROR", True)
 
 
 async def test_a_group_is_paused_limited_and_resumed(api: Api) -> None:

@@ -206,7 +206,7 @@ async def test_deleting_a_task_can_be_tried_first(api: Api) -> None:
     expected: dict[str, object] = {"deletedName": "nightly", "cancelledCount": 1, "errors": []}
     for _ in range(2):
         would = (await api.ask(document, dry=True))["deleteTask"]
-        assert would == {**expected, "cancelledRuns": [{"jobName": "work", "state": "WAITING"}]}
+        assert would == {**expected, "cancelledRuns": [{"jobName": "work", "state": "CANCELLED"}]}
     assert len(api.stored.rows(periodic_task)) == 1
     did = (await api.ask(document, dry=False))["deleteTask"]
     assert did == {**expected, "cancelledRuns": [{"jobName": "work", "state": "CANCELLED"}]}
@@ -235,7 +235,8 @@ async def test_a_task_of_code_can_be_deleted_once_no_live_node_declares_it(api: 
     change = periodic_task.update().values(source=TaskSource.CODE.value)
     api.stored.do(lambda tx: tx.conn.execute(change))
     document = 'mutation { deleteTask(input: { name: "nightly" }) { deletedName errors { code } } }'
-    many = 'mutation { deleteTasks(input: { filter: { name: { eq: "nightly" } }, dryRun: true }) { deletedNames } }'
+    chosen = '{ filter: { name: { eq: "nightly" } } }'
+    many = f"mutation {{ deleteTasks(input: {{ tasks: {chosen}, dryRun: true }}) {{ deletedNames }} }}"
     shown = '{ task(name: "nightly") { isDeletable explain { details } } }'
     data = await api.ask(document)
     assert data["deleteTask"] == {"deletedName": None, "errors": [{"code": "CODE_TASK"}]}

@@ -100,7 +100,7 @@ async def test_signals(
         found = queue.find(RunTarget(run_id))
         assert found is not None
         by_python = refusal_of(lambda: RunHandle(found, queue).signal_sync(name, payload))
-    by_api = await refusals(api, SIGNAL, {"id": str(run_id), "name": name, "payload": payload})
+    by_api = await refusals(api, SIGNAL, {"run": {"id": str(run_id)}, "name": name, "payload": payload})
     assert by_python == by_api
     ((first_code, message, first_path),) = by_api
     assert (first_code, first_path) == (code, path)
@@ -135,8 +135,8 @@ async def test_a_signal_to_a_finished_run(api: Api, database_url: str) -> None:
         f"run {run.id} is success: nobody would take the signal 'approved' any more; send it to an unfinished run, or "
         "retry this one first"
     )
-    assert by_python == await refusals(api, SIGNAL, {"id": str(run.id), "name": "approved"})
-    assert by_python == [("INVALID_STATE", message, ("id",))]
+    assert by_python == await refusals(api, SIGNAL, {"run": {"id": str(run.id)}, "name": "approved"})
+    assert by_python == [("INVALID_STATE", message, ("run",))]
     assert everything(api) == before
 
 

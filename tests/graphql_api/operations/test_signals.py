@@ -48,7 +48,7 @@ async def test_a_signal_wakes_its_run(api: Api) -> None:
 async def test_a_run_is_named_by_its_unique_key_and_a_repetition_has_one_effect(api: Api) -> None:
     waiting_run(api, unique_key="order-7")
     for _ in range(2):
-        sent = await send(api, uniqueKey="order-7", payload={"by": "ada"}, idempotencyKey="k")
+        sent = await send(api, run={"uniqueKey": "order-7"}, payload={"by": "ada"}, idempotencyKey="k")
         assert sent["errors"] == []
     assert api.stored.rows(tables.run_step)[0].value == {"by": "ada"}
     assert api.stored.rows(tables.run_signal) == []
@@ -66,9 +66,9 @@ async def test_a_run_is_named_by_its_unique_key_and_a_repetition_has_one_effect(
             "payload.by of signal 'approved' of run",
         ),
         ({"name": "a#2"}, "INVALID_INPUT", ["name"], "name must not contain '#'"),
-        ({"uniqueKey": "x"}, "INVALID_INPUT", ["id"], "give either id or uniqueKey"),
-        ({"id": "999"}, "NOT_FOUND", ["id"], "999"),
-        ({"id": None, "uniqueKey": "none"}, "NOT_FOUND", ["uniqueKey"], "none"),
+        ({"run": {"id": "999"}}, "NOT_FOUND", ["run", "id"], "999"),
+        ({"run": {"id": "x"}}, "INVALID_INPUT", ["run", "id"], "decimal"),
+        ({"run": {"uniqueKey": "none"}}, "NOT_FOUND", ["run", "uniqueKey"], "none"),
         ({"reject": "x" * 2000}, "INVALID_INPUT", ["reject"], "1,000"),
     ],
 )
@@ -76,7 +76,7 @@ async def test_what_cannot_be_sent_is_refused_and_changes_nothing(
     api: Api, sent: dict[str, Any], code: str, path: list[str], says: str
 ) -> None:
     run_id = waiting_run(api)
-    answer = await send(api, **{"id": str(run_id), **sent})
+    answer = await send(api, **{"run": {"id": str(run_id)}, **sent})
     ((error,), run) = (answer["errors"], answer["run"])
     assert (error["code"], error["path"], run) == (code, path, None)
     assert says in error["message"]
@@ -117,6 +117,6 @@ async def test_runs_that_wait_for_a_signal_are_found(api: Api) -> None:
     for wanted, expected in ((True, waits), (False, other)):
         found = (await api.ask(document, filter={"isWaitingForSignal": {"eq": wanted}}))["runs"]
         assert found == {"nodes": [{"id": str(expected)}], "totalCount": 1}
-    await send(api, id=str(waits), payload={"by": "ada"})
+    await send(api, run={"id": str(waits)}, payload={"by": "ada"})
     answered = (await api.ask(document, filter={"isWaitingForSignal": {"eq": True}}))["runs"]
     assert answered["totalCount"] == 0

@@ -218,15 +218,16 @@ async def test_the_audit_log_says_what_things_were_before_they_were_changed(serv
     run = f"mutation {{ enqueueRuns(input: {{runs: [{new}]}}) {{ runs {{ id }} }} }}"
     assert "errors" not in (await server.ask(CREATE, token)).json()
     made = (await server.ask(run, token)).json()["data"]["enqueueRuns"]["runs"][0]["id"]
+    one = f'{{ids: ["{made}"]}}'
     for text in (
         'mutation { pauseTask(input: {name: "nightly", reason: "r"}) { errors { message } } }',
         'mutation { resumeTask(input: {name: "nightly"}) { errors { message } } }',
         'mutation { updateGroup(input: {name: "g", maxRunning: 3}) { errors { message } } }',
         'mutation { updateGroup(input: {name: "g", maxRunning: 5}) { errors { message } } }',
-        f'mutation {{ setRunPriority(input: {{ids: ["{made}"], priority: HIGH}}) {{ errors {{ message }} }} }}',
-        f'mutation {{ retryNow(input: {{ids: ["{made}"]}}) {{ errors {{ message }} }} }}',
+        f"mutation {{ setRunPriorities(input: {{runs: {one}, priority: HIGH}}) {{ errors {{ message }} }} }}",
+        f"mutation {{ retryRunsNow(input: {{runs: {one}}}) {{ errors {{ message }} }} }}",
         f'mutation {{ cancelRun(input: {{id: "{made}"}}) {{ errors {{ message }} }} }}',
-        f'mutation {{ retryRuns(input: {{ids: ["{made}"]}}) {{ errors {{ message }} }} }}',
+        f"mutation {{ retryRuns(input: {{runs: {one}}}) {{ errors {{ message }} }} }}",
         'mutation { deleteTask(input: {name: "nightly"}) { errors { message } } }',
     ):
         answer = (await server.ask(text, token)).json()
@@ -243,8 +244,8 @@ async def test_the_audit_log_says_what_things_were_before_they_were_changed(serv
         ("resumeTask", {"paused": True, "pausedBy": "ada", "pauseReason": "r"}),
         ("updateGroup", {**nothing, **unlimited}),
         ("updateGroup", {**nothing, **unlimited, "maxRunning": 3}),
-        ("setRunPriority", {"priority": "low"}),
-        ("retryNow", {"state": "waiting", "availableAt": "2099-01-01T00:00:00+00:00"}),
+        ("setRunPriorities", {"priority": "low"}),
+        ("retryRunsNow", {"state": "waiting", "availableAt": "2099-01-01T00:00:00+00:00"}),
         ("cancelRun", {"state": "waiting"}),
         ("retryRuns", {"state": "cancelled"}),
     ]

@@ -55,7 +55,7 @@ CONFLICT = [
 ]
 REFUSAL = [
     InvalidInput("labels: no", path=("labels",)),
-    QueueFull("full", limit=3),
+    QueueFull("full", limit=3, waiting=3),
     OverflowError("Python int too large to convert to SQLite INTEGER"),
     psycopg.DataError("PostgreSQL text fields cannot contain NUL (0x00) bytes"),
     errors.NumericValueOutOfRange(),

@@ -1,6 +1,6 @@
 import { mutate, report } from "../api/mutate";
 import { graphql, type ResultOf } from "../api/tada";
-import type { BulkTarget } from "./runs";
+import { type BulkTarget, runsOf } from "./runs";
 
 const PreviewFragment = graphql(`
   fragment PreviewParts on Preview {
@@ -84,7 +84,7 @@ export async function tryRetry(id: string, args: unknown): Promise<PreviewParts 
 
 /** What retrying many runs would do, the first 10,000 of them; null if the server refuses. */
 export async function tryRetries(target: BulkTarget): Promise<PreviewParts | null> {
-  const chosen = "ids" in target ? { ids: [...target.ids] } : { filter: target.filter };
-  const outcome = await mutate(TryRetries, { input: { ...chosen, dryRun: true } }, (data) => data.retryRuns);
+  const input = { runs: runsOf(target), dryRun: true };
+  const outcome = await mutate(TryRetries, { input }, (data) => data.retryRuns);
   return report(outcome) ? outcome.value.preview : null;
 }

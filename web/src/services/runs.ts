@@ -30,9 +30,9 @@ const UpdateRun = graphql(`
   }
 `);
 
-const RetryNow = graphql(`
-  mutation RetryNow($input: RetryNowInput!) {
-    retryNow(input: $input) {
+const RetryRunNow = graphql(`
+  mutation RetryRunNow($input: RetryRunNowInput!) {
+    retryRunNow(input: $input) {
       run { id }
       errors { code message path }
     }
@@ -61,9 +61,9 @@ const RetryRuns = graphql(`
   }
 `);
 
-const SetPriority = graphql(`
-  mutation SetRunPriority($input: SetRunPriorityInput!) {
-    setRunPriority(input: $input) {
+const SetPriorities = graphql(`
+  mutation SetRunPriorities($input: SetRunPrioritiesInput!) {
+    setRunPriorities(input: $input) {
       count
       hasMore
       endCursor
@@ -111,14 +111,18 @@ export async function updateRun(input: VariablesOf<typeof UpdateRun>["input"]): 
 
 /** Makes the next attempt of a stuck run due at once. */
 export async function retryNow(id: string): Promise<boolean> {
-  const outcome = await mutate(RetryNow, { input: { id } }, (data) => data.retryNow);
+  const outcome = await mutate(RetryRunNow, { input: { id } }, (data) => data.retryRunNow);
   if (report(outcome)) notify(`Run ${id} is due now`);
   return outcome.ok;
 }
 
 /** Changes the priority of a run that waits. */
 export async function setPriority(id: string, priority: "HIGH" | "LOW"): Promise<boolean> {
-  const outcome = await mutate(SetPriority, { input: { ids: [id], priority } }, (data) => data.setRunPriority);
+  const outcome = await mutate(
+    SetPriorities,
+    { input: { runs: { ids: [id] }, priority } },
+    (data) => data.setRunPriorities,
+  );
   if (report(outcome))
     notify(`Run ${id} has ${priority.toLowerCase()} priority`, {
       action: { label: "Undo", run: () => void setPriority(id, priority === "HIGH" ? "LOW" : "HIGH") },
@@ -131,11 +135,16 @@ export type BulkKind = "cancel" | "retry" | "high" | "low";
 /** What a bulk action is about: the chosen rows, or all that match. */
 export type BulkTarget = { readonly ids: readonly string[] } | { readonly filter: RunFilterInput };
 
-type Selection = Pick<VariablesOf<typeof CancelRuns>["input"], "ids" | "filter" | "dryRun" | "after">;
+type Selection = Pick<VariablesOf<typeof CancelRuns>["input"], "runs" | "dryRun" | "after">;
 type Payload = ResultOf<typeof CancelRuns>["cancelRuns"];
 
+/** A target as the API takes it. */
+export function runsOf(target: BulkTarget): Selection["runs"] {
+  return "ids" in target ? { ids: [...target.ids] } : { filter: target.filter };
+}
+
 function selectionOf(target: BulkTarget, dryRun: boolean, after: string | null = null): Selection {
-  return "ids" in target ? { ids: [...target.ids], dryRun } : { filter: target.filter, dryRun, after };
+  return { runs: runsOf(target), dryRun, after };
 }
 
 async function bulkOnce(kind: BulkKind, selection: Selection): Promise<Payload | null> {
@@ -145,9 +154,9 @@ async function bulkOnce(kind: BulkKind, selection: Selection): Promise<Payload |
       : kind === "retry"
         ? await mutate(RetryRuns, { input: selection }, (data) => data.retryRuns)
         : await mutate(
-            SetPriority,
+            SetPriorities,
             { input: { ...selection, priority: kind === "high" ? "HIGH" : "LOW" } },
-            (data) => data.setRunPriority,
+            (data) => data.setRunPriorities,
           );
   return report(outcome) ? outcome.value : null;
 }

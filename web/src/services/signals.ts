@@ -18,9 +18,11 @@ export interface SignalTarget {
 }
 
 async function send(
-  input: SignalTarget & { readonly payload?: unknown; readonly reject?: string },
+  { id, name }: SignalTarget,
+  answer: { readonly payload?: unknown } | { readonly reject: string },
   done: string,
 ): Promise<string | null> {
+  const input = { run: { id }, name, ...answer };
   const outcome = await mutate(SignalRun, { input }, (data) => data.signalRun);
   if (!outcome.ok) return outcome.errors.map(({ message }) => message).join("; ");
   notify(done);
@@ -28,11 +30,11 @@ async function send(
 }
 
 /** Answers what a run waits for; what is wrong with the answer, or null. */
-export function answerSignal({ id, name }: SignalTarget, payload: unknown): Promise<string | null> {
-  return send({ id, name, ...(payload !== undefined && { payload }) }, `Run ${id} has its answer`);
+export function answerSignal(target: SignalTarget, payload: unknown): Promise<string | null> {
+  return send(target, payload === undefined ? {} : { payload }, `Run ${target.id} has its answer`);
 }
 
 /** Says no to what a run waits for; why that was refused, or null. */
-export function rejectSignal({ id, name }: SignalTarget, reject: string): Promise<string | null> {
-  return send({ id, name, reject }, `Run ${id} gets the answer no`);
+export function rejectSignal(target: SignalTarget, reject: string): Promise<string | null> {
+  return send(target, { reject }, `Run ${target.id} gets the answer no`);
 }

@@ -165,7 +165,7 @@ function named(names: readonly string[]): string {
 
 /** Pauses tasks, all or none; the message offers to undo it. Answers whether it went well. */
 export async function pauseTasks(names: readonly string[], reason: string): Promise<boolean> {
-  const input = { names: [...names], ...(reason !== "" && { reason }) };
+  const input = { tasks: { names: [...names] }, ...(reason !== "" && { reason }) };
   if (!report(await mutate(PauseTasks, { input }, (data) => data.pauseTasks))) return false;
   notify(`${named(names)} ${names.length === 1 ? "is" : "are"} paused`, {
     action: { label: "Undo", run: () => void resumeTasks(names, reason) },
@@ -175,7 +175,8 @@ export async function pauseTasks(names: readonly string[], reason: string): Prom
 
 /** Resumes tasks, all or none; of one, what says so offers to pause it again, for the reason that it had. */
 export async function resumeTasks(names: readonly string[], reason = ""): Promise<boolean> {
-  if (!report(await mutate(ResumeTasks, { input: { names: [...names] } }, (data) => data.resumeTasks))) return false;
+  const input = { tasks: { names: [...names] } };
+  if (!report(await mutate(ResumeTasks, { input }, (data) => data.resumeTasks))) return false;
   notify(
     `${named(names)} ${names.length === 1 ? "goes" : "go"} on`,
     names.length === 1 ? { action: { label: "Undo", run: () => void pauseTasks(names, reason) } } : {},

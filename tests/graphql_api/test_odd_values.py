@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -66,16 +67,17 @@ WRITES: Final = re.compile(r"\b(INSERT INTO|DELETE FROM|UPDATE (?!SKIP|OF|NOWAIT
 def kept_writes() -> Generator[list[str]]:
     """Note the statements that change something and are committed within the block."""
     kept: list[str] = []
+    written = defaultdict[Connection, list[str]](list)
 
     def note(conn: Connection, _cursor: object, statement: str, *_rest: object) -> None:
         if WRITES.search(statement):
-            conn.info.setdefault("written", []).append(statement)
+            written[conn].append(statement)
 
     def keep(conn: Connection) -> None:
-        kept.extend(conn.info.pop("written", []))
+        kept.extend(written.pop(conn, []))
 
     def forget(conn: Connection) -> None:
-        conn.info.pop("written", None)
+        written.pop(conn, None)
 
     listeners: list[tuple[str, Callable[..., None]]] = [
         ("before_cursor_execute", note),

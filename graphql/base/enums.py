@@ -208,10 +208,10 @@ describe(
     Trigger,
     "What made a run.",
     {
-        Trigger.SCHEDULE: "The schedule of its task.",
-        Trigger.MANUAL: "`triggerJob` or `triggerTask`.",
-        Trigger.API: "`enqueueRuns`, or code that put it into the queue.",
-        Trigger.RETRY: "`retryRun` or `retryRuns`.",
+        Trigger.SCHEDULE: "The schedule of its task made the run.",
+        Trigger.MANUAL: "The mutation `triggerJob` or `triggerTask` made the run.",
+        Trigger.API: "The mutation `enqueueRuns`, or code, put the run into the queue.",
+        Trigger.RETRY: "The mutation `retryRun` or `retryRuns` made the run again.",
     },
 )
 describe(

@@ -111,7 +111,7 @@ class RunSettings:
     timeout: Seconds | None = None
     max_duration: Seconds | None = None
     description: str | None = None
-    labels: Any | None = None
+    labels: Mapping[str, str] | None = None
     unique_for: Seconds | None = None
     unique_among: Sequence[RunState] | None = None
     debounce: DebounceInput | None = None
@@ -182,7 +182,7 @@ class TaskSettings(TypedDict, total=False):
     jitter: Seconds | None
     start_at: datetime | None
     end_at: datetime | None
-    labels: Any | None
+    labels: Mapping[str, str] | None
     rate: RateInput | None
     dry_run: bool | None
 

@@ -88,10 +88,10 @@ def test_a_task_obeys_the_key_and_writes_down_what_it_skips(paused: tuple[Client
 def test_the_api_says_what_it_knows_of_the_key(paused: tuple[Client, str]) -> None:
     client, _ = paused
     declared = {one.name: one.unique_key for one in client.available_jobs()}
-    assert declared["charge"] == UniqueKey(arguments=("order_id",), template=None, in_code=False)
+    assert declared["charge"] == UniqueKey(arguments=("order_id",), template=None, is_in_code=False)
     template = "receipt-{order_id}-{lang}"
-    assert declared["print_receipt"] == UniqueKey(arguments=("order_id", "lang"), template=template, in_code=False)
-    assert declared["ship"] == UniqueKey(arguments=(), template=None, in_code=True)
+    assert declared["print_receipt"] == UniqueKey(arguments=("order_id", "lang"), template=template, is_in_code=False)
+    assert declared["ship"] == UniqueKey(arguments=(), template=None, is_in_code=True)
     assert declared["http_request"] is None
     runs = [client.trigger_job("ship", {"parcel_id": "p"}).run for _ in range(2)]
     assert len({one.id for one in runs if one}) == 2

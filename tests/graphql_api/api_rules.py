@@ -434,33 +434,3 @@ EXCEPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """By rule: the places that break it for good, each with a reason."""
-
-OF_A_TASK: Final = ("jitter", "maxDuration", "misfireGrace", "retryDelay", "timeout", "tolerance")
-OF_A_RUN: Final = ("maxDuration", "retryDelay", "timeout", "ttl", "uniqueFor")
-
-OPEN: Final[Mapping[str, frozenset[str]]] = {
-    "durations": frozenset(
-        {
-            *(
-                f"{kind}.{one}"
-                for kind in ("CreateTaskInput", "TaskOfSetInput", "UpdateTaskInput")
-                for one in OF_A_TASK
-            ),
-            *(f"{kind}.{one}" for kind in ("EnqueueRunInput", "FlowRunInput") for one in OF_A_RUN),
-            *(f"{kind}.{one}" for kind in ("GroupOfFileInput", "UpdateGroupInput") for one in ("keep", "maxWaitLow")),
-            *("DebounceInput.delay", "DebounceInput.maxWait", "RateInput.per", "ThrottleInput.period"),
-        }
-    ),
-    "labels": frozenset(
-        f"{kind}Input.labels"
-        for kind in ("CreateTask", "EnqueueFlow", "EnqueueRun", "FlowRun", "TaskOfSet", "UpdateTask")
-    ),
-    "sentences": frozenset(
-        {
-            "Trigger.MANUAL",
-            "Trigger.API",
-            "Trigger.RETRY",
-        }
-    ),
-}
-"""By rule: the places that break it and are to be mended. This table only shrinks."""

@@ -16,6 +16,7 @@ from ....jobs.core.base.errors import refuse
 from ....jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ....jobs.core.schedule import Syntax
 from ...base.fields import Size, sized
+from ...base.scalars import Duration, Labels
 
 KEY: Final = (
     "A text of your choice, 1 to 200 characters, that makes a repetition safe. Within 24 hours the same key with the "
@@ -88,8 +89,8 @@ class RateInput:
     limit: int = strawberry.field(
         description="The number of runs that start in `per` seconds: at least one a day, at most 100,000 a second."
     )
-    per: float = strawberry.field(
-        description="The length of the period in seconds, from 0.001. 1 unless given.", default=1.0
+    per: Duration = strawberry.field(
+        description="The length of the period in seconds, from 0.001. 1 unless given.", default=Duration(1.0)
     )
     burst: int | None = optional(
         "The number of runs that start at once after a pause, at least 1. A twentieth of `limit` unless given."
@@ -131,34 +132,34 @@ class TaskSettings:
     misfire: MisfirePolicy | None = optional(
         "The policy for occurrences that are late. That of the job, or else LAST, unless given."
     )
-    misfire_grace: float | None = optional("The seconds by which an occurrence may be late. 60 unless given.")
+    misfire_grace: Duration | None = optional("The seconds by which an occurrence may be late. 60 unless given.")
     catch_up_limit: int | None = optional(
         "The number of missed occurrences that policy ALL makes up for. 100 unless given."
     )
-    tolerance: float | None = optional(
+    tolerance: Duration | None = optional(
         "The seconds by which a run of an INTERVAL may start early. 5 unless given, at most a tenth of the interval."
     )
-    timeout: float | None = optional(
+    timeout: Duration | None = optional(
         "The seconds after which an attempt is stopped. The time box of the job unless given; else none, and half the "
         "interval for an INTERVAL."
     )
-    max_duration: float | None = optional(
+    max_duration: Duration | None = optional(
         "The seconds that a run may take from its first start, sleeping and waiting included. The limit of the job, or "
         "else none, unless given."
     )
     retries: int | None = optional(
         "The number of failures that a run survives. That of the job, or else 2, unless given."
     )
-    retry_delay: float | None = optional(
+    retry_delay: Duration | None = optional(
         "The seconds before the first retry; each further one waits twice as long. That of the job, or else 60, unless "
         "given."
     )
-    jitter: float | None = optional(
+    jitter: Duration | None = optional(
         "The most seconds by which the task is delayed, by one offset that stays the same. 0 unless given."
     )
     start_at: datetime | None = optional("The time before which the task has no occurrence. Any time unless given.")
     end_at: datetime | None = optional("The time after which the task has no occurrence. Any time unless given.")
-    labels: JSON | None = optional(
+    labels: Labels | None = optional(
         "Labels of the task's runs, added to those of the job: an object of texts. None unless given."
     )
     rate: RateInput | None = optional("The limit of starts of the task's runs over time. That of the job unless given.")
@@ -199,12 +200,12 @@ class GroupLimits:
         "The limit of starts of the group's runs over time, on all nodes together. Null removes it; unchanged unless "
         "given."
     )
-    max_wait_low: float | None = optional(
+    max_wait_low: Duration | None = optional(
         "The seconds after which a due run of low priority goes before those of high priority. Null leaves that to the "
         "counting scheme alone; unchanged unless given."
     )
     cap: CapInput | None = optional("The limit of the group's waiting runs. Null removes it; unchanged unless given.")
-    keep: float | None = optional(
+    keep: Duration | None = optional(
         "The seconds for which the history of the group's finished runs is kept. Null follows their jobs; unchanged "
         "unless given."
     )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import strawberry
 from strawberry.scalars import JSON
@@ -17,9 +17,9 @@ from ....jobs.core.rules import new_run_faults
 from ....jobs.core.states import RunState
 from ...base.arguments import MAX_RUNS
 from ...base.fields import Size, sized
+from ...base.scalars import Duration, Labels
+from ..base.changes import given
 from ..base.inputs import LABELS, UNIQUE_KEY, MutationInput, optional
-
-T = TypeVar("T")
 
 UNIQUE_FOR: Final = (
     "The seconds for which the unique key holds from the enqueueing on, and at least until the run is finished. Until "
@@ -47,8 +47,8 @@ TTL: Final = (
 class DebounceInput:
     """The time for which a debounced run waits for further requests."""
 
-    delay: float = strawberry.field(description="The seconds without a new enqueue after which the run is due.")
-    max_wait: float | None = optional(
+    delay: Duration = strawberry.field(description="The seconds without a new enqueue after which the run is due.")
+    max_wait: Duration | None = optional(
         "The most seconds from the first enqueue after which the run is due in any case. No limit unless given."
     )
 
@@ -57,7 +57,7 @@ class DebounceInput:
 class ThrottleInput:
     """The length of the period."""
 
-    period: float = strawberry.field(description="The length of the period in seconds.")
+    period: Duration = strawberry.field(description="The length of the period in seconds.")
     last: bool | None = optional(
         "True folds later enqueues of the period into one run at its end, with the newest arguments; false answers "
         "them with the first run. False unless given."
@@ -77,25 +77,25 @@ class EnqueueRunInput:
     retries: int | None = optional(
         "The number of failures that the run survives. That of the job, or else 2, unless given."
     )
-    retry_delay: float | None = optional(
+    retry_delay: Duration | None = optional(
         "The seconds before the first retry; each further one waits twice as long. That of the job, or else 60, unless "
         "given."
     )
-    timeout: float | None = optional(
+    timeout: Duration | None = optional(
         "The seconds after which an attempt is stopped. The time box of the job, or else none, unless given."
     )
-    max_duration: float | None = optional(
+    max_duration: Duration | None = optional(
         "The seconds that the run may take from its first start, sleeping and waiting included. The limit of the job, "
         "or else none, unless given."
     )
     description: str | None = optional("A description of the run. Empty unless given; at most 10,000 characters.")
-    labels: JSON | None = optional(LABELS)
-    unique_for: float | None = optional(UNIQUE_FOR)
+    labels: Labels | None = optional(LABELS)
+    unique_for: Duration | None = optional(UNIQUE_FOR)
     unique_among: list[RunState] | None = optional(UNIQUE_AMONG)
     debounce: DebounceInput | None = optional(DEBOUNCE)
     throttle: ThrottleInput | None = optional(THROTTLE)
     expires_at: datetime | None = optional(EXPIRES_AT)
-    ttl: float | None = optional(TTL)
+    ttl: Duration | None = optional(TTL)
 
     def hold(self) -> Hold | None:
         """Return how the unique key holds.
@@ -105,10 +105,10 @@ class EnqueueRunInput:
         """
         debounce, throttle = self.debounce or None, self.throttle or None
         return hold_of(
-            _given(self.unique_for),
-            _given(self.unique_among),
-            None if debounce is None else Debounce(debounce.delay, _given(debounce.max_wait)),
-            None if throttle is None else Throttle(throttle.period, bool(_given(throttle.last))),
+            given(self.unique_for),
+            given(self.unique_among),
+            None if debounce is None else Debounce(debounce.delay, given(debounce.max_wait)),
+            None if throttle is None else Throttle(throttle.period, bool(given(throttle.last))),
         )
 
     def to_run(self, submitter: Submitter | None = None) -> NewRun:
@@ -160,10 +160,6 @@ def _faults_of(run: EnqueueRunInput) -> Iterator[UserError]:
         yield fault
     else:
         yield from new_run_faults(run.to_run())
-
-
-def _given(value: T | None) -> T | None:
-    return None if value is strawberry.UNSET else value
 
 
 @strawberry.input(description="The runs that `enqueueRuns` puts into the queue, all or none.")

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import strawberry
-from strawberry.scalars import JSON
 
 from ....jobs.actions import flows as actions
 from ....jobs.actions.idempotent import AnswerCodec
@@ -19,6 +18,7 @@ from ....jobs.store.read import flows as stored
 from ...base.arguments import MAX_RUNS
 from ...base.enums import Role
 from ...base.fields import Size, mutates, sized
+from ...base.scalars import Labels
 from ...resolving.context import Info
 from ...types.flow import Flow
 from ...types.payloads import FlowChanged
@@ -60,7 +60,7 @@ class EnqueueFlowInput(MutationInput):
     unique_key: str | None = optional(
         "A key that no other unfinished flow may have, 1 to 200 characters. None unless given."
     )
-    labels: JSON | None = optional("Labels that the runs of the flow inherit, an object of texts. None unless given.")
+    labels: Labels | None = optional("Labels that the runs of the flow inherit, an object of texts. None unless given.")
     on_success: EnqueueRunInput | None = optional(
         "A run that is enqueued when the flow ends in SUCCESS. None unless given."
     )

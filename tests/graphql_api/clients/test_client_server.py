@@ -79,7 +79,7 @@ def test_runs_are_enqueued_changed_cancelled_and_retried(client: Client) -> None
     high = client.set_run_priorities(Priority.HIGH, ids=[first.id])
     assert (high.count, high.runs[0].priority) == (1, Priority.HIGH)
     would = client.cancel_runs(filter={"group": {"eq": "later"}}, dry_run=True)
-    assert (would.count, would.runs[0].state) == (1, RunState.WAITING)
+    assert (would.count, would.runs[0].state) == (1, RunState.CANCELLED)
     assert client.cancel_run(first.id, reason="no").state is RunState.CANCELLED
     retried = client.retry_run(first.id, args={"seconds": 0.0})
     *_, last = client.run_updates(retried.id)

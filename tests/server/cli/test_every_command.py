@@ -270,6 +270,19 @@ def test_the_table_has_every_command_and_the_published_schema_too() -> None:
     Draft202012Validator.check_schema(shapes)
 
 
+def test_each_command_that_changes_something_at_a_server_takes_a_key_a_trial_and_a_version() -> None:
+    for name in (name for name, row in REMOTE.items() if row.changes and name != "plan"):
+        words = name.split()
+        command: Any = typer.main.get_command(application((words[0],)))
+        for word in words:
+            command = command.commands[word]
+        taken = {flag for one in command.params for flag in one.opts}
+        assert "--idempotency-key" in taken, name
+        assert "--dry-run" in taken or name == "apply", f"{name}: plan is the dry run of apply alone"
+        of_a_task = words[0] == "tasks" and words[1] != "create"
+        assert ("--expected-version" in taken) is of_a_task, name
+
+
 @pytest.mark.costly
 def test_each_command_does_what_it_should_and_answers_in_its_form(stage: Stage) -> None:
     wrong: dict[str, object] = {}

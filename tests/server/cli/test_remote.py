@@ -158,6 +158,22 @@ def test_a_dry_run_says_what_would_become_of_it_and_does_nothing(run: Commands) 
     assert run("runs", "retry", waiting, "--dry-run", "--wait")[0] == 2
 
 
+@pytest.mark.costly
+def test_a_change_can_be_tried_repeated_and_bound_to_a_version(run: Commands) -> None:
+    status, said = run("groups", "pause", "bound", "--dry-run")
+    assert (status, said.strip()) == (0, "Nothing was changed; it would be: Group bound paused")
+    assert run.json("groups", "list", "--filter", "name=bound")["groups"] == []
+    made = run.json("tasks", "create", "bound", "greet", "0 0 3 * * *", "--idempotency-key", "bound")["task"]
+    again = run.json("tasks", "create", "bound", "greet", "0 0 3 * * *", "--idempotency-key", "bound")["task"]
+    assert (again["id"], again["version"]) == (made["id"], 1)
+    status, said = run("tasks", "pause", "bound", "--expected-version", "7")
+    assert (status, "VERSION_CONFLICT" in said) == (1, True)
+    assert run.json("tasks", "pause", "bound", "--expected-version", "1")["task"]["version"] == 2
+    waiting = run.json("enqueue", "greet", "--group", "bound", "--at", "2090-01-01T00:00:00Z")["run"]["id"]
+    assert run.json("runs", "cancel", "--filter", "group=bound", "--dry-run")["count"] == 1
+    assert run.json("runs", "show", waiting)["run"]["state"] == "WAITING"
+
+
 def test_tasks_have_labels_that_are_edited_and_found(run: Commands) -> None:
     made = run.json("tasks", "create", "labelled", "greet", "0 0 3 * * *", 'labels={"team":"a"}')
     assert made["task"]["name"] == "labelled"

@@ -248,7 +248,7 @@ class World:
             ),
             "createApiToken": Request({"name": "new", "role": "VIEWER"}, "token { name role }", "secret"),
             "revokeApiToken": Request({"id": ids["token"]}, "token { id name }"),
-            "endSessions": Request({"id": ids["session"]}, "ended"),
+            "endSessions": Request({"sessions": {"id": ids["session"]}}, "ended"),
             "renamePasskey": Request({"id": ids["passkey"], "name": "desk"}, "passkey { id name }"),
             "deletePasskey": Request({"id": ids["other passkey"]}, "passkey { id name }"),
             "deleteIdentity": Request({"id": ids["identity"]}, "identity { id provider }"),

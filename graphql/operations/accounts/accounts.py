@@ -19,7 +19,7 @@ from ....jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
 from ....jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentityModel
 from ....jobs.accounts.rules.sessions import CredentialKind
 from ....jobs.actions.idempotent import AnswerCodec
-from ....jobs.core.base.errors import ErrorCode
+from ....jobs.core.base.errors import ErrorCode, InvalidInput
 from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.store.db.transaction import Tx
 from ...base.enums import Role
@@ -43,7 +43,7 @@ from ...types.account import (
     SessionsEnded,
 )
 from ..base.changes import Done, given, is_dry, kept_whole, parse_key, perform, perform_once
-from ..base.inputs import MutationInput, TriedInput
+from ..base.inputs import MutationInput, TriedInput, optional
 
 
 @strawberry.input(description="The account that `createAccount` makes.")
@@ -91,14 +91,19 @@ class RevokeApiTokenInput(MutationInput):
     id: strawberry.ID = strawberry.field(description="The id of the token to revoke.")
 
 
+@strawberry.input(one_of=True, description="Exactly one of these says which sessions of your own are meant.")
+class SessionSelection:
+    """One session, or the others."""
+
+    id: strawberry.ID | None = optional("The id of the session.")
+    others: bool | None = optional("Every session but that of this request. Only true is taken.")
+
+
 @strawberry.input(description="The sign-ins of your own that `endSessions` ends.")
 class EndSessionsInput(MutationInput):
     """The input of ``endSessions``."""
 
-    id: strawberry.ID | None = strawberry.field(
-        description="The id of the session to end. All sessions but that of this request unless given.",
-        default=strawberry.UNSET,
-    )
+    sessions: SessionSelection = strawberry.field(description="The sessions to end.")
 
 
 @strawberry.input(description="The name that `renamePasskey` gives to a passkey of your own.")
@@ -217,13 +222,15 @@ class AccountMutations:
 
         def action(tx: Tx) -> int:
             account = signed_in(tx, info)
-            chosen = given(input.id)
+            chosen = given(input.sessions.id)
+            if input.sessions.others is False:
+                raise InvalidInput("sessions.others: must be true, got false", path=("sessions", "others"))
             if chosen is None:
                 identity = info.context.person.identity
                 return session_actions.end_all_sessions(
                     tx, account.id, but=identity.credential_id if identity else None
                 )
-            session_actions.end_session(tx, account.id, parse_key(chosen, "id"))
+            session_actions.end_session(tx, account.id, parse_key(chosen, "sessions", "id"))
             return 1
 
         done = await perform(info, input, action, ENDED)

@@ -195,7 +195,7 @@ def end_session(tx: Tx, account_id: int, session_id: int) -> None:
         NotFound: it has no such session.
     """
     if not sessions.delete_session(tx.conn, session_id, account_id, tx.now):
-        raise NotFound(f"id: there is no session {session_id}; it may have ended", path=("id",))
+        raise NotFound(f"sessions.id: there is no session {session_id}; it may have ended", path=("sessions", "id"))
     tx.wake(Wake.RIGHTS)
     tx.record("session.ended", name_of(tx, account_id))
 

@@ -91,8 +91,9 @@ async def test_one_sees_and_ends_ones_sessions(server: Protected) -> None:
     found = (await asked(server, "{ viewer { sessions { id kind isCurrent address } } }"))["sessions"]
     assert sorted(one["isCurrent"] for one in found) == [False, True]
     assert {(one["kind"], one["address"]) for one in found} <= {("BROWSER", "127.0.0.1"), ("BROWSER", "::1")}
-    end = "mutation { endSessions(input: {%s}) { ended errors { code } } }"
-    assert await asked(server, end % "") == {"ended": 1, "errors": []}
+    end = "mutation { endSessions(input: {sessions: {%s}}) { ended errors { code } } }"
+    assert await asked(server, end % "others: false") == {"ended": 0, "errors": [{"code": "INVALID_INPUT"}]}
+    assert await asked(server, end % "others: true") == {"ended": 1, "errors": []}
     assert await asked(server, end % 'id: "999"') == {"ended": 0, "errors": [{"code": "NOT_FOUND"}]}
     (mine,) = (await asked(server, "{ viewer { sessions { id } } }"))["sessions"]
     assert await asked(server, end % f'id: "{mine["id"]}"') == {"ended": 1, "errors": []}

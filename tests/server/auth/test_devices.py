@@ -200,7 +200,7 @@ async def test_what_ends_sessions_ends_those_of_devices_too(server: Protected, d
         case "one session":
             known = await viewer(server, tokens["access_token"])
             (key,) = [one["id"] for one in known["sessions"] if one["kind"] == "CLI"]
-            await server.ask(f'mutation {{ endSessions(input: {{id: "{key}"}}) {{ ended }} }}')
+            await server.ask(f'mutation {{ endSessions(input: {{sessions: {{id: "{key}"}}}}) {{ ended }} }}')
         case _:
             await server.browser.post("/auth/sign-out-everywhere")
     server.sign_in.authenticator.forget_all()

@@ -74,7 +74,8 @@ export async function revokeToken(id: string, name: string): Promise<boolean> {
 
 /** Ends one sign-in, or all but this one. */
 export async function endSessions(id: string | null): Promise<boolean> {
-  const outcome = await mutate(EndSessions, { input: id === null ? {} : { id } }, (data) => data.endSessions);
+  const input = { sessions: id === null ? { others: true } : { id } };
+  const outcome = await mutate(EndSessions, { input }, (data) => data.endSessions);
   if (!report(outcome)) return false;
   notify(outcome.value.ended === 1 ? "One sign-in has ended" : `${outcome.value.ended} sign-ins have ended`);
   return true;

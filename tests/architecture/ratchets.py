@@ -19,9 +19,9 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 3 and 1,200 for changes of runs in the author's transaction, batches, and the backend of Django's tasks.
     # Raised by 670 for a type for each kind of event, lists that are connections, and descriptions of the API that make
     # sense alone.
-    # Raised by 200 for whole sentences at each field of an input, and the options of commands and client functions.
+    # Raised by 280 for whole sentences at each field of an input, and the options of commands and client functions.
     "modules": 580,
-    "lines": 92_870,
+    "lines": 92_950,
     "modules under 80 lines with one importer": 32,
     "files of the column concurrency_key": 42,
     "files of the column rate_key": 44,

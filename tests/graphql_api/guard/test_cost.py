@@ -6,7 +6,7 @@ import pytest
 
 from tests.graphql_api.api import Api
 
-LINES = "logLines { lastLine cut ended lines { line at level message fields } }"
+LINES = "logLines { lastLine cut hasEnded lines { line at level message fields } }"
 
 FITTING = {
     "log of a run": f'{{ run(id: "1") {{ executions {{ nodes {{ {LINES} }} }} }} }}',

@@ -77,6 +77,8 @@ def literal(wanted: Any) -> str:
         return str(next(iter(kind.values)))
     if isinstance(kind, GraphQLInputObjectType):
         needed = [(name, one.type) for name, one in kind.fields.items() if is_required_input_field(one)]
+        if kind.is_one_of:
+            needed = [(name, one.type) for name, one in kind.fields.items()][:1]
         return "{" + ", ".join(f"{name}: {literal(type_)}" for name, type_ in needed) + "}"
     return SCALARS.get(text, '"x"')
 

@@ -7,7 +7,15 @@ from graphql.pyutils import Path, gather_with_cancel
 from strawberry.schema.schema import StrawberryGraphQLCoreExecutionContext
 from typing_extensions import override
 
-from graphql import ExecutionResult, GraphQLError, GraphQLLeafType, GraphQLNonNull, GraphQLObjectType, Undefined
+from graphql import (
+    ExecutionResult,
+    GraphQLError,
+    GraphQLInterfaceType,
+    GraphQLLeafType,
+    GraphQLNonNull,
+    GraphQLObjectType,
+    Undefined,
+)
 
 from ...jobs.core.base.errors import UnreadableRow
 from ..base.errors import standing
@@ -199,6 +207,19 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         shown = self._object(item, kind, item_type, field_details_list, item_path, position_context)
         complete_results.append(shown)
         return self._is_awaitable(shown)
+
+    @override
+    def complete_abstract_value(
+        self, return_type: Any, field_details_list: Any, info: Any, path: Path, result: Any, position_context: Any
+    ) -> Any:
+        """Complete an object of an interface by its class at once, e.g. an event; all else as graphql-core does."""
+        plain, is_interface = self._plain, isinstance(return_type, GraphQLInterfaceType)
+        kind = plain.kind_of(return_type, type(result)) if plain is not None and is_interface else None
+        if kind is None:
+            return super().complete_abstract_value(
+                return_type, field_details_list, info, path, result, position_context
+            )
+        return self.collect_and_execute_subfields(kind, field_details_list, path, result, position_context)
 
     def _object(
         self,

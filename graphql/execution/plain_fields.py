@@ -19,6 +19,7 @@ from graphql import (
     GraphQLEnumType,
     GraphQLFloat,
     GraphQLID,
+    GraphQLInterfaceType,
     GraphQLList,
     GraphQLNonNull,
     GraphQLObjectType,
@@ -151,6 +152,7 @@ class PlainFields:
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema
         self._found: dict[tuple[str, str], Known] = {}
+        self._kinds: dict[tuple[str, type], GraphQLObjectType | None] = {}
 
     def find(self, parent: GraphQLObjectType, name: str) -> Known:
         """The field ``name`` of a type if it is plain, or may be ready."""
@@ -160,6 +162,15 @@ class PlainFields:
         except KeyError:
             found = self._found[key] = self._look(parent, name)
             return found
+
+    def kind_of(self, interface: GraphQLInterfaceType, made_by: type) -> GraphQLObjectType | None:
+        """Return the type of an interface whose objects are of exactly this class; None if there is no such type."""
+        key = (interface.name, made_by)
+        if key not in self._kinds:
+            kinds = self._schema.get_implementations(interface).objects
+            origins = ((one, object_behind(one.extensions)) for one in kinds)
+            self._kinds[key] = next((one for one, known in origins if known and known.origin is made_by), None)
+        return self._kinds[key]
 
     def _look(self, parent: GraphQLObjectType, name: str) -> Known:
         field = self._schema.get_field(parent, name)

@@ -310,7 +310,7 @@ class Numbered(Generic[M]):
             limit = max(0, min(limit, stop - begin))
         elif end is not None:
             limit = max(0, min(limit, end - begin))
-        # A further row tells that there is another page.
+        # One row more shows that another page follows.
         found = await self.read(begin, limit + 1)
         kept = found[:limit]
         numbers = range(begin, begin + len(kept))

@@ -48,7 +48,11 @@ const CHUNKS = [
     priority: 20,
     test: /web\/src\/(features\/((jobs|groups|nodes|flows|inbox|account|lines)\/page|admin\/\w+)|shell\/palette)\.tsx/,
   },
-  { name: "one", priority: 10, test: /web\/src\/features\/(tasks\/task|flows\/flow|run\/(page|execution))\.tsx/ },
+  {
+    name: "one",
+    priority: 10,
+    test: /web\/src\/features\/(tasks\/task|jobs\/job|flows\/flow|run\/(page|execution))\.tsx/,
+  },
   { name: "dialogs", priority: 5, test: /web\/src\/parts\/(edit-task|run-with-args|bulk-dialog|answer-dialog)\.tsx/ },
 ];
 

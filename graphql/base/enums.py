@@ -281,8 +281,8 @@ describe(
     {
         NodeState.STARTING: "It recovers and is about to serve.",
         NodeState.ACTIVE: "It takes runs.",
-        NodeState.STALLED: "It is alive, but a part of it has made no progress for a whole lease; it keeps its runs, "
-        "and becomes active again once that part gets on.",
+        NodeState.STALLED: "It is alive, but a part of it has made no progress for a whole lease, or others have "
+        "missed two of its heartbeats; it keeps its runs, and becomes active again once that part gets on.",
         NodeState.DRAINING: "It was asked to drain: it takes nothing new, finishes what it runs and ends then, unless "
         "`resumeNode` takes that back.",
         NodeState.STOPPING: "It ends: it takes nothing new, and what it runs is finished or handed back.",

@@ -44,8 +44,19 @@ from ..lists.filters import criteria_of_list
 from ..resolving.context import Info
 from ..types.account import Viewer
 from ..types.entities import PlannedOccurrence, Task
+from ..types.run import ExecutionFilter
 from ..types.schedule import TIMES, ScheduleValidation
-from ..types.statistics import FailureGroup, Overview, QueuePoint, Statistics, Timeline, merge_failures, parts_of
+from ..types.statistics import (
+    ExecutionCount,
+    ExecutionCounts,
+    FailureGroup,
+    Overview,
+    QueuePoint,
+    Statistics,
+    Timeline,
+    merge_failures,
+    parts_of,
+)
 from ..types.task import TaskFilter
 from .base.inputs import ScheduleInput
 
@@ -178,6 +189,8 @@ MAX_GROUPS: Final = 100
 RAW_GROUPS: Final = 1_000
 MAX_TASKS: Final = 2_000
 MAX_COUNTED: Final = 10_001
+MOST_COUNTED: Final = 50_000
+"""Executions that a filter finds and that are counted over time."""
 
 PLAN: Final = "upcoming"
 PLAN_ORDER: Final = (OrderKey("effective_at"), OrderKey("task_id"))
@@ -403,6 +416,30 @@ class ReportQueries:
         return Statistics.from_report(report, start, end)
 
     @resolved(
+        description="Executions that match a filter, counted over time; of more than 50,000 the newest.",
+        size=Size(own=2_000),
+        requires=Role.VIEWER,
+    )
+    async def execution_counts(
+        self,
+        info: Info,
+        filter: Annotated[ExecutionFilter | None, strawberry.argument(description="Which; all unless given.")] = None,
+        from_: A_DAY_BEFORE = None,
+        to: TO_NOW = None,
+        bucket: Annotated[
+            StatisticsBucket, strawberry.argument(description="The width of the points; at most 1,500 of them.")
+        ] = StatisticsBucket.HOUR,
+    ) -> ExecutionCounts | None:
+        """Counts over time."""
+        start, end = span(from_, to, await info.context.now())
+        width, criteria = checked_width(bucket, start, end), criteria_of_list(info, filter)
+        points, begins_at = await info.context.database.read(
+            figures.newest_counts, criteria, (start, end), width, MOST_COUNTED
+        )
+        shown = [ExecutionCount.from_model(point) for point in points]
+        return ExecutionCounts(begins_at=begins_at, points=shown)
+
+    @resolved(
         description="The depth of the queue over time, in all or of one job or group. One of the nodes counts once a "
         "minute; two days are kept. Minutes at which no node was up are left out. Of a queue with more "
         "than 200 pairs of job and group the largest are kept one by one, and the others are counted in all only.",
@@ -441,14 +478,15 @@ class ReportQueries:
     async def failure_groups(
         self,
         info: Info,
+        job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
         from_: A_DAY_BEFORE = None,
         to: TO_NOW = None,
         first: Annotated[int, strawberry.argument(description="At most so many groups, 1 to 100.")] = 20,
     ) -> list[FailureGroup] | None:
         """Groups of failures."""
         checked_range(first, "first", 1, MAX_GROUPS)
-        start, end = span(from_, to, await info.context.now())
-        rows = await info.context.database.read(figures.failures, start, end, RAW_GROUPS)
+        scope = Scope(*span(from_, to, await info.context.now()), job_name=_text(job_name, "jobName"))
+        rows = await info.context.database.read(figures.failures, scope, RAW_GROUPS)
         return [FailureGroup.from_model(group) for group in merge_failures(rows, first)]
 
 

@@ -244,8 +244,8 @@ class Node(FromModel):
         description="The cause that blocks the event loop of the jobs; null while the loop turns."
     )
     stall: str | None = strawberry.field(
-        description="The part of the node that has made no progress for a whole lease, e.g. `dispatcher`; null if "
-        "all parts do."
+        description="The part of the node that has made no progress for a whole lease, e.g. `dispatcher`; `heartbeat` "
+        "once other nodes have missed two heartbeats of the node; null if all parts make progress."
     )
 
     @resolved()

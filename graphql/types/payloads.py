@@ -139,7 +139,10 @@ class NodeChanged(MutationPayload):
 class ManyChanged(MutationPayload):
     """The number of changed rows, and whether there are more."""
 
-    count: BigInt = strawberry.field(description="How many were changed (or would be).", default=BigInt(0))
+    count: BigInt = strawberry.field(
+        description="How many were changed; on a dry run how many would be, those beyond one call included.",
+        default=BigInt(0),
+    )
     has_more: bool = strawberry.field(description=HAS_MORE, default=False)
     end_cursor: str | None = strawberry.field(description=END_CURSOR, default=None)
 

@@ -289,6 +289,31 @@ class Statistics(FromModel):
     PREFIX = "total"
 
 
+@strawberry.type(description="How many executions began in one span of time.")
+class ExecutionCount(FromModel):
+    """One bucket."""
+
+    at: datetime = strawberry.field(description="When the span begins.")
+    count: BigInt = strawberry.field(description="Executions that began in it.")
+    failures: BigInt = strawberry.field(description="Those that failed, timed out or were lost.")
+    records: BigInt = strawberry.field(description="Records that they processed.")
+
+    PREFIX = "figures"
+
+
+@strawberry.type(description="Executions that match a filter, counted over time.")
+class ExecutionCounts:
+    """The answer of ``executionCounts``."""
+
+    begins_at: datetime = strawberry.field(
+        description="The time since which all are counted: the beginning of the span, or later if more than 50,000 "
+        "match. Nothing is known of the time before."
+    )
+    points: list[ExecutionCount] = strawberry.field(
+        description="The counts per bucket since then, oldest first; buckets without executions are left out."
+    )
+
+
 def _depth_of(state: RunState, point: DepthPoint) -> float:
     return point.states.get(state, 0.0)
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from ..core.base.errors import InvalidState
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
-from ..core.nodes import EVERYTHING, LIVE_NODES, TAKING_NODES, Blockage, Node, NodeChoice, NodeState
+from ..core.nodes import EVERYTHING, LIVE_NODES, SILENT, TAKING_NODES, Blockage, Node, NodeChoice, NodeState
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
 from ..queue import endings as finishes
@@ -221,6 +221,10 @@ class Beat:
 def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> Beat:
     """Prolong the lease, and read the changes around the node."""
     state = nodes.beat(tx.conn, node_id, now=tx.now, lease=lease, running=running, clock_skew=_skew(tx.now))
+    if state is NodeState.STALLED:
+        node = stored_nodes.by_ids(tx.conn, [node_id])[node_id]
+        if node.stall == SILENT:
+            note_stall(tx, node, None)
     return Beat(state, frozenset() if state is None else stored_nodes.foreign_signatures(tx.conn, node_id, tx.now))
 
 

@@ -1,9 +1,10 @@
 """Finished runs are made again, each linked to the one before."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ..core.base.errors import InvalidState
+from ..core.admission.labels import inherited, label_faults
+from ..core.base.errors import InvalidState, refuse
 from ..core.defaults import TTL, UNIQUE_KEY
 from ..core.limits import LIMITS, task_of_key
 from ..core.model import Enqueued, Json, NewRun, Run, Trigger
@@ -20,10 +21,11 @@ def retry_runs(
     *,
     args: dict[str, Json] | None = None,
     from_step: str | None = None,
+    labels: Mapping[str, str] | None = None,
     actor: str | None = None,
 ) -> list[Run]:
     """``retry_each``; of each finished run the new one, or that which stands for it."""
-    return [one.run for one in retry_each(tx, ids, args=args, from_step=from_step, actor=actor)]
+    return [one.run for one in retry_each(tx, ids, args=args, from_step=from_step, labels=labels, actor=actor)]
 
 
 def retry_each(
@@ -32,11 +34,13 @@ def retry_each(
     *,
     args: dict[str, Json] | None = None,
     from_step: str | None = None,
+    labels: Mapping[str, str] | None = None,
     actor: str | None = None,
 ) -> list[Enqueued]:
     """Make a new run of each finished one, linked to it; with ``args`` instead of the old arguments.
 
-    With ``from_step``, of one run, the new one gets the results of the steps that began before that step.
+    With ``from_step``, of one run, the new one gets the results of the steps that began before that step. ``labels`` go
+    to the new runs in the place of old ones of the same key, as far as a run can have more.
 
     It has the unique key of the old run, or the one that follows from its arguments by the job's declaration. Where an
     unfinished run has that key already, this one is answered.
@@ -45,8 +49,10 @@ def retry_each(
         NotFound: one of the ids does not exist.
         NotFound: code ``UNKNOWN_STEP``: the run has no such step.
         InvalidState: a run is not finished.
+        InvalidInput: a label is none.
         Overlap: it should go on from a step, and an unfinished run has its unique key.
     """
+    refuse(label_faults(labels or {}))
     new: list[NewRun] = []
     for run in existing(tx, ids):
         if run.state not in FINAL:
@@ -59,6 +65,9 @@ def retry_each(
         if args is not None:
             schema = check_job_args(tx, run.job_name, args)
             again = replace(again, signature=schema.signature, labels=labels_of_changed(run, args, schema))
+        if labels:
+            others = {key: value for key, value in (again.labels or {}).items() if key not in labels}
+            again = replace(again, labels=inherited(labels, others))
         new.append(again)
     if from_step is None:
         return put(tx, new) if new else []

@@ -2,8 +2,9 @@
 
 from functools import cache
 
-from ..core.model import Isolation
+from ..core.model import Isolation, Priority
 from ..registry import JobDefinition, Registry, define
+from .bulk import BULK_ACTION, bulk_action, undo_bulk_action
 from .cleanup import (
     cleanup_expired_challenges,
     cleanup_expired_device_codes,
@@ -34,6 +35,8 @@ def builtin_jobs(*, with_shell: bool = False) -> tuple[JobDefinition, ...]:
         define("prune_history", prune_history, schedule="0 15 3 * * *"),
         define("http_request", http_request),
         define("graphql_request", graphql_request),
+        define(BULK_ACTION, bulk_action, priority=Priority.HIGH),
+        define("undo_bulk_action", undo_bulk_action, priority=Priority.HIGH),
         *may_be_allowed,
     )
 

@@ -38,17 +38,28 @@ async def graphql_request(
 
     The attempt fails if the answer has errors, of GraphQL itself or in the ``errors`` of a mutation's payload.
     """
-    api = services_of(context).api
+    return Result(value=_bounded(context, await ask(context, query, variables, operation_name)))
+
+
+async def ask(
+    context: JobContext, query: str, variables: dict[str, Json] | None = None, operation_name: str | None = None
+) -> Json:
+    """Return the data that the API answers to a job, with the rights of the submitter of its run.
+
+    Raises:
+        ConfigurationError: the node has no API.
+        ApiError: the answer has errors, of GraphQL itself or in the ``errors`` of a mutation's payload.
+    """
+    api, info = services_of(context).api, context.info
     if api is None:
-        raise ConfigurationError("job 'graphql_request': must run on a node with an API, this one has none")
-    info = context.info
+        raise ConfigurationError(f"job '{info.job_name}': must run on a node with an API, this one has none")
     answer = await api.call(
         query, variables=variables, operation_name=operation_name, submitter=info.submitter, run_id=info.run_id
     )
     messages = list(_messages(answer))
     if messages:
         raise ApiError(_summary(messages))
-    return Result(value=_bounded(context, answer.get("data")))
+    return answer.get("data")
 
 
 def _messages(answer: Mapping[str, Any]) -> Iterator[str]:

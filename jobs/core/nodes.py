@@ -116,6 +116,9 @@ class NodeState(StrEnum):
     EXPIRED = "expired"
 
 
+SILENT: Final = "heartbeat"
+"""The part that makes no progress of a node of which others have missed two heartbeats."""
+
 TAKING_NODES = frozenset({NodeState.STARTING, NodeState.ACTIVE, NodeState.STALLED})
 LIVE_NODES = TAKING_NODES | {NodeState.DRAINING, NodeState.STOPPING}
 """States in which a node takes new runs (or will, once it gets on), and in which it may hold runs."""

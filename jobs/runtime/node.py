@@ -300,7 +300,9 @@ class NodeLife:
         ]
         if not self._database.is_sqlite:
             # There one process owns the file: nobody could take its runs, and it has nobody to rescue.
-            rescuer = Rescuer(self._database, own=self.node.id, lease=lease, clock=clock)
+            rescuer = Rescuer(
+                self._database, own=self.node.id, lease=lease, heartbeat=self._settings.heartbeat, clock=clock
+            )
             duties.append(Duty("rescue", lease / 8, rescuer.look))
         return duties
 

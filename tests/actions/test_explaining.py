@@ -73,7 +73,7 @@ class TestTask:
         stored.at(2)
         stored.dispatch()
         explanation = of_task(stored)
-        says(explanation, "RUNNING", "node node-a", "since 1 s", "1 more", "overlap QUEUE")
+        says(explanation, "RUNNING", "node node-a", "since 2026-03-01 12:00:01 UTC", "1 more", "overlap QUEUE")
         assert explanation.run_id == started.run.id
 
     def test_waiting_for_a_retry(self, stored: Stored) -> None:
@@ -348,7 +348,7 @@ class TestRun:
         run = stored.enqueue(timeout=600.0)
         worker.start()
         stored.at(5)
-        says(of_run(stored, run.id), "RUNNING", "node-a", "attempt 1", "since 5 s", "12:10:00")
+        says(of_run(stored, run.id), "RUNNING", "node-a", "attempt 1", "since 2026-03-01 12:00:00 UTC", "12:10:00")
 
     def test_past_its_deadline(self, stored: Stored) -> None:
         worker = stored.node()

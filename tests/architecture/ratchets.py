@@ -20,15 +20,17 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 670 for a type for each kind of event, lists that are connections, and descriptions of the API that make
     # sense alone.
     # Raised by 280 for whole sentences at each field of an input, and the options of commands and client functions.
-    "modules": 580,
-    "lines": 92_950,
+    # Raised by 1 and 400 for bulk actions, which survive their node and can be undone, for counts of filtered
+    # executions, and for nodes that fall silent.
+    "modules": 581,
+    "lines": 93_400,
     "modules under 80 lines with one importer": 32,
-    "files of the column concurrency_key": 42,
+    "files of the column concurrency_key": 44,
     "files of the column rate_key": 44,
-    "files of the column max_concurrent": 22,
+    "files of the column max_concurrent": 28,
     "files of the mutation pause_group": 6,
     "files of the mutation resume_node": 7,
-    "files of the mutation cancel_runs": 9,
+    "files of the mutation cancel_runs": 10,
     "files of the list of secrets": 9,
     "files of the list of nodes": 26,
     "docstrings that begin with a relative word": 0,

@@ -142,7 +142,9 @@ def _figures(size: Size, dialect: str) -> Iterator[Pair]:
         "SELECT job_name, error_type, substr(error_message, 1, 300), count(*), min(started_at), max(started_at),"
         f" max(id) {log} WHERE {_SPAN} AND {unit['failed']} AND {_FAILURE} GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 1000"
     )
-    yield Pair("failureGroups of 24 h", lambda conn, _: statistics.failures(conn, now - DAY, now, 1000), (groups,))
+    yield Pair(
+        "failureGroups of 24 h", lambda conn, _: statistics.failures(conn, Scope(now - DAY, now), 1000), (groups,)
+    )
     tiles = (
         f"SELECT started_at >= :start, {_COUNTS} {log} WHERE started_at >= :before AND started_at < :end GROUP BY 1",
         f"SELECT {unit['minute']}, count(*) {log} WHERE completed_at >= :hour AND completed_at < :end GROUP BY 1",

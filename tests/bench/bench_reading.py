@@ -196,7 +196,7 @@ def _tasks(found: list[Task | UnreadableRow]) -> list[Task]:
 
 
 def _failure_groups(conn: Connection, start: datetime, end: datetime) -> object:
-    return merge_failures(statistics.failures(conn, start, end, 1000), 6)
+    return merge_failures(statistics.failures(conn, Scope(start, end), 1000), 6)
 
 
 def measure(engine: Engine, read: Read, seconds: float) -> str:

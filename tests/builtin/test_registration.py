@@ -16,6 +16,8 @@ SCHEDULES = {
     "prune_history": "0 15 3 * * *",
     "http_request": None,
     "graphql_request": None,
+    "bulk_action": None,
+    "undo_bulk_action": None,
 }
 
 

@@ -15,7 +15,8 @@ from cronograph.jobs.registry import JobDefinition
 HEAD = """# Built-in jobs
 Every node brings these along; made from their code. Those with a schedule are tasks of the same name, which can be
 paused and given another schedule. `http_request` and `graphql_request` run when a task or an enqueue says so: what they
-send may hold [secrets](security.md#secrets). `shell` is there only where the setting `shell` is true.
+send may hold [secrets](security.md#secrets). `bulk_action` changes many runs at once. `shell` is there only where the
+setting `shell` is true.
 
 """
 

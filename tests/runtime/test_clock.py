@@ -96,7 +96,7 @@ async def test_a_node_that_died_before_the_databases_clock_was_set_back_is_rescu
     run = stored.enqueue()
     dead.start()
     stored.at(-AN_HOUR)
-    rescuer = Rescuer(database, own=0, lease=60.0, clock=clock)
+    rescuer = Rescuer(database, own=0, lease=60.0, heartbeat=15.0, clock=clock)
     await rescuer.look()
     clock.passed = 60.0
     assert await rescuer.look() == 1
@@ -111,7 +111,7 @@ async def test_a_node_is_dead_by_its_silence_and_not_by_anybodys_time_of_day(sto
     dead = stored.node("dead")
     run = stored.enqueue()
     dead.start()
-    rescuer = Rescuer(database, own=0, lease=60.0, clock=clock)
+    rescuer = Rescuer(database, own=0, lease=60.0, heartbeat=15.0, clock=clock)
     stored.now += timedelta(hours=1)
     clock.off = AN_HOUR
     assert [await rescuer.look(), await rescuer.look()] == [0, 0]

@@ -146,7 +146,7 @@ async def test_a_death_is_told_once_by_each_survivor_however_often_it_has_to_try
 ) -> None:
     database, clock = Database(postgres_url), WrongClock()
     dead = await database.write(join, NewNode("dead", 1, "1", (), lease=-1.0), only_node=False)
-    survivors = [Rescuer(database, own=0, lease=10.0, clock=clock) for _ in range(2)]
+    survivors = [Rescuer(database, own=0, lease=10.0, heartbeat=2.5, clock=clock) for _ in range(2)]
     for one in survivors:
         await one.look()
     clock.passed = 20.0

@@ -15,6 +15,7 @@ const Overview = lazy(() => import("./features/overview/page").then((module) => 
 const Tasks = lazy(() => import("./features/tasks/page").then((module) => module.Tasks));
 const TaskPage = lazy(() => import("./features/tasks/task").then((module) => module.TaskPage));
 const Jobs = lazy(() => import("./features/jobs/page").then((module) => module.Jobs));
+const JobPage = lazy(() => import("./features/jobs/job").then((module) => module.JobPage));
 const Runs = lazy(() => import("./features/runs/page").then((module) => module.Runs));
 const RunPage = lazy(() => import("./features/run/page").then((module) => module.RunPage));
 const Log = lazy(() => import("./features/log/page").then((module) => module.Log));
@@ -40,6 +41,7 @@ const LATER = [
   Tasks,
   TaskPage,
   Jobs,
+  JobPage,
   Runs,
   RunPage,
   Log,
@@ -83,6 +85,8 @@ function Route({ page }: { page: Page }) {
       return <TaskPage key={page.task} name={page.task} />;
     case "jobs":
       return <Jobs />;
+    case "job":
+      return <JobPage key={page.job} name={page.job} />;
     case "runs":
       return <Runs />;
     case "run":

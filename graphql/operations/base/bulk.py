@@ -27,16 +27,17 @@ from ....jobs.store.read.lists import RUNS, TASKS
 from ...base.arguments import MAX_RUNS, MAX_TASKS
 from ...base.errors import UserFacingError
 from ...base.fields import Size
-from ...base.scalars import BigInt
+from ...base.scalars import BigInt, Labels
 from ...lists.connections import decode, encode
 from ...lists.filters import MUTATIONS, RowFilter, absent_variables, is_empty, to_criteria
 from ...resolving.context import Info
 from ...types.payloads import ManyChanged
 from ...types.run import RunFilter
 from ...types.task import TaskFilter
-from .changes import Done, given, parse_key, perform
+from .changes import Done, given, is_dry, parse_key, perform
 from .inputs import REASON, MutationInput, optional
 
+FIRST = "The most rows to change; as many as one call changes unless given. Ids and names need none."
 AFTER = (
     "Go on behind this `endCursor` of the answer before, with the same selection. The first rows unless given; ids and "
     "names need none."
@@ -75,6 +76,7 @@ class RunsInput(MutationInput):
 
     runs: RunSelection = strawberry.field(description="The runs to change.")
     after: str | None = optional(AFTER)
+    first: int | None = optional(FIRST)
 
 
 @strawberry.input
@@ -83,6 +85,7 @@ class TasksInput(MutationInput):
 
     tasks: TaskSelection = strawberry.field(description="The tasks to change.")
     after: str | None = optional(AFTER)
+    first: int | None = optional(FIRST)
 
 
 @strawberry.input(description="The runs that `cancelRuns` cancels. Finished runs are left as they are.")
@@ -99,6 +102,9 @@ class RetryRunsInput(RunsInput):
     exclude_retried: bool = strawberry.field(
         description="True leaves out runs that another run retries already, but none of `ids`. True unless given.",
         default=True,
+    )
+    labels: Labels | None = optional(
+        "The labels that the new runs get besides those of the old ones, as far as a run can have more labels."
     )
 
 
@@ -141,6 +147,7 @@ T = TypeVar("T")
 
 PLACE: Final = (OrderKey("id"), OrderKey("newest"))
 MAX_SHOWN: Final = 200
+MAX_COUNTED: Final = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +219,12 @@ class BulkAction(Generic[M]):
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The keys that a selection means."""
+    """The keys that a selection means; ``matching`` counts them and those behind them, if that was asked for."""
 
     keys: list[int]
     has_more: bool = False
     end_cursor: str | None = None
+    matching: int | None = None
 
 
 def _selection_faults(info: Info, input: RunsInput | TasksInput) -> Iterator[UserError]:
@@ -246,7 +254,7 @@ def many_runs(tx: Tx, input: RunsInput, bulk_action: BulkAction[Run]) -> Changed
     ids = given(input.runs.ids)
     if ids is None:
         filter = given(input.runs.filter) or RunFilter()
-        chosen = _by_filter(tx, RUNS, filter, input.after, bulk_action.criteria(tx), MAX_RUNS)
+        chosen = _by_filter(tx, RUNS, filter, input, bulk_action.criteria(tx), MAX_RUNS)
     else:
         keys = sorted({parse_key(one, "runs", "ids", str(place)) for place, one in enumerate(ids)})
         chosen = _Chosen(_bounded(keys, MAX_RUNS, ("runs", "ids")))
@@ -266,7 +274,7 @@ def many_tasks(tx: Tx, input: TasksInput, bulk_action: BulkAction[Task]) -> Chan
     names = given(input.tasks.names)
     if names is None:
         filter = given(input.tasks.filter) or TaskFilter()
-        chosen = _by_filter(tx, TASKS, filter, input.after, bulk_action.criteria(tx), MAX_TASKS)
+        chosen = _by_filter(tx, TASKS, filter, input, bulk_action.criteria(tx), MAX_TASKS)
     else:
         wanted = _bounded(sorted(set(names)), MAX_TASKS, ("tasks", "names"))
         found = stored_tasks.by_names(tx.conn, wanted)
@@ -286,18 +294,27 @@ def _bounded(named: list[Any], most: int, place: tuple[str, str]) -> list[Any]:
 
 def _done(tx: Tx, chosen: _Chosen, before: dict[int, M], bulk_action: BulkAction[M]) -> Changed[M]:
     accepted = sum(1 for key in chosen.keys if bulk_action.accepts(before[key]))
-    return Changed(bulk_action.apply(tx, chosen.keys), accepted, chosen.has_more, chosen.end_cursor)
+    count = accepted if chosen.matching is None else chosen.matching
+    return Changed(bulk_action.apply(tx, chosen.keys), count, chosen.has_more, chosen.end_cursor)
 
 
-def _by_filter(tx: Tx, listing: Listing[M], filter: RowFilter, after: str | None, also: Criteria, most: int) -> _Chosen:
-    """Return the next rows that a filter finds, and where to go on behind them."""
-    behind, newest = _place(tx, listing, given(after))
+def _by_filter(
+    tx: Tx, listing: Listing[M], filter: RowFilter, input: RunsInput | TasksInput, also: Criteria, limit: int
+) -> _Chosen:
+    """Return the next rows that a filter finds, and where to go on behind them; on a dry run count all of them."""
+    wanted = given(input.first)
+    most = limit if wanted is None else wanted
+    if not 1 <= most <= limit:
+        raise InvalidInput(f"first: must be 1 to {limit:,}, got {most:,}", path=("first",))
+    behind, newest = _place(tx, listing, given(input.after))
     in_range = AllOf((Condition("id", Operator.GT, behind), Condition("id", Operator.LTE, newest)))
     criteria = AllOf((_criteria(tx, filter, (listing.name, "filter")), also, in_range))
     keys = pages.ids(tx.conn, listing, criteria, most + 1)
     kept = keys[:most]
     end = encode(_name(listing), PLACE, (kept[-1], newest)) if kept else None
-    return _Chosen(kept, len(keys) > most, end)
+    has_more = len(keys) > most
+    matching = pages.count(tx.conn, listing, criteria, MAX_COUNTED) if has_more and is_dry(input) else None
+    return _Chosen(kept, has_more, end, matching)
 
 
 def _criteria(tx: Tx, filter: RowFilter, place: tuple[str, str]) -> Criteria:

@@ -169,7 +169,7 @@ def audited_input(input: object) -> dict[str, Json]:
 
 
 def _for_audit(name: str, value: object) -> Json:
-    if name == "args":
+    if name == "args" and not is_dataclass(value):
         return argument_names(cast("dict[str, Json]", value)) if isinstance(value, dict) else None
     if is_dataclass(value):
         return audited_input(value)
@@ -222,7 +222,7 @@ def input_faults(value: object, path: tuple[str, ...] = ()) -> Iterator[InvalidI
 
 
 def _member_faults(name: str, value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:
-    if name == "args":
+    if name == "args" and not is_dataclass(value):
         yield from _args_faults(value, (*path, name))
     elif value is not None and type(value) not in _HARMLESS:
         place = (*path, camel(name))

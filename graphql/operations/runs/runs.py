@@ -428,15 +428,17 @@ class RunMutations:
     )
     async def retry_runs(self, info: Info, input: RetryRunsInput) -> RunsRetried:
         """The new runs."""
-        actor = info.context.person.name
+        labels, actor = given(input.labels), info.context.person.name
         once_only = [_unless_retried] if input.exclude_retried else []
-        again = bulk_action(FINAL, partial(retries.retry_runs, actor=actor), *once_only)
+        again = bulk_action(FINAL, partial(retries.retry_runs, labels=labels, actor=actor), *once_only)
         would = bulk_action(FINAL, _as_they_are, *once_only)
 
         def tried(tx: Tx) -> Changed[Run]:
             found = many_runs(tx, input, would)
             names, ids = [run.job_name for run in found.rows], [run.id for run in found.rows]
-            return replace(found, preview=preview(tx, names, lambda tx: retries.retry_each(tx, ids, actor=actor)))
+            return replace(
+                found, preview=preview(tx, names, lambda tx: retries.retry_each(tx, ids, labels=labels, actor=actor))
+            )
 
         action = tried if is_dry(input) else partial(many_runs, input=input, bulk_action=again)
         done = await perform_many(info, input, action, CHANGED)

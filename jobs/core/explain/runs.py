@@ -129,8 +129,7 @@ def _cancelled_because(run: Run) -> str:
 
 def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     started = run.started_at or now
-    elapsed = span((now - started).total_seconds())
-    where = f"on node {run.node}, attempt {run.attempt}, since {elapsed}"
+    where = f"on node {run.node}, attempt {run.attempt}, since {moment(started)}"
     deadline = attempt_deadline(run)
     stopping = run.cancel_requested_at is not None or (deadline is not None and deadline < now)
     if stopping and facts.isolation is Isolation.THREAD:

@@ -44,8 +44,8 @@ def _unfinished(facts: TaskFacts, now: datetime, details: tuple[str, ...]) -> Ex
     others = len(facts.unfinished) - 1
     more = f", and {others} more of its runs {'is' if others == 1 else 'are'} unfinished" if others else ""
     if running is not None and running.started_at is not None:
-        elapsed = span((now - running.started_at).total_seconds())
-        sentence = f"It is running: run {running.id} on node {running.node} since {elapsed}{more}."
+        since = moment(running.started_at)
+        sentence = f"It is running: run {running.id} on node {running.node} since {since}{more}."
         return Explanation(Code.RUNNING, sentence, details, run_id=running.id)
     if first.state is RunState.STUCK and first.available_at >= now:
         sentence = f"Run {first.id} failed and is tried again after {moment(first.available_at)}{more}."

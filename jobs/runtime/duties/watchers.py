@@ -7,8 +7,8 @@ from typing import Final
 
 from typing_extensions import override
 
-from ...actions.nodes import rescue_expired
-from ...core.nodes import Node
+from ...actions.nodes import note_stall, rescue_expired
+from ...core.nodes import SILENT, Node
 from ...queue import waits
 from ...queue.claims.expiry import skip_due
 from ...queue.deadlines import are_due, fail_overdue
@@ -71,17 +71,23 @@ def _seconds_to_next_token(tx: Tx) -> float | None:
     return None if at is None else (at - tx.now).total_seconds()
 
 
+MISSED: Final = 2
+"""Heartbeats that a node misses until it is shown as stalled."""
+
+
 class Rescuer:
     """Watches the other nodes' heartbeats.
 
     A node is dead when its lease has run out by the database's clock *and* its counter has not moved for a full lease
-    by this process' monotonic clock: a clock that jumps rescues nobody.
+    by this process' monotonic clock: a clock that jumps rescues nobody. After two heartbeats without a move it is shown
+    as stalled.
     """
 
-    def __init__(self, database: Database, *, own: int, lease: float, clock: Clock) -> None:
+    def __init__(self, database: Database, *, own: int, lease: float, heartbeat: float, clock: Clock) -> None:
         self._database = database
         self._own = own
         self._lease = lease
+        self._heartbeat = heartbeat
         self._clock = clock
         self._watched: dict[int, tuple[int, float]] = {}
         self._told: set[int] = set()
@@ -91,6 +97,11 @@ class Rescuer:
         live = await self._database.read(nodes.live)
         now = self._clock.monotonic()
         self._watched = {node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own}
+        for node in live:
+            missed = node.id in self._watched and now - self._watched[node.id][1] >= MISSED * self._heartbeat
+            if missed and node.stall is None:
+                log.warning("node %s has missed %d heartbeats", node.name, MISSED)
+                await self._database.write(note_stall, node, SILENT)
         silent = {node_id for node_id, (_, since) in self._watched.items() if now - since >= self._lease}
         self._told &= silent
         if not silent:

@@ -1,6 +1,5 @@
 """``cronograph runs``: what the dashboard does with runs, one or many."""
 
-import itertools
 import sys
 from typing import Annotated, Any, Final
 
@@ -70,7 +69,7 @@ def cancel_runs(
     yes: Yes = False,
 ) -> None:
     """Cancel runs: at once while they wait, through `should_stop` while they run."""
-    _many(api, CANCEL_RUNS, "cancelled", ids, filter, yes=yes, reason=reason)
+    _many(api, CANCEL_RUNS, "cancel", "cancelled", ids, filter, yes=yes, reason=reason)
 
 
 @runs.command(name="retry")
@@ -96,7 +95,7 @@ def retry_runs(
         show_preview(api, would, count=would["count"])
         return
     if args is None and from_step is None and not wait:
-        _many(api, RETRY_RUNS, "retried", ids, filter, yes=yes)
+        _many(api, RETRY_RUNS, "retry", "retried", ids, filter, yes=yes)
         return
     if not ids or len(ids) != 1 or filter:
         raise ConfigurationError("--args, --from-step and --wait: are for one run, named by its id")
@@ -119,7 +118,8 @@ def change_priority(
     """Change the priority of runs that wait."""
     if level.upper() not in {"HIGH", "LOW"}:
         raise ConfigurationError(f"the priority must be high or low, got {level[:80]!r}")
-    _many(api, PRIORITIES, f"now of priority {level.upper()}", ids, filter, yes=yes, priority=level.upper())
+    word = f"now of priority {level.upper()}"
+    _many(api, PRIORITIES, level.lower(), word, ids, filter, yes=yes, priority=level.upper())
 
 
 def _chosen_runs(ids: list[str] | None, terms: list[str] | None) -> dict[str, Any]:
@@ -129,27 +129,46 @@ def _chosen_runs(ids: list[str] | None, terms: list[str] | None) -> dict[str, An
 
 
 def _many(
-    api: Api, document: str, word: str, ids: list[str] | None, terms: list[str] | None, *, yes: bool, **more: object
+    api: Api,
+    document: str,
+    action: str,
+    word: str,
+    ids: list[str] | None,
+    terms: list[str] | None,
+    *,
+    yes: bool,
+    **more: object,
 ) -> None:
-    """Change many runs: how many is said first, and asked on a terminal."""
+    """Change many runs: how many is said first, and asked on a terminal; very many are changed by a run of the server.
+
+    Args:
+        api: The server.
+        document: The mutation that changes them.
+        action: Its name as an argument of the job ``bulk_action``.
+        word: The change in the past tense.
+        ids: Their ids; or else ``terms`` of a filter.
+        terms: See ``ids``.
+        yes: Do not ask.
+        more: What else the mutation needs.
+    """
     given = {**_chosen_runs(ids, terms), **{name: value for name, value in more.items() if value is not None}}
     if terms:
         would = api.change(document, **given, dryRun=True)
-        count = would["count"]
-        some = f"{count:,} or more runs" if would["hasMore"] else counted(count, "run")
+        some = counted(would["count"], "run")
         api.output.note(f"{some} {'matches' if some == '1 run' else 'match'}")
         asks = not yes and not api.is_dry and not api.output.as_json and sys.stdin.isatty()
         if asks and not typer.confirm(f"{some} will be {word}. Go on?"):
             raise Refused("nothing was changed")
-    count, more = 0, dict[str, object]()
-    for page in itertools.count(2):
-        done = api.change(document, **given, **more)
-        count += done["count"]
-        if not done["hasMore"]:
-            break
-        # Each page is a request of its own.
-        more = {"after": done["endCursor"], "idempotencyKey": api.key and f"{api.key}/{page}"}
-    api.result({"count": count}, f"{counted(count, 'run')} {word}")
+        if would["hasMore"] and not api.is_dry:
+            chosen = {"filter": given["runs"]["filter"], **{name: given[name] for name in ("reason",) if name in given}}
+            args = {"action": action, **chosen}
+            begun = api.client.trigger_job("bulk_action", args, idempotency_key=api.key)
+            if begun.run is None:
+                raise Refused(begun.message)
+            wait_for(api, begun.run.id)
+            return
+    done = api.change(document, **given)
+    api.result({"count": done["count"]}, f"{counted(done['count'], 'run')} {word}")
 
 
 flows = CommandLine(help="Look at flows, cancel and retry them, on a running server.", no_args_is_help=True)

@@ -355,7 +355,7 @@ def test_figures_of_an_hour_long_ago_look_at_its_rows_alone(conn: Connection) ->
     start = LONG_AGO + 2 * stored_hours.HOUR
     of_job = Scope(start, start + stored_hours.HOUR, "job 3")
     cases: list[tuple[str, Callable[[], object], int]] = [
-        ("the failures", partial(statistics.failures, conn, start, start + stored_hours.HOUR, 50), 200),
+        ("the failures", partial(statistics.failures, conn, Scope(start, start + stored_hours.HOUR), 50), 200),
         ("the percentiles of a job", partial(percentiles, conn, of_job, 3600, [Series.TOTAL]), 3 * 3_600),
     ]
     for name, read, rows in cases:

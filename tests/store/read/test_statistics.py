@@ -128,16 +128,16 @@ def test_failures_with_one_error_are_one_row(conn: Connection) -> None:
         execution(5, NOW - 9 * HOUR, 1, outcome="failed"),
     ]
     conn.execute(insert(job_execution), made)
-    first, second = failures(conn, NOW - 2 * HOUR, NOW + HOUR, 10)
+    first, second = failures(conn, Scope(NOW - 2 * HOUR, NOW + HOUR), 10)
     assert (first.message, first.count, first.first, first.last) == ("a" * 300, 2, NOW - HOUR, NOW)
     assert (second.message, second.count) == ("b", 1)
-    assert len(failures(conn, NOW - 2 * HOUR, NOW + HOUR, 1)) == 1
+    assert len(failures(conn, Scope(NOW - 2 * HOUR, NOW + HOUR), 1)) == 1
 
 
 def test_of_very_many_failures_the_newest_are_grouped(conn: Connection) -> None:
     made = [execution(number, NOW, 1, outcome="failed", error_message="ab"[number > 3]) for number in range(1, 6)]
     conn.execute(insert(job_execution), made)
-    found = failures(conn, NOW - HOUR, NOW + HOUR, 10, grouped=3)
+    found = failures(conn, Scope(NOW - HOUR, NOW + HOUR), 10, grouped=3)
     assert [(one.message, one.count) for one in found] == [("b", 2), ("a", 1)]
 
 

@@ -106,6 +106,7 @@ export const NodeRowFragment = graphql(`
     tags
     withoutTags
     blockage { beganAt runId jobName }
+    stall
   }
 `);
 

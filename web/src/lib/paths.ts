@@ -4,7 +4,7 @@ export const paths = {
   task: (name: string): string => `/tasks/${encodeURIComponent(name)}`,
   /** Leads to its run, with this attempt chosen. */
   execution: (id: string): string => `/log/${id}`,
-  job: (name: string): string => `/jobs?job=${encodeURIComponent(name)}`,
+  job: (name: string): string => `/jobs/${encodeURIComponent(name)}`,
   logOfJob: (name: string): string => `/log?job=${encodeURIComponent(name)}`,
   queueOfJob: (name: string): string => `/runs?job=${encodeURIComponent(name)}`,
   run: (id: string): string => `/runs/${id}`,
@@ -13,6 +13,8 @@ export const paths = {
   flow: (id: string): string => `/flows/${id}`,
   logOfRun: (id: string): string => `/log?run=${id}`,
   linesOf: (execution: string): string => `/lines?execution=${execution}`,
+  /** The runs that a bulk action has made. */
+  madeByBulk: (id: string): string => `/runs?label=bulk-action:${id}`,
   group: (name: string): string => `/runs?group=${encodeURIComponent(name)}`,
 } as const;
 
@@ -38,6 +40,7 @@ type PlainName = (typeof PLAIN_NAMES)[number];
 export type Page =
   | { readonly name: PlainName }
   | { readonly name: "task"; readonly task: string }
+  | { readonly name: "job"; readonly job: string }
   | { readonly name: "execution" | "run" | "flow"; readonly id: string }
   | { readonly name: "unknown" };
 
@@ -54,6 +57,7 @@ export function readPath(path: string): Page {
     const name = PLAIN.get(first);
     return name === undefined ? { name: "unknown" } : { name };
   }
+  if (first === "jobs") return { name: "job", job: decode(second) };
   if (first === "tasks") return { name: "task", task: decode(second) };
   if (first === "log" && /^\d+$/.test(second)) return { name: "execution", id: second };
   if (first === "runs" && /^\d+$/.test(second)) return { name: "run", id: second };

@@ -160,10 +160,17 @@ test.each([
   expect(failedShare(rate, failed)).toBe(share);
 });
 
-test("a lost node matters for an hour, one that makes no progress until it does", () => {
-  const node = (state: string, age: number) => ({ state, heartbeatAt: new Date(NOW - age).toISOString() });
-  const nodes = [node("EXPIRED", 60_000), node("EXPIRED", LOST_FOR), node("STALLED", LOST_FOR * 2)];
-  expect(nodesInTrouble(nodes, NOW)).toEqual([nodes[0], nodes[2]]);
+test("a lost node matters for an hour unless it is back or dismissed, one that makes no progress until it does", () => {
+  const node = (id: string, state: string, age: number) => ({
+    id,
+    name: `node ${id}`,
+    state,
+    heartbeatAt: new Date(NOW - age).toISOString(),
+  });
+  const nodes = [node("1", "EXPIRED", 60_000), node("2", "EXPIRED", LOST_FOR), node("3", "STALLED", LOST_FOR * 2)];
+  expect(nodesInTrouble(nodes, [], [], NOW)).toEqual([nodes[0], nodes[2]]);
+  expect(nodesInTrouble(nodes, [{ name: "node 1" }], [], NOW)).toEqual([nodes[2]]);
+  expect(nodesInTrouble(nodes, [], ["1", "3"], NOW)).toEqual([nodes[2]]);
 });
 
 test("a paused group without runs holds nothing back", () => {

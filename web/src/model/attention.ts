@@ -72,17 +72,30 @@ export function changesOf(attempts: readonly PlacedAttempt[], updatedAt: string)
 /** A node that was lost matters for an hour: then the people who have to look have looked. */
 export const LOST_FOR = 3_600_000;
 
+/** What the server calls the part that stands still of a node without heartbeats. */
+export const SILENT = "heartbeat";
+
 interface Node {
+  readonly id: string;
+  readonly name: string;
   readonly state: string;
   readonly heartbeatAt: string;
 }
 
-/** Nodes that make no progress, and those that were lost within the last hour. */
-export function nodesInTrouble<N extends Node>(nodes: readonly N[], now: number): readonly N[] {
-  return nodes.filter(
-    ({ state, heartbeatAt }) =>
-      state === "STALLED" || (state === "EXPIRED" && now - Date.parse(heartbeatAt) < LOST_FOR),
-  );
+/**
+ * Nodes that make no progress, and those that were lost within the last hour: unless one of the same name is up again,
+ * or somebody has seen it and has dismissed it.
+ */
+export function nodesInTrouble<N extends Node>(
+  nodes: readonly N[],
+  up: readonly { readonly name: string }[],
+  dismissed: readonly string[],
+  now: number,
+): readonly N[] {
+  const back = new Set(up.map(({ name }) => name));
+  const isLost = ({ id, name, state, heartbeatAt }: N): boolean =>
+    state === "EXPIRED" && now - Date.parse(heartbeatAt) < LOST_FOR && !back.has(name) && !dismissed.includes(id);
+  return nodes.filter((node) => node.state === "STALLED" || isLost(node));
 }
 
 interface Group {

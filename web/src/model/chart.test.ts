@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { addUp, axisTicks, fillBuckets, heatMap, linear, logarithmic, logTicks, niceCeiling } from "./chart";
+import { axisTicks, fillBuckets, heatMap, linear, logarithmic, logTicks, niceCeiling } from "./chart";
 
 test("scales map the ends of a domain to the ends of a range", () => {
   expect([linear([0, 10], [0, 100])(5), linear([3, 3], [0, 100])(3)]).toEqual([50, 50]);
@@ -33,23 +33,6 @@ test("empty stretches of time are filled in", () => {
   const known = { at: "2026-01-01T01:00:00Z", count: 5, failures: 1, records: 9 };
   const filled = fillBuckets([known], Date.UTC(2026, 0, 1) - 1, Date.UTC(2026, 0, 1, 2, 30), hour);
   expect(filled.map((bucket) => bucket.count)).toEqual([0, 5, 0]);
-});
-
-test("executions are added up by the stretch in which they began, failures and records with them", () => {
-  const row = (startedAt: string, outcome: string | null, recordsProcessed: number | null) => ({
-    startedAt,
-    outcome,
-    recordsProcessed,
-  });
-  const rows = [
-    row("2026-01-01T00:00:59Z", "SUCCESS", 3),
-    row("2026-01-01T00:00:01Z", "TIMED_OUT", 4),
-    row("2026-01-01T00:01:00Z", null, null),
-  ];
-  expect(addUp(rows, 60_000)).toEqual([
-    { at: "2026-01-01T00:00:00.000Z", count: 2, failures: 1, records: 7 },
-    { at: "2026-01-01T00:01:00.000Z", count: 1, failures: 0, records: 0 },
-  ]);
 });
 
 test("the axis has few, round times", () => {

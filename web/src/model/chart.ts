@@ -1,4 +1,3 @@
-import { isFailure } from "./log-filter";
 /** Scales and ticks of the charts: own SVG, a few hundred points at most. */
 
 /** A linear scale from a domain to a range; a domain of one point maps to the middle. */
@@ -62,27 +61,6 @@ export function fillBuckets(buckets: readonly Bucket[], from: number, to: number
     filled.push(known.get(at) ?? { at: new Date(at).toISOString(), count: 0, failures: 0, records: 0 });
   }
   return filled;
-}
-
-/** Counts executions by the stretch of time in which they began; `step` in milliseconds. */
-export function addUp(
-  rows: readonly {
-    readonly startedAt: string;
-    readonly outcome: string | null;
-    readonly recordsProcessed: number | null;
-  }[],
-  step: number,
-): readonly Bucket[] {
-  const buckets = new Map<number, { count: number; failures: number; records: number }>();
-  for (const { startedAt, outcome, recordsProcessed } of rows) {
-    const at = Math.floor(Date.parse(startedAt) / step) * step;
-    const bucket = buckets.get(at) ?? { count: 0, failures: 0, records: 0 };
-    bucket.count += 1;
-    bucket.failures += outcome !== null && isFailure(outcome) ? 1 : 0;
-    bucket.records += recordsProcessed ?? 0;
-    buckets.set(at, bucket);
-  }
-  return [...buckets].map(([at, counts]) => ({ at: new Date(at).toISOString(), ...counts }));
 }
 
 /** Failures and successes by weekday (0 = Monday) and hour. */

@@ -37,6 +37,6 @@ test.each([
 
 test("names are written so that any of them can be in an address", () => {
   expect(byName("task", ["a/b?"])[0]?.href).toBe("/tasks/a%2Fb%3F");
-  expect(byName("job", ["a&b"])[0]?.href).toBe("/jobs?job=a%26b");
+  expect(byName("job", ["a&b"])[0]?.href).toBe("/jobs/a%26b");
   expect(byName("group", ["ä"])[0]?.href).toBe("/runs?group=%C3%A4");
 });

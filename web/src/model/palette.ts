@@ -69,7 +69,7 @@ export function byNumber(typed: string): readonly Command[] {
 export function byName(kind: "task" | "job" | "group", names: readonly string[]): readonly Command[] {
   const href = {
     task: (name: string) => `/tasks/${encodeURIComponent(name)}`,
-    job: (name: string) => `/jobs?job=${encodeURIComponent(name)}`,
+    job: (name: string) => `/jobs/${encodeURIComponent(name)}`,
     group: (name: string) => `/runs?group=${encodeURIComponent(name)}`,
   }[kind];
   const icon: IconName = kind === "task" ? "tasks" : kind === "job" ? "jobs" : "groups";

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { integer, plural } from "../lib/format";
+import { plural } from "../lib/format";
 import { feed } from "../live";
 import { type PreviewParts, tryRetries } from "../services/previews";
-import { type BulkKind, type BulkTarget, countBulk, runBulk } from "../services/runs";
-import { notify } from "../state/announce";
+import { AT_ONCE, type BulkKind, type BulkTarget, beginBulk, changeRuns, countBulk } from "../services/runs";
 import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
+import { BulkProgress } from "./bulk-progress";
 import { PreviewView } from "./preview";
 
 interface BulkDialogProps {
@@ -17,13 +17,19 @@ interface BulkDialogProps {
   onDone: () => void;
 }
 
-const WORDS: Readonly<Record<BulkKind, { readonly question: string; readonly action: string; readonly done: string }>> =
-  {
-    cancel: { question: "Cancel runs?", action: "Cancel them", done: "cancelled or asked to stop" },
-    retry: { question: "Try runs again?", action: "Try them again", done: "tried again" },
-    high: { question: "Give runs high priority?", action: "Set high", done: "set to high priority" },
-    low: { question: "Give runs low priority?", action: "Set low", done: "set to low priority" },
-  };
+interface Words {
+  readonly question: string;
+  readonly action: string;
+  /** Of the dialog while it is done. */
+  readonly title: string;
+}
+
+const WORDS: Readonly<Record<BulkKind, Words>> = {
+  cancel: { question: "Cancel runs?", action: "Cancel them", title: "Cancelling runs" },
+  retry: { question: "Try runs again?", action: "Try them again", title: "Trying runs again" },
+  high: { question: "Give runs high priority?", action: "Set high", title: "Setting high priority" },
+  low: { question: "Give runs low priority?", action: "Set low", title: "Setting low priority" },
+};
 
 const NOTHING_LEFT = "There is no run left that this would change";
 
@@ -57,14 +63,18 @@ function countOn(kind: BulkKind, target: BulkTarget, tell: (count: number | null
   };
 }
 
-/** Says how many runs it concerns, counted by the server, then does it and shows how far it is. */
+/**
+ * Says how many runs it concerns, counted by the server, and has it done: a few at once, more by a run of the server,
+ * which goes on when the dialog is closed.
+ */
 export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
   const [count, setCount] = useState<number | null>(null);
-  const [done, setDone] = useState<number | null>(null);
+  const [busy, setBusy] = useState(false);
+  const [doneBy, setDoneBy] = useState<string | null>(null);
   const [preview, setPreview] = useState<PreviewParts | null>(null);
   const words = WORDS[kind];
   const started = useRef(false);
-  const nothing = count === 0 && done === null ? NOTHING_LEFT : null;
+  const nothing = count === 0 && !busy ? NOTHING_LEFT : null;
   useEffect(
     () =>
       countOn(kind, target, (value) => (started.current ? undefined : value === null ? onClose() : setCount(value))),
@@ -72,11 +82,22 @@ export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
   );
   const start = async (): Promise<void> => {
     started.current = true;
-    setDone(0);
-    const changed = await runBulk(kind, target, setDone);
-    if (changed !== null) notify(`${plural(changed, "run")} ${words.done}`);
+    setBusy(true);
+    if ((count ?? 0) > AT_ONCE) {
+      const id = await beginBulk(kind, target);
+      if (id !== null) return setDoneBy(id);
+    } else {
+      await changeRuns(kind, target);
+    }
     onDone();
   };
+  if (doneBy !== null) {
+    return (
+      <Dialog title={words.title} onClose={onDone}>
+        <BulkProgress key={doneBy} id={doneBy} kind={kind} onUndo={setDoneBy} onClose={onDone} />
+      </Dialog>
+    );
+  }
   return (
     <Dialog title={words.question} onClose={onClose}>
       {count === null ? (
@@ -87,15 +108,7 @@ export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
           {"filter" in target ? ", all that match the filter." : ", those you selected."}
         </p>
       )}
-      {done !== null && count !== null && (
-        <p class="progress">
-          <progress max={Math.max(1, count)} value={done} aria-label="Progress" />
-          <span class="num">
-            {integer(done)} of {integer(count)}
-          </span>
-        </p>
-      )}
-      {preview !== null && done === null && <PreviewView preview={preview} />}
+      {preview !== null && !busy && <PreviewView preview={preview} />}
       <div class="form-actions">
         <button type="button" class="button" onClick={onClose}>
           Leave them
@@ -103,7 +116,7 @@ export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
         {kind === "retry" && (
           <Action
             class="button"
-            disabled={count === null || done !== null}
+            disabled={count === null || busy}
             reason={nothing}
             onClick={() => void tryRetries(target).then(setPreview)}
           >
@@ -112,7 +125,7 @@ export function BulkDialog({ kind, target, onClose, onDone }: BulkDialogProps) {
         )}
         <Action
           class={kind === "cancel" ? "button danger" : "button primary"}
-          disabled={count === null || done !== null}
+          disabled={count === null || busy}
           reason={nothing}
           onClick={() => void start()}
         >

@@ -1,7 +1,9 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import { request } from "../api/client";
 import { EditableTaskFragment } from "../api/editable";
+import type { UserError } from "../api/mutate";
 import { type FragmentOf, graphql } from "../api/tada";
+import { feed } from "../live";
 import { formOfTask, type TaskForm } from "../model/task-form";
 import { useJobs } from "../services/jobs";
 import { createTask, updateTask } from "../services/tasks";
@@ -22,14 +24,17 @@ type Editable = FragmentOf<typeof EditableTaskFragment>;
 
 /**
  * The task as the server has it now; null until it is known. Where there is none, that is said and the dialog closed.
+ * With `follow` it is read again as soon as somebody has changed it, and whenever `again` is called.
  */
-function useStored(name: string, onClose: () => void): Editable | null {
+function useStored(name: string, onClose: () => void, follow = false) {
   const [task, setTask] = useState<Editable | null>(null);
+  const [asked, ask] = useReducer((count: number) => count + 1, 0);
+  const again = (): void => ask(undefined);
   useEffect(() => {
     const controller = new AbortController();
     request(EditDocument, { name }, controller.signal).then(
       (data) => {
-        if (data.task !== null) setTask(data.task);
+        if (data.task !== null) setTask((known) => (known?.version === data.task?.version ? known : data.task));
         else {
           notify(`There is no task '${name}' any more`, { tone: "bad" });
           onClose();
@@ -38,29 +43,49 @@ function useStored(name: string, onClose: () => void): Editable | null {
       (error: unknown) => {
         if (controller.signal.aborted) return;
         notify(error instanceof Error ? error.message : String(error), { tone: "bad" });
-        onClose();
+        if (asked === 0) onClose();
       },
     );
     return () => controller.abort();
-  }, [name]);
-  return task;
+  }, [name, asked]);
+  useEffect(
+    () =>
+      follow
+        ? feed.listen({
+            event: (event) => event.taskName === name && event.kind.startsWith("TASK_") && again(),
+            resync: again,
+            connected: again,
+          })
+        : undefined,
+    [name, follow],
+  );
+  return { task, again };
 }
 
-/** Reads the task afresh, then edits exactly that version of it. */
+const LOST: UserError = {
+  code: "VERSION_CONFLICT",
+  message: "Nothing was saved, since somebody else has saved this task meanwhile. Choose above, then save again.",
+  path: [],
+};
+
+/** Edits a task; where somebody else saves it meanwhile, both versions are shown, and one chooses field by field. */
 export function EditTask({ name, onClose }: { name: string; onClose: () => void }) {
   const jobs = useJobs(true);
-  const task = useStored(name, onClose);
+  const { task, again } = useStored(name, onClose, true);
+  const stored = useMemo(() => (task === null ? null : formOfTask(task, zone.value)), [task, zone.value]);
   if (task === null) return null;
   return (
     <TaskFormDialog
       title={`Edit ${name}`}
-      stored={formOfTask(task, zone.value)}
+      stored={stored}
       jobs={jobs}
       onClose={onClose}
       onSave={async (input) => {
         const errors = await updateTask(input, task.version);
         if (errors.length === 0) onClose();
-        return errors;
+        if (!errors.some(({ code }) => code === LOST.code)) return errors;
+        again();
+        return [LOST];
       }}
     />
   );
@@ -68,7 +93,7 @@ export function EditTask({ name, onClose }: { name: string; onClose: () => void 
 
 /** Makes a new task that begins with all that another one has, but for its name. */
 export function DuplicateTask({ name, onClose }: { name: string; onClose: () => void }) {
-  const task = useStored(name, onClose);
+  const { task } = useStored(name, onClose);
   if (task === null) return null;
   return (
     <NewTask

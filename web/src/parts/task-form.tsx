@@ -1,7 +1,8 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { UserError } from "../api/mutate";
 import { isAtZone, withoutField } from "../lib/fault";
 import { plural } from "../lib/format";
+import { type Choices, changesOf, merged } from "../model/merge";
 import {
   changedFields,
   EMPTY_FORM,
@@ -19,6 +20,7 @@ import { Field, focusFault, Select, TextInput } from "../ui/field";
 import { ArgsEditor } from "./args-editor";
 import { DraftNote } from "./draft-note";
 import { SchedulePreview, useSchedulePreview } from "./schedule-preview";
+import { TaskConflict } from "./task-conflict";
 import { useDraft } from "./use-draft";
 
 /** A job that a task can run. */
@@ -74,7 +76,13 @@ interface Binding {
 export function TaskFormDialog({ title, stored, jobs, start, draftName = "new task", onClose, onSave }: TaskFormProps) {
   const before = stored ?? EMPTY_FORM;
   const draft = useDraft<Partial<TaskForm>>(stored === null ? draftName : `task ${stored.name}`, start ?? {});
-  const form: TaskForm = { ...before, ...draft.value };
+  const [opened] = useState(before);
+  const [choices, setChoices] = useState<Choices>({});
+  const [asked, setAsked] = useState(false);
+  const changes = changesOf(opened, before, draft.value);
+  const form = merged(opened, before, draft.value, changes, choices);
+  const undecided = changes.filter(({ label, mine }) => mine !== null && choices[label] === undefined);
+  useEffect(() => setChoices({}), [stored]);
   const [errors, setErrors] = useState<FormErrors>({});
   const [general, setGeneral] = useState<readonly string[]>([]);
   const [refused, setRefused] = useState<readonly UserError[]>([]);
@@ -82,7 +90,11 @@ export function TaskFormDialog({ title, stored, jobs, start, draftName = "new ta
   const argFaults = useRef(0);
   const element = useRef<HTMLFormElement>(null);
   const set = (field: FormField, value: string): void => {
-    draft.set({ ...draft.value, [field]: value });
+    const change = changes.find(({ fields }) => fields.includes(field));
+    const beside = Object.fromEntries((change?.fields ?? []).map((other) => [other, form[other]]));
+    draft.set({ ...draft.value, ...beside, [field]: value });
+    // Who types into what the other one has changed means the own version.
+    if (change !== undefined) setChoices((known) => ({ ...known, [change.label]: "mine" }));
     setErrors((known) => ({ ...known, [field]: undefined }));
     if (field === "args") setRefused([]);
   };
@@ -100,7 +112,8 @@ export function TaskFormDialog({ title, stored, jobs, start, draftName = "new ta
       ...faults,
     };
     setErrors(all);
-    if (Object.keys(all).length > 0) return focusFault(element.current);
+    setAsked(undecided.length > 0);
+    if (Object.keys(all).length > 0 || undecided.length > 0) return focusFault(element.current);
     setBusy(true);
     const refused = await onSave({ ...input, name: form.name.trim() });
     setBusy(false);
@@ -125,6 +138,7 @@ export function TaskFormDialog({ title, stored, jobs, start, draftName = "new ta
     <Dialog title={title} onClose={leave} wide>
       {draft.restored && <DraftNote onDrop={draft.drop} />}
       <form ref={element} class="form" onSubmit={(event) => void submit(event)} noValidate>
+        {changes.length > 0 && <TaskConflict changes={changes} choices={choices} asked={asked} onChoose={setChoices} />}
         <div class="form-grid">
           {stored === null && (
             <Field label="Name" error={errors.name} hint="Unique; cannot be changed later">
@@ -148,7 +162,7 @@ export function TaskFormDialog({ title, stored, jobs, start, draftName = "new ta
           <p class="dim">The arguments show here once a job is chosen.</p>
         ) : (
           <ArgsEditor
-            key={`${form.jobName} ${draft.restored}`}
+            key={`${form.jobName} ${draft.restored} ${before.args} ${choices["Arguments"]}`}
             value={form.args}
             onChange={(value) => set("args", value)}
             onFaults={(count) => (argFaults.current = count)}

@@ -60,9 +60,14 @@ export async function updateJobRate(name: string, rate: Rate | null): Promise<Ou
 
 /** Makes a run of a job now; answers what was refused, nothing when it is on its way. */
 export async function triggerJob(jobName: string, args: unknown): Promise<readonly UserError[]> {
-  const outcome = await mutate(TriggerJob, { jobName, args }, (data) => data.triggerJob);
+  const outcome = await beginJob(jobName, args);
   if (!outcome.ok) return outcome.errors;
   const { success, message } = outcome.value;
   notify(message, { tone: success ? "info" : "bad" });
   return success ? [] : [{ code: "REFUSED", message, path: [] }];
+}
+
+/** Makes a run of a job now, without a word of it. */
+export async function beginJob(jobName: string, args: unknown) {
+  return mutate(TriggerJob, { jobName, args }, (data) => data.triggerJob);
 }

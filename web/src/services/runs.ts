@@ -1,7 +1,9 @@
 import { mutate, type Outcome, report, type UserError } from "../api/mutate";
 import { graphql, type ResultOf, type VariablesOf } from "../api/tada";
-import type { RunFilterInput } from "../model/run-filter";
+import { plural } from "../lib/format";
+import { serverNow } from "../live/clock";
 import { notify } from "../state/announce";
+import { beginJob } from "./jobs";
 
 const CancelRun = graphql(`
   mutation CancelRun($input: CancelRunInput!) {
@@ -43,8 +45,7 @@ const CancelRuns = graphql(`
   mutation CancelRuns($input: CancelRunsInput!) {
     cancelRuns(input: $input) {
       count
-      hasMore
-      endCursor
+      runs { id submittedAt }
       errors { code message path }
     }
   }
@@ -54,8 +55,7 @@ const RetryRuns = graphql(`
   mutation RetryRuns($input: RetryRunsInput!) {
     retryRuns(input: $input) {
       count
-      hasMore
-      endCursor
+      runs { id submittedAt }
       errors { code message path }
     }
   }
@@ -65,8 +65,7 @@ const SetPriorities = graphql(`
   mutation SetRunPriorities($input: SetRunPrioritiesInput!) {
     setRunPriorities(input: $input) {
       count
-      hasMore
-      endCursor
+      runs { id submittedAt }
       errors { code message path }
     }
   }
@@ -132,22 +131,32 @@ export async function setPriority(id: string, priority: "HIGH" | "LOW"): Promise
 
 export type BulkKind = "cancel" | "retry" | "high" | "low";
 
-/** What a bulk action is about: the chosen rows, or all that match. */
-export type BulkTarget = { readonly ids: readonly string[] } | { readonly filter: RunFilterInput };
+type RunFilter = Extract<VariablesOf<typeof CancelRuns>["input"]["runs"], { filter: unknown }>["filter"];
 
-type Selection = Pick<VariablesOf<typeof CancelRuns>["input"], "runs" | "dryRun" | "after">;
+/** What a bulk action is about: the chosen rows, or all that match. */
+export type BulkTarget = { readonly ids: readonly string[] } | { readonly filter: RunFilter };
+
 type Payload = ResultOf<typeof CancelRuns>["cancelRuns"];
 
 /** A target as the API takes it. */
-export function runsOf(target: BulkTarget): Selection["runs"] {
+export function runsOf(target: BulkTarget): VariablesOf<typeof CancelRuns>["input"]["runs"] {
   return "ids" in target ? { ids: [...target.ids] } : { filter: target.filter };
 }
 
-function selectionOf(target: BulkTarget, dryRun: boolean, after: string | null = null): Selection {
-  return { runs: runsOf(target), dryRun, after };
-}
+/** Runs that are changed at once. More are changed by a run of the job `bulk_action`. */
+export const AT_ONCE = 200;
 
-async function bulkOnce(kind: BulkKind, selection: Selection): Promise<Payload | null> {
+const DONE: Readonly<Record<BulkKind, string>> = {
+  cancel: "cancelled or asked to stop",
+  retry: "tried again",
+  high: "set to high priority",
+  low: "set to low priority",
+};
+
+const OPPOSITE: Readonly<Record<BulkKind, BulkKind>> = { cancel: "retry", retry: "cancel", high: "low", low: "high" };
+
+async function bulk(kind: BulkKind, target: BulkTarget, dryRun: boolean): Promise<Payload | null> {
+  const selection = { runs: runsOf(target), dryRun };
   const outcome =
     kind === "cancel"
       ? await mutate(CancelRuns, { input: selection }, (data) => data.cancelRuns)
@@ -163,24 +172,39 @@ async function bulkOnce(kind: BulkKind, selection: Selection): Promise<Payload |
 
 /** How many runs a bulk action would change, counted by the server; null if it refuses. */
 export async function countBulk(kind: BulkKind, target: BulkTarget): Promise<number | null> {
-  return (await bulkOnce(kind, selectionOf(target, true)))?.count ?? null;
+  return (await bulk(kind, target, true))?.count ?? null;
 }
 
-/**
- * Does it, portion by portion; `progress` hears how many are done. Answers the number, or null if the server refused.
- */
-export async function runBulk(
-  kind: BulkKind,
-  target: BulkTarget,
-  progress: (done: number) => void,
-): Promise<number | null> {
-  let done = 0;
-  for (let after: string | null = null; ; ) {
-    const payload = await bulkOnce(kind, selectionOf(target, false, after));
-    if (payload === null) return null;
-    done += payload.count;
-    progress(done);
-    if (!payload.hasMore) return done;
-    after = payload.endCursor;
-  }
+/** Changes a few runs at once; the notice offers to undo it. */
+export async function changeRuns(kind: BulkKind, target: BulkTarget): Promise<void> {
+  const began = serverNow();
+  const changed = await bulk(kind, target, false);
+  if (changed === null) return;
+  // A retry answers the unfinished run that has the unique key; that one is not cancelled by an undo.
+  const own = changed.runs.filter((run) => kind !== "retry" || Date.parse(run.submittedAt) >= began - SKEW);
+  const undone = { id: { in: own.map((run) => run.id) }, ...(kind === "cancel" && { state: { eq: "CANCELLED" } }) };
+  notify(
+    `${plural(changed.count, "run")} ${DONE[kind]}`,
+    own.length === 0
+      ? {}
+      : { action: { label: "Undo", run: () => void changeRuns(OPPOSITE[kind], { filter: undone as RunFilter }) } },
+  );
+}
+
+/** Milliseconds by which the clock of the page may be wrong. */
+const SKEW = 1_000;
+
+/** Has the server change many runs; answers the id of the run that does it, or null if it refuses. */
+export async function beginBulk(kind: BulkKind, target: BulkTarget): Promise<string | null> {
+  const filter = "ids" in target ? { id: { in: [...target.ids] } } : target.filter;
+  return begun(await beginJob("bulk_action", { action: kind, filter }));
+}
+
+/** Has the server undo a bulk action; answers the id of the run that does it, or null if it refuses. */
+export async function undoBulk(id: string): Promise<string | null> {
+  return begun(await beginJob("undo_bulk_action", { run: Number(id) }));
+}
+
+function begun(outcome: Awaited<ReturnType<typeof beginJob>>): string | null {
+  return report(outcome) ? (outcome.value.run?.id ?? null) : null;
 }

@@ -27,7 +27,7 @@ const TITLES: ReadonlyMap<string, string> = new Map(NAV.map(({ href, label }) =>
 
 /** The actions of the page that is open, as its head offers them; what cannot be pressed now is left out. */
 function pageButtons(): readonly HTMLButtonElement[] {
-  return [...document.querySelectorAll<HTMLButtonElement>("main .page-head button:not(:disabled)")];
+  return [...document.querySelectorAll<HTMLButtonElement>("main .page-head button:not(:disabled, [aria-disabled])")];
 }
 
 function toPress(buttons: readonly HTMLButtonElement[]): readonly Command[] {

@@ -12,7 +12,7 @@ interface NavEntry {
 export const NAV: readonly NavEntry[] = [
   { href: "/", label: "Overview", icon: "home", pages: ["overview"] },
   { href: "/tasks", label: "Tasks", icon: "tasks", pages: ["tasks", "task"] },
-  { href: "/jobs", label: "Jobs", icon: "jobs", pages: ["jobs"] },
+  { href: "/jobs", label: "Jobs", icon: "jobs", pages: ["jobs", "job"] },
   { href: "/runs", label: "Runs", icon: "runs", pages: ["runs", "run"] },
   { href: "/flows", label: "Flows", icon: "flows", pages: ["flows", "flow"] },
   { href: "/inbox", label: "Inbox", icon: "inbox", pages: ["inbox"] },

@@ -18,13 +18,13 @@ interface ButtonProps extends ButtonHTMLAttributes {
 }
 
 /**
- * A button that says why it cannot be pressed, to the pointer and to the focus. One that only waits for its own answer
- * is simply disabled.
+ * A button that says why it cannot be pressed, to the pointer and to the focus. One that is disabled, since it waits
+ * for its own answer, keeps the focus, which a browser takes from elements with the attribute `disabled`.
  */
 export function Button({ disabled = false, reason = null, title, children, ...attributes }: ButtonProps) {
-  if (reason === null) {
+  if (reason === null && disabled !== true) {
     return (
-      <button type="button" {...attributes} disabled={disabled} title={title}>
+      <button type="button" {...attributes} title={title}>
         {children}
       </button>
     );
@@ -34,9 +34,9 @@ export function Button({ disabled = false, reason = null, title, children, ...at
       type="button"
       {...attributes}
       aria-disabled="true"
-      aria-description={reason}
-      data-reason={reason}
-      title={reason}
+      aria-description={reason ?? undefined}
+      data-reason={reason ?? undefined}
+      title={reason ?? title}
       onClick={refuse}
     >
       {children}

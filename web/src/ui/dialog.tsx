@@ -15,7 +15,7 @@ interface DialogProps {
 /** What the focus begins with: the first field, or else the first button below the title, which is the harmless one. */
 function firstOf(dialog: HTMLElement): HTMLElement | null {
   const first = (kinds: string): HTMLElement | null =>
-    dialog.querySelector(`.dialog-content :is(${kinds}):not(:disabled)`);
+    dialog.querySelector(`.dialog-content :is(${kinds}):not(:disabled, [aria-disabled="true"])`);
   return first("input, select, textarea") ?? first("button");
 }
 

@@ -1,3 +1,4 @@
+import { useId } from "preact/hooks";
 import { full, shortClock, shortDay } from "../lib/time";
 import { axisTicks, linear, niceCeiling } from "../model/chart";
 import { zone } from "../state/prefs";
@@ -11,6 +12,8 @@ const BOTTOM = 18;
 const MARGIN = 18;
 /** Room from one mark to the next. */
 const APART = 52;
+
+const UNKNOWN = "not counted";
 
 /** What is drawn in one colour; the first layer stands at the bottom. */
 export interface Layer {
@@ -28,6 +31,8 @@ export interface StackedBarsProps {
   /** What the layers together are, where there are several. */
   total?: string;
   write(value: number): string;
+  /** Stretches that begin earlier are not known: they are hatched, and are no zeros. */
+  since?: number;
   /** Whether things are counted, of which there are no halves. */
   whole?: boolean;
   /** What is drawn where there is room. */
@@ -42,6 +47,7 @@ export function StackedBars({
   layers,
   total,
   write,
+  since = Number.NEGATIVE_INFINITY,
   whole = false,
   width: widest,
   height,
@@ -51,14 +57,17 @@ export function StackedBars({
   const ticks = [0, top / 2, top].filter((tick) => !whole || Number.isInteger(tick));
   const left = Math.max(LEAST, 8 + CHARACTER * Math.max(...ticks.map((tick) => write(tick).length)));
   const y = linear([0, top], [height - BOTTOM, 6]);
-  const cells = (index: number): readonly string[] => layers.map((layer) => write(layer.values[index] ?? 0));
+  const unknown = starts.filter((start) => start < since).length;
+  const known = (index: number, value: number): string => (index < unknown ? UNKNOWN : write(value));
+  const cells = (index: number): readonly string[] => layers.map((layer) => known(index, layer.values[index] ?? 0));
+  const pattern = useId();
   return (
     <ChartFrame
       title={title}
       columns={["From", ...(total === undefined ? [] : [total]), ...layers.map((layer) => layer.name)]}
       rows={starts.map((start, index) => [
         full(start, zone.value),
-        ...(total === undefined ? [] : [write(sums[index] ?? 0)]),
+        ...(total === undefined ? [] : [known(index, sums[index] ?? 0)]),
         ...cells(index),
       ])}
       width={widest}
@@ -78,6 +87,23 @@ export function StackedBars({
               </text>
             </g>
           ))}
+          {unknown > 0 && (
+            <g class="unknown">
+              <pattern id={pattern} width="8" height="8" patternUnits="userSpaceOnUse">
+                <path d="M0 8L8 0" />
+              </pattern>
+              <rect
+                x={left}
+                y={6}
+                width={((width - left) * unknown) / starts.length}
+                height={height - BOTTOM - 6}
+                fill={`url(#${pattern})`}
+              />
+              <text class="axis" x={left + 6} y={18}>
+                {UNKNOWN}
+              </text>
+            </g>
+          )}
           {starts.map((start, index) => {
             const step = (width - left) / starts.length;
             const x = left + index * step;
@@ -101,7 +127,7 @@ export function StackedBars({
                   );
                 })}
                 <rect class="hit" x={x} width={step} y={0} height={height}>
-                  <title>{`${full(start, zone.value)}: ${layers.map((layer, place) => `${cells(index)[place]} ${layer.name.toLowerCase()}`).join(", ")}`}</title>
+                  <title>{`${full(start, zone.value)}: ${index < unknown ? UNKNOWN : layers.map((layer, place) => `${cells(index)[place]} ${layer.name.toLowerCase()}`).join(", ")}`}</title>
                 </rect>
               </g>
             );

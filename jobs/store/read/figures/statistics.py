@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from typing import Final
 
@@ -27,6 +27,8 @@ from ...db.functions import bucket_start, duration, sql_literals
 from ...db.unreadable import AnySelect
 from ...schema.tables import job_execution as e
 from ...schema.types import UtcDateTime
+from ..listing.criteria import Criteria
+from ..lists import EXECUTIONS
 from .scope import Scope
 
 PARTS: Final = (0.5, 0.95, 0.99)
@@ -172,15 +174,42 @@ def counts(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
     ]
 
 
-def failures(
-    conn: Connection, start: datetime, end: datetime, limit: int, *, grouped: int = GROUPED
-) -> list[FailureRow]:
-    """Failures that started in ``start <= time < end``, by job and equal error, the most frequent first.
+def newest_counts(
+    conn: Connection, criteria: Criteria, span: tuple[datetime, datetime], seconds: int, most: int
+) -> tuple[list[Point], datetime]:
+    """Count the executions of a span that meet a condition, per bucket, but only the newest ``most`` of them.
+
+    Returns:
+        The buckets as of ``counts``, and since when all are counted: the beginning of the span, or of a later bucket.
+    """
+    start, end = span
+    scope = Scope(start, end)
+    rows = (
+        select(e.c.started_at, e.c.outcome, e.c.records_processed)
+        .where(EXECUTIONS.condition(criteria), scope.condition(), scope.ids())
+        .order_by(e.c.id.desc())
+        .limit(most)
+        .subquery("newest")
+    )
+    bucket = bucket_start(rows.c.started_at, literal(seconds)).label("bucket")
+    failed = func.sum(case((rows.c.outcome.in_(sql_literals(FAILURES)), 1), else_=0))
+    records = func.coalesce(func.sum(rows.c.records_processed), 0)
+    statement = select(bucket, func.count(), failed, records).group_by(bucket).order_by(bucket)
+    points = [
+        Point(datetime.fromtimestamp(at, UTC), Figures(count, int(failed), int(records), None, None, None))
+        for at, count, failed, records in conn.execute(statement)
+    ]
+    if sum(point.figures.count for point in points) < most:
+        return points, start
+    return points[1:], points[0].at + timedelta(seconds=seconds)
+
+
+def failures(conn: Connection, scope: Scope, limit: int, *, grouped: int = GROUPED) -> list[FailureRow]:
+    """Failures of a scope, by job and equal error, the most frequent first.
 
     Of more than ``grouped`` the newest count: where everything fails, they say enough.
     """
     message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX)
-    scope = Scope(start, end)
     rows = (
         select(e.c.job_name, e.c.error_type, message.label("message"), e.c.started_at, e.c.id)
         .where(

@@ -8,10 +8,7 @@ import { quantile } from "../../lib/strip";
 import { duration } from "../../lib/time";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
-import { RunWithArgs } from "../../parts/dialogs";
 import { ListTools } from "../../parts/list-tools";
-import { triggerJob } from "../../services/jobs";
-import { tryJob } from "../../services/previews";
 import { searchParams, setParams } from "../../state/route";
 import { Action } from "../../ui/action";
 import { type Column, DataTable } from "../../ui/data-table";
@@ -24,6 +21,7 @@ import { Status } from "../../ui/status";
 import { SearchBar } from "../search/bar";
 import type { Vocabulary } from "../search/model";
 import { JobRate } from "./job-rate";
+import { RunJob } from "./run-job";
 
 const JobsDocument = graphql(`
   query JobsPage {
@@ -135,7 +133,7 @@ const COLUMNS: readonly Column<JobRow, JobContext>[] = [
 function NameOf({ job }: { job: JobRow }) {
   return (
     <>
-      <a class="row-main" href={paths.logOfJob(job.name)} data-key="Enter">
+      <a class="row-main" href={paths.job(job.name)} data-key="Enter">
         <Name text={job.name} />
       </a>
       <span class="dim cell-sub">{job.description === "" ? "No description." : job.description}</span>
@@ -264,33 +262,8 @@ export function Jobs() {
           )}
         </section>
       )}
-      {running !== null && (
-        <RunWithArgs
-          title={`Run ${running.name}`}
-          action="Run now"
-          args={{}}
-          schema={running.argsSchema}
-          onClose={() => setRunning(null)}
-          onRun={(args) => triggerJob(running.name, args)}
-          onTry={(args) => tryJob(running.name, args)}
-        >
-          <UniqueKeyNote uniqueKey={running.uniqueKey} />
-        </RunWithArgs>
-      )}
+      {running !== null && <RunJob job={running} onClose={() => setRunning(null)} />}
     </>
-  );
-}
-
-/** Says what a second click does. */
-function UniqueKeyNote({ uniqueKey }: { uniqueKey: JobRow["uniqueKey"] }) {
-  if (uniqueKey === null) return null;
-  if (uniqueKey.isInCode)
-    return <p class="dim">Only the job’s own code can make its unique key. A run that you make here has none.</p>;
-  const made = uniqueKey.template ?? (uniqueKey.arguments.join(", ") || "the job’s name");
-  return (
-    <p class="dim">
-      Unique by <code>{made}</code>: while such a run is unfinished, no second one is made.
-    </p>
   );
 }
 

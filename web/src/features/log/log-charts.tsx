@@ -1,18 +1,13 @@
 import { useState } from "preact/hooks";
-import { graphql, type ResultOf } from "../../api/tada";
-import { integer } from "../../lib/format";
+import { graphql } from "../../api/tada";
 import { serverNow } from "../../live/clock";
 import { useLive } from "../../live/use-live";
-import { type Gathered, gather, nextCursor, useRest } from "../../live/use-rest";
-import { addUp, type Bucket, fillBuckets } from "../../model/chart";
+import { type Bucket, fillBuckets } from "../../model/chart";
 import { countedByServer, type LogFilter, logFilterInput, RANGES } from "../../model/log-filter";
 import { ErrorBox } from "../../ui/feedback";
 import { Refused } from "../../ui/refused";
 import { useMedia } from "../../ui/use-media";
 import { OutcomeCharts } from "./outcome-chart";
-
-/** Pages of executions that are added up at most, of 200 each. */
-const MOST_PAGES = 5;
 
 const StatisticsDocument = graphql(`
   query LogStatistics($taskName: String, $from: DateTime, $bucket: StatisticsBucket) {
@@ -23,12 +18,12 @@ const StatisticsDocument = graphql(`
   }
 `);
 
-const SampleDocument = graphql(`
-  query LogSample($after: String, $filter: ExecutionFilter) {
+const CountsDocument = graphql(`
+  query LogCounts($filter: ExecutionFilter, $from: DateTime, $bucket: StatisticsBucket!) {
     asOf
-    executions(first: 200, after: $after, filter: $filter, orderBy: [{ field: ID, direction: DESC }]) {
-      nodes { startedAt outcome recordsProcessed }
-      pageInfo { hasNextPage endCursor }
+    executionCounts(filter: $filter, from: $from, bucket: $bucket) {
+      beginsAt
+      points { at count failures records }
     }
   }
 `);
@@ -80,7 +75,7 @@ export function LogCharts({ filter }: { filter: LogFilter }) {
 
 function Charts({ filter }: { filter: LogFilter }) {
   const span = spanOf(filter);
-  return countedByServer(filter) ? <Counted span={span} /> : <Sampled span={span} />;
+  return countedByServer(filter) ? <Counted span={span} /> : <Filtered span={span} />;
 }
 
 /** The server counts by task and time. */
@@ -102,39 +97,29 @@ function Counted({ span }: { span: Span }) {
   return <OutcomeCharts buckets={state ?? filled(span, [])} of={spanWords(span)} />;
 }
 
-type Sample = Gathered<ResultOf<typeof SampleDocument>["executions"]["nodes"][number]>;
-
-/** By all other filters the newest that match are read and added up here. */
-function Sampled({ span }: { span: Span }) {
-  const { filter, hours, step } = span;
-  const wanted = () => ({
-    ...logFilterInput(filter, serverNow()),
-    startedAt: { gte: new Date(from(span)).toISOString() },
-  });
-  const sample = useLive(`sample${JSON.stringify([filter, hours])}`, {
-    document: SampleDocument,
-    variables: () => ({ after: null, filter: wanted() }),
-    init: ({ executions }, before: Sample | null): Sample =>
-      gather(before, executions.nodes, nextCursor(executions.pageInfo), 1, MOST_PAGES),
+/** By all other filters the executions themselves are counted, the newest of very many. */
+function Filtered({ span }: { span: Span }) {
+  const { filter, hours, bucket } = span;
+  const { state, error, reload } = useLive(`log counts${JSON.stringify([filter, hours])}`, {
+    document: CountsDocument,
+    variables: () => ({
+      filter: logFilterInput(filter, serverNow()),
+      from: new Date(from(span)).toISOString(),
+      bucket,
+    }),
+    init: ({ executionCounts: { beginsAt, points } }) => ({
+      buckets: filled(span, points),
+      since: Date.parse(beginsAt),
+    }),
     outdates: (event) => event.kind === "EXECUTION_FINISHED",
     every: 10_000,
   });
-  useRest(sample, {
-    document: SampleDocument,
-    most: MOST_PAGES,
-    variables: (state) => ({ after: state.next, filter: wanted() }),
-    append: ({ executions }, before): Sample =>
-      gather(
-        before,
-        [...before.read, ...executions.nodes],
-        nextCursor(executions.pageInfo),
-        before.pages + 1,
-        MOST_PAGES,
-      ),
-  });
-  if (sample.error !== null)
-    return <Refused error={sample.error} retry={sample.reload} narrowing={{ rows: "executions" }} />;
-  const { shown: rows, next } = sample.state ?? { shown: [], next: null };
-  const cut = next === null ? "" : `, the newest ${integer(rows.length)}`;
-  return <OutcomeCharts buckets={filled(span, addUp(rows, step))} of={spanWords(span) + cut} />;
+  if (error !== null) return <Refused error={error} retry={reload} narrowing={{ rows: "executions" }} />;
+  return (
+    <OutcomeCharts
+      buckets={state?.buckets ?? filled(span, [])}
+      of={spanWords(span)}
+      {...(state !== null && { since: state.since })}
+    />
+  );
 }

@@ -8,10 +8,12 @@ interface OutcomeChartsProps {
   buckets: readonly Bucket[];
   /** Which executions these are: "last 24 h". */
   of: string;
+  /** Since when all are counted, in milliseconds; of the time before nothing is known. */
+  since?: number;
 }
 
 /** Executions by outcome, and records, over time. */
-export function OutcomeCharts({ buckets, of }: OutcomeChartsProps) {
+export function OutcomeCharts({ buckets, of, since }: OutcomeChartsProps) {
   const starts = buckets.map((bucket) => Date.parse(bucket.at));
   return (
     <div class="columns">
@@ -25,6 +27,8 @@ export function OutcomeCharts({ buckets, of }: OutcomeChartsProps) {
             { name: "Not failed", look: "good", values: buckets.map((bucket) => bucket.count - bucket.failures) },
           ]}
           write={integer}
+          whole
+          {...(since !== undefined && { since })}
           {...SIZE}
         />
       </section>
@@ -34,6 +38,8 @@ export function OutcomeCharts({ buckets, of }: OutcomeChartsProps) {
           starts={starts}
           layers={[{ name: "Records", look: "active", values: buckets.map((bucket) => bucket.records) }]}
           write={integer}
+          whole
+          {...(since !== undefined && { since })}
           {...SIZE}
         />
       </section>

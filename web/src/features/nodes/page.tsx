@@ -7,6 +7,7 @@ import { paths } from "../../lib/paths";
 import { duration } from "../../lib/time";
 import { setTitle } from "../../live/title";
 import { tryRows, useLiveList } from "../../live/use-live-list";
+import { SILENT } from "../../model/attention";
 import { byNumber } from "../../model/live-list";
 import { ClearFilters } from "../../parts/filters";
 import { ListTools } from "../../parts/list-tools";
@@ -198,10 +199,21 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
 ];
 
 /** The state, and what keeps a node from being as well as that says. */
-function StateOf({ node: { state, blockage } }: { node: NodeRow }) {
+function StateOf({ node: { state, blockage, stall, heartbeatAt } }: { node: NodeRow }) {
   return (
     <>
       <Status name={state} />
+      {state === "STALLED" && stall !== null && (
+        <span class="tone-warn cell-sub">
+          {stall === SILENT ? (
+            <>
+              silent since <Time at={heartbeatAt} />
+            </>
+          ) : (
+            `its ${stall} stands still`
+          )}
+        </span>
+      )}
       {blockage !== null && (
         <span class="tone-warn cell-sub">
           its event loop stands still since <Time at={blockage.beganAt} />

@@ -14,20 +14,22 @@ import {
   headline,
   LOST_FOR,
   nodesInTrouble,
+  SILENT,
   streakOf,
   toneOf,
 } from "../../model/attention";
 import { FAILURES, isFailure } from "../../model/log-filter";
+import type { FailureGroupRow } from "../../parts/failure-groups";
 import { resumeGroup } from "../../services/operations";
 import { runTask } from "../../services/tasks";
 import { WAITING_FOR_PEOPLE } from "../../state/inbox";
 import { zone } from "../../state/prefs";
+import { stored } from "../../state/stored";
 import { Action } from "../../ui/action";
 import { ErrorBox } from "../../ui/feedback";
 import { Few } from "../../ui/few";
 import { Icon } from "../../ui/icon";
 import { Time } from "../../ui/time";
-import type { FailureGroupRow } from "./failure-groups";
 
 /** So many of each kind are listed; the link below them leads to all. */
 const SHOWN = 5;
@@ -78,6 +80,7 @@ export const AttentionFragment = graphql(`
     ) {
       nodes { id name state heartbeatAt stall }
     }
+    upNodes: nodes(first: 200, filter: { state: { in: [STARTING, ACTIVE, DRAINING] } }) { nodes { name } }
     people: runs(first: $shown, filter: $people, orderBy: [{ field: ID }]) {
       totalCount
       nodes { id jobName taskName description submittedAt }
@@ -221,6 +224,21 @@ function FailingItem({ task }: { task: Failing["nodes"][number] }) {
   );
 }
 
+/** Lost nodes that somebody has seen, and who does not want to see them any more; remembered by the browser. */
+const dismissed = stored<readonly string[]>("cronograph.dismissed-nodes", (kept) =>
+  Array.isArray(kept) ? kept.filter((id) => typeof id === "string") : [],
+);
+const MOST_DISMISSED = 100;
+
+/** Which part of a node stands still; that it is silent is said anyway. */
+function standstill(part: string | null): string | undefined {
+  return part === null || part === SILENT ? undefined : `Its ${part} stands still`;
+}
+
+function troubledOf({ troubledNodes, upNodes }: Others) {
+  return nodesInTrouble(troubledNodes.nodes, upNodes.nodes, dismissed.value, now.value);
+}
+
 function More({ href, what }: { href: string; what: string }) {
   return (
     <li class="attention-item">
@@ -287,22 +305,42 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
         {integer(group.waiting + group.scheduled + group.stuck)} back
       </Item>
     )),
-    ...nodesInTrouble(others.troubledNodes.nodes, now.value).map((node) => (
+    ...troubledOf(others).map((node) => (
       <Item
         key={`node ${node.id}`}
         id={`node ${node.id}`}
         tone={node.state === "STALLED" ? "bad" : "warn"}
         name={node.name}
         href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"}
-        detail={node.stall === null ? undefined : inZone(node.stall, zone.value)}
+        detail={standstill(node.stall)}
         action={
-          <a class="button small" href={`/log?node=${encodeURIComponent(node.name)}`}>
-            What it ran
-          </a>
+          <>
+            <a class="button small" href={`/log?node=${encodeURIComponent(node.name)}`}>
+              What it ran
+            </a>
+            {node.state === "EXPIRED" && (
+              <button
+                type="button"
+                class="button small"
+                aria-label={`Dismiss ${node.name}`}
+                onClick={() => {
+                  dismissed.value = [node.id, ...dismissed.value].slice(0, MOST_DISMISSED);
+                }}
+              >
+                Dismiss
+              </button>
+            )}
+          </>
         }
       >
         {node.state === "STALLED" ? (
-          "makes no progress"
+          node.stall === SILENT ? (
+            <>
+              is silent since <Time at={node.heartbeatAt} />; after its lease other nodes take its runs
+            </>
+          ) : (
+            "makes no progress"
+          )
         ) : (
           <>
             was lost <Time at={node.heartbeatAt} />; other nodes take its runs
@@ -358,7 +396,7 @@ export function Attention({ worse, first, failures, tiles }: AttentionProps) {
   };
   const known = others.state !== null && (failing.state !== null || failing.error !== null) ? others.state : null;
   // Of the server's clock, which ticks here.
-  const trouble = known === null ? [] : nodesInTrouble(known.troubledNodes.nodes, now.value);
+  const trouble = known === null ? [] : troubledOf(known);
   const stalledNodes = trouble.filter((node) => node.state === "STALLED").length;
   const errors = freshErrors(failures, now.value);
   const troubles = {

@@ -6,6 +6,7 @@ import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
 import { isFailure } from "../../model/log-filter";
 import { ExecutionTable } from "../../parts/execution-table";
+import { type FailureGroupRow, FailureGroups } from "../../parts/failure-groups";
 import { ErrorBox, Skeleton } from "../../ui/feedback";
 import { LivePart } from "../../ui/live-part";
 import { PageHead, Section } from "../../ui/section";
@@ -13,7 +14,6 @@ import { usePhone } from "../../ui/use-phone";
 import { TimelinePart } from "../timeline/part";
 import { Attention, AttentionFragment, attentionVariables } from "./attention";
 import { Banner, ConditionFragment } from "./banner";
-import { type FailureGroupRow, FailureGroups } from "./failure-groups";
 import { type OverviewState, reduceOverview } from "./model";
 import { NEXT_UP_VARIABLES, NextUp, NextUpFragment } from "./next-up";
 import { OverviewQueue, QueueFragment } from "./overview-queue";
@@ -78,11 +78,11 @@ function useFailures(first: ResultOf<typeof FailuresDocument> | null) {
   });
 }
 
-function LastFailures({ failures }: { failures: ReturnType<typeof useFailures> }) {
+function LastFailures({ failures, count }: { failures: ReturnType<typeof useFailures>; count: number }) {
   return (
     <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
       <LivePart live={failures} rows={2}>
-        {(groups) => <FailureGroups groups={groups.slice(0, FAILURE_GROUPS)} />}
+        {(groups) => <FailureGroups groups={groups.slice(0, FAILURE_GROUPS)} failures={count} />}
       </LivePart>
     </Section>
   );
@@ -161,7 +161,7 @@ function Shown({ state, answer, dimmed }: ShownProps) {
       <div class="columns overview-columns">
         <div class="stack">
           <RunningNow runs={state.runs} />
-          <LastFailures failures={failures} />
+          <LastFailures failures={failures} count={tiles.failedLast24h} />
           <OverviewQueue first={answer} />
         </div>
         <NextUp first={answer} />

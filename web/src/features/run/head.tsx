@@ -2,7 +2,8 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { paths } from "../../lib/paths";
 import { runActions } from "../../model/run-filter";
-import { cancelRun, retryNow, retryRun, setPriority } from "../../services/runs";
+import { cancelRun, retryNow, retryRun, setPriority, undoBulk } from "../../services/runs";
+import { navigate } from "../../state/route";
 import { Action, Button } from "../../ui/action";
 import { Icon } from "../../ui/icon";
 import { Name } from "../../ui/name";
@@ -54,6 +55,28 @@ const EXPLORE = `query Run($id: ID!) {
 }
 `;
 
+/** What a bulk action leads to: the runs that it made, and its undoing. */
+function BulkWays({ run }: { run: RunDetail }) {
+  const { action } = run.args as { readonly action?: string };
+  return (
+    <>
+      {action === "retry" && (
+        <a class="button" href={paths.madeByBulk(run.id)}>
+          The new runs
+        </a>
+      )}
+      {run.finishedAt !== null && action !== "makeDue" && (
+        <Action
+          class="button"
+          onClick={() => void undoBulk(run.id).then((by) => by !== null && navigate(paths.run(by)))}
+        >
+          Undo
+        </Action>
+      )}
+    </>
+  );
+}
+
 /** The name of a run, its neighbours, and what can be done. */
 export function RunHead({ run }: { run: RunDetail }) {
   const [asking, setAsking] = useState<"again" | "edit" | null>(null);
@@ -100,6 +123,7 @@ export function RunHead({ run }: { run: RunDetail }) {
             {run.priority === "HIGH" ? "Low priority" : "High priority"}
           </Action>
         )}
+        {run.jobName === "bulk_action" && <BulkWays run={run} />}
         {can.retry && (
           <>
             <Action class="button primary" onClick={() => void retryRun(run.id)}>

@@ -133,7 +133,7 @@ function LogBar({ buffer, level, find, onDownload }: LogBarProps) {
       <span class="dim num">
         {plural(buffer.last, "line")}
         {cut > 0 && `, ${integer(cut)} cut`}
-        {buffer.ended ? " · complete" : " · live"}
+        {buffer.ended ? (cut > 0 ? " · ended" : " · complete") : " · live"}
       </span>
       <span class="log-tools">
         <button

@@ -8,6 +8,7 @@ import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
 import { tryRows, useLiveList } from "../../live/use-live-list";
 import type { ListPage } from "../../model/live-list";
+import { RANGES, rangeWords, TRIGGERS } from "../../model/log-filter";
 import { type ExplainedRun, repeatedReasons } from "../../model/reasons";
 import {
   compareRuns,
@@ -17,8 +18,8 @@ import {
   type RunsFilter,
   type RunTab,
   readRunsFilter,
-  runActions,
   runsFilterInput,
+  tabActions,
 } from "../../model/run-filter";
 import { BulkDialog } from "../../parts/dialogs";
 import { ClearFilters } from "../../parts/filters";
@@ -44,7 +45,10 @@ const SEARCH: Vocabulary = {
   param: "q",
   terms: [
     { prefix: "job:", param: "job", label: "Job", names: "job", exact: true },
+    { prefix: "task:", param: "task", label: "Task", names: "task", exact: true },
     { prefix: "group:", param: "group", label: "Group", names: "group", exact: true },
+    { prefix: "error:", param: "error", label: "Error" },
+    { prefix: "arg:", param: "arg", label: "Argument", form: "label" },
     { prefix: "label:", param: "label", label: "Label", names: "label", form: "label" },
     {
       prefix: "priority:",
@@ -55,6 +59,20 @@ const SEARCH: Vocabulary = {
         ["LOW", "low"],
       ],
     },
+    {
+      prefix: "range:",
+      param: "range",
+      label: "Submitted within",
+      options: Object.keys(RANGES).map((range) => [range, `last ${rangeWords(range)}`]),
+    },
+    {
+      prefix: "trigger:",
+      param: "trigger",
+      label: "Trigger",
+      options: TRIGGERS.map((trigger) => [trigger, words(trigger)]),
+    },
+    { prefix: "node:", param: "node", label: "Node", names: "node" },
+    { prefix: "flow:", param: "flow", label: "Flow", form: "number" },
     {
       prefix: "state:",
       param: "state",
@@ -96,6 +114,7 @@ const CountsDocument = graphql(`
     $failed: RunFilter
     $cancelled: RunFilter
     $skipped: RunFilter
+    $all: RunFilter
   ) {
     asOf
     open: runs(first: 0, filter: $open) { totalCount }
@@ -108,6 +127,7 @@ const CountsDocument = graphql(`
     FAILED: runs(first: 0, filter: $failed) { totalCount }
     CANCELLED: runs(first: 0, filter: $cancelled) { totalCount }
     SKIPPED: runs(first: 0, filter: $skipped) { totalCount }
+    ALL: runs(first: 0, filter: $all) { totalCount }
   }
 `);
 
@@ -130,7 +150,7 @@ function useRuns(filter: RunsFilter, after: string | null) {
     variables: () => ({
       first: PAGE,
       after,
-      filter: runsFilterInput(filter),
+      filter: runsFilterInput(filter, serverNow()),
       orderBy: [
         {
           field: finished ? ("ID" as const) : ("AVAILABLE_AT" as const),
@@ -148,7 +168,7 @@ function useRuns(filter: RunsFilter, after: string | null) {
     size: PAGE,
     outdates: (event) => !finished && concernsQueue(event),
   });
-  const of = (tab: RunTab) => runsFilterInput({ ...filter, tab });
+  const of = (tab: RunTab) => runsFilterInput({ ...filter, tab }, serverNow());
   const counts = useLive(`counts${JSON.stringify({ ...filter, tab: "" })}`, {
     document: CountsDocument,
     variables: () => ({
@@ -162,6 +182,7 @@ function useRuns(filter: RunsFilter, after: string | null) {
       failed: of("FAILED"),
       cancelled: of("CANCELLED"),
       skipped: of("SKIPPED"),
+      all: of("ALL"),
     }),
     init: (data): Counts => new Map(RUN_TABS.map((tab) => [tab, data[tab === "" ? "open" : tab].totalCount])),
     outdates: (event) => event.kind.startsWith("RUN_"),
@@ -213,7 +234,7 @@ export function Runs() {
           <BulkAll
             filter={filter}
             count={counts?.get(filter.tab) ?? 0}
-            ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter) } })}
+            ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter, serverNow()) } })}
           />
           <ListTools table="runs" columns={RUN_COLUMNS} rows={rows} />
         </span>
@@ -221,7 +242,7 @@ export function Runs() {
       {after === null && !isFinishedTab(filter.tab) && <QueueCharts filter={filter} />}
       {selection.selected.size > 0 && (
         <BulkBar
-          can={runActions(filter.tab === "" ? "WAITING" : filter.tab)}
+          can={tabActions(filter.tab)}
           ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })}
         >
           <SelectedCount selection={selection} shown={rows?.map(runId) ?? []} one="run" />
@@ -241,7 +262,7 @@ export function Runs() {
         selection={selection}
         detail={(run) => <RunPeek key={run.id} id={run.id} />}
         narrowing={{ terms: ["job:"] }}
-        empty={<NoRuns filtered={filtered || filter.tab !== ""} />}
+        empty={<NoRuns filtered={filtered || filter.tab !== ""} q={filter.q} />}
       />
       {bulk !== null && (
         <BulkDialog
@@ -280,7 +301,7 @@ function RunTabs({ tab, counts }: { tab: RunTab; counts: Counts | null }) {
 /** Actions on all runs that match the filter. */
 function BulkAll({ filter, count, ask }: { filter: RunsFilter; count: number; ask: (kind: BulkKind) => void }) {
   if (count === 0) return null;
-  const can = runActions(filter.tab === "" ? "WAITING" : filter.tab);
+  const can = tabActions(filter.tab);
   return (
     <span class="filter-all" role="group" aria-label="All that match">
       {can.cancel && (
@@ -308,7 +329,7 @@ function BulkAll({ filter, count, ask }: { filter: RunsFilter; count: number; as
 }
 
 interface BulkBarProps {
-  can: ReturnType<typeof runActions>;
+  can: ReturnType<typeof tabActions>;
   ask: (kind: BulkKind) => void;
   children: ComponentChildren;
 }
@@ -342,13 +363,31 @@ function BulkBar({ can, ask, children }: BulkBarProps) {
   );
 }
 
-function NoRuns({ filtered }: { filtered: boolean }) {
+/** `customer=42`, which is no name of a task or job. */
+const PAIR = /^([\w./-]+)=(\S+)$/;
+
+function NoRuns({ filtered, q }: { filtered: boolean; q: string }) {
+  const [, key, value] = PAIR.exec(q.trim()) ?? [];
   return filtered ? (
     <Empty title="No run matches">
+      {key !== undefined &&
+        (["label", "arg"] as const).map((term) => (
+          <button
+            key={term}
+            type="button"
+            class="button"
+            onClick={() => setParams({ q: null, [term]: `${key}:${value}`, after: null })}
+          >
+            Look for {term}:{key}={value}
+          </button>
+        ))}
       <ClearFilters names={[...FILTERS, "state"]} />
     </Empty>
   ) : (
     <Empty title="The queue is empty">
+      <button type="button" class="button" onClick={() => setParams({ state: "ALL" })}>
+        All runs
+      </button>
       <p class="dim">Tasks put runs here when they are due; so does this:</p>
       <Command text="cronograph trigger cleanup_expired_sessions" />
     </Empty>

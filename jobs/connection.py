@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from types import TracebackType
-from typing import Any, Self, TypeVar
-
-import psycopg
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from .actions.run_changes import changed, history_of, run_of
 from .core.base.errors import ConfigurationError, StorageError, python_names
+from .core.base.lazy import LazyModule
 from .core.flows import FlowSpec
 from .core.model import Enqueued, Execution, NewRun, Run
 from .core.run_spec import RunSpec, RunTarget
@@ -41,6 +40,11 @@ from .store.db.faults import ErrorKind, kind_of
 from .store.db.transaction import Tx, Wake
 from .store.read import runs as stored_runs
 from .store.schema.types import SCHEMA, SQLITE_SCHEMA, schema_fault
+
+if TYPE_CHECKING:
+    import psycopg
+else:
+    psycopg = LazyModule("psycopg")
 
 T = TypeVar("T")
 

@@ -293,7 +293,7 @@ class Job(Generic[F, P, R]):
     def _replacement(
         self, method: str, by: RunSpec, unique_key: str | None, run_id: int | None
     ) -> tuple[RunTarget, ReplaceArgs]:
-        given: object = by
+        given: Any = by
         if not isinstance(given, RunSpec) or given.job_name != self.name:
             raise TypeError(f"{self.name}.{method}: by must be a run to be, {self.name}.run(…), got {given!r:.60}")
         key = unique_key if unique_key is not None or run_id is not None else given.unique_key or None

@@ -15,6 +15,7 @@ from graphql import (
     GraphQLInputField,
     GraphQLInputObjectType,
     GraphQLInterfaceType,
+    GraphQLNamedType,
     GraphQLObjectType,
     GraphQLSchema,
     Undefined,
@@ -128,7 +129,8 @@ def _describe_inputs(schema: GraphQLSchema) -> None:
     for field in () if root is None else root.fields.values():
         given = field.args.get("input")
         if given is not None:
-            given.description = get_named_type(given.type).description
+            kind: GraphQLNamedType = get_named_type(given.type)
+            given.description = kind.description
 
 
 class PreparedDocument(SchemaExtension):

@@ -423,7 +423,9 @@ class ReportQueries:
     async def execution_counts(
         self,
         info: Info,
-        filter: Annotated[ExecutionFilter | None, strawberry.argument(description="Which; all unless given.")] = None,
+        filter: Annotated[
+            ExecutionFilter | None, strawberry.argument(description="A filter of executions; all unless given.")
+        ] = None,
         from_: A_DAY_BEFORE = None,
         to: TO_NOW = None,
         bucket: Annotated[

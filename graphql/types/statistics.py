@@ -289,14 +289,14 @@ class Statistics(FromModel):
     PREFIX = "total"
 
 
-@strawberry.type(description="How many executions began in one span of time.")
+@strawberry.type(description="The number of executions that began in one span of time.")
 class ExecutionCount(FromModel):
     """One bucket."""
 
-    at: datetime = strawberry.field(description="When the span begins.")
-    count: BigInt = strawberry.field(description="Executions that began in it.")
-    failures: BigInt = strawberry.field(description="Those that failed, timed out or were lost.")
-    records: BigInt = strawberry.field(description="Records that they processed.")
+    at: datetime = strawberry.field(description="The beginning of the span.")
+    count: BigInt = strawberry.field(description="The executions that began in the span.")
+    failures: BigInt = strawberry.field(description="The executions of them that failed, timed out or were lost.")
+    records: BigInt = strawberry.field(description="The records that they processed.")
 
     PREFIX = "figures"
 

@@ -80,12 +80,13 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     if name == "<lambda>":
         raise ValueError("a lambda has no name of its own: give the job one, job('name')(…), or write a function")
     hints = parameters.hints_of(handler)
-    if options.get("batch") is not None:
+    batch = options.get("batch")
+    if batch is not None:
         if options.get("isolation") is not None:
             raise ValueError(
                 "batch: its calls are made in the node, so it takes no isolation; leave one of the two out"
             )
-        handler = batches.batched(handler, options["batch"], hints)
+        handler = batches.batched(handler, batch, hints)
         hints = parameters.hints_of(handler)
     model, context_parameter, given = parameters.arguments_of(name, handler, hints, known)
     _check_result(hints.get("return", Any))

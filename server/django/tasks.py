@@ -5,7 +5,7 @@ Django 6 has ``django.tasks``; for Django 5.2 the package ``django-tasks`` has t
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -319,12 +319,10 @@ def _path(kind: type[BaseException]) -> str:
 
 def _handler_of(task: AnyTask, alias: str) -> Callable[..., Any]:
     """Return the function that a node calls for a task; its parameters are those of the task, of any type."""
-    handler: Any
-
     if iscoroutinefunction(task.func):
 
         @wraps(task.func)
-        async def handler(**given: object) -> Result:
+        async def awaited(**given: object) -> Result:
             attempt = _Attempt(task, alias, given)
             args, kwargs = await sync_to_async(attempt.begin)()
             try:
@@ -334,10 +332,11 @@ def _handler_of(task: AnyTask, alias: str) -> Callable[..., Any]:
                 raise
             return await sync_to_async(attempt.succeed)(value)
 
+        handler: Any = awaited
     else:
 
         @wraps(task.func)
-        def handler(**given: object) -> Result:
+        def called(**given: object) -> Result:
             attempt = _Attempt(task, alias, given)
             args, kwargs = attempt.begin()
             try:
@@ -347,6 +346,7 @@ def _handler_of(task: AnyTask, alias: str) -> Callable[..., Any]:
                 raise
             return attempt.succeed(value)
 
+        handler = called
     own = _own_parameters(task)
     if _takes_any(task):
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -403,7 +403,7 @@ class _Attempt:
 
 
 @contextmanager
-def _fresh_connections() -> Iterator[None]:
+def _fresh_connections() -> Generator[None]:
     """Close stale connections of Django's before and after, in the thread that coroutines share as well."""
     close_old_connections()
     try:

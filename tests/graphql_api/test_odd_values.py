@@ -70,7 +70,8 @@ def kept_writes() -> Generator[list[str]]:
     written = defaultdict[Connection, list[str]](list)
 
     def note(conn: Connection, _cursor: object, statement: str, *_rest: object) -> None:
-        if WRITES.search(statement):
+        # Events are numbered in the background.
+        if WRITES.search(statement) and not statement.startswith("UPDATE cronograph.event"):
             written[conn].append(statement)
 
     def keep(conn: Connection) -> None:
@@ -133,6 +134,7 @@ async def judged(api: Api, operation: str, odd: Mapping[str, list[Any]]) -> None
 
 
 @pytest.mark.costly
+@pytest.mark.timeout(240)  # some thousand requests
 @pytest.mark.parametrize("operation", ["query", "mutation"])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
 async def test_a_text_in_each_argument(api: Api, operation: str, text: str) -> None:
@@ -140,6 +142,7 @@ async def test_a_text_in_each_argument(api: Api, operation: str, text: str) -> N
 
 
 @pytest.mark.costly
+@pytest.mark.timeout(240)  # some thousand requests
 @pytest.mark.parametrize("operation", ["query", "mutation"])
 @pytest.mark.parametrize("odd", [ODD, WRONG, NONE], ids=["at the edges", "of another type", "null or absent"])
 async def test_a_value_that_nobody_means_in_each_argument(

@@ -82,6 +82,7 @@ def test_the_shapes_that_travel_have_the_columns_of_a_run() -> None:
         "ttl",
         "hold",
         "cap",
+        "on_conflict",
     } <= columns
 
 

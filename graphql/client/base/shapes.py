@@ -61,7 +61,7 @@ class StateOfRun(OpenEnum):
 def selection(shape: type[Record]) -> str:
     """The fields of a record, and of the records in it, as a GraphQL selection without the outer braces."""
     # To mypy no class is hashable, which the cache asks for.
-    return _selection(cast("Any", shape), frozenset(), detailed=True)
+    return _selection(cast("Any", shape), frozenset[type[Record]](), detailed=True)
 
 
 def selection_of_kinds(base: type[Record], kinds: Iterable[type[Record]], *, detailed: bool) -> str:
@@ -126,8 +126,9 @@ def read_kind(base: type[T], kinds: Mapping[str, type[T]], value: object, where:
     Raises:
         InvalidAnswerError: see ``read``.
     """
+    given: object = value
     name = cast("Mapping[str, object]", value).get("__typename") if isinstance(value, Mapping) else None
-    return read(kinds.get(str(name), base), value, where)
+    return read(kinds.get(str(name), base), given, where)
 
 
 def read_all(shape: type[T], value: object, where: str) -> tuple[T, ...]:

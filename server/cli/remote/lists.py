@@ -233,7 +233,7 @@ TASK_LIST: Final = Listing(
         "JOB_NAME",
         "GROUP",
         "OWNER",
-        "NEXT_EXECUTION",
+        "NEXT_EXECUTION_AT",
         "LAST_STARTED_AT",
         "COUNTER",
         "CREATED_AT",

@@ -115,7 +115,7 @@ async def test_no_more_is_read_than_what_is_asked_for(api: Api) -> None:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("order", ["", "orderBy: { field: NEXT_EXECUTION, direction: DESC }", "last: 3"])
+@pytest.mark.parametrize("order", ["", "orderBy: { field: NEXT_EXECUTION_AT, direction: DESC }", "last: 3"])
 async def test_the_newest_execution_of_a_task_is_that_of_the_task_alone(api: Api, order: str) -> None:
     fill(api)
     status = f"lastStatus {{ {' '.join(FIELDS['executions'])} }}"

@@ -125,7 +125,8 @@ def lent(driver: Any) -> Generator[Connection]:
 def _transaction_of(driver: Any) -> Generator[None]:
     """Begin and end a transaction where the connection would commit each statement by itself."""
     if isinstance(driver, psycopg.Connection):
-        with driver.transaction() if _commits_by_itself(driver) else nullcontext():
+        own: psycopg.Connection[Any] = driver
+        with own.transaction() if _commits_by_itself(own) else nullcontext():
             yield
         return
     by_itself = driver.isolation_level is None or getattr(driver, "autocommit", False) is True

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import strawberry
 from strawberry.extensions import SchemaExtension
@@ -129,7 +129,7 @@ def _describe_inputs(schema: GraphQLSchema) -> None:
     for field in () if root is None else root.fields.values():
         given = field.args.get("input")
         if given is not None:
-            kind: GraphQLNamedType = get_named_type(given.type)
+            kind = cast("GraphQLNamedType", get_named_type(given.type))
             given.description = kind.description
 
 

@@ -82,7 +82,8 @@ class Fields:
         self.readers: Final[Mapping[str, Whole]] = {name: self._reader(made) for name, made in self._made.items()}
         """Each field of a whole model, by its name."""
         named = {field.name: field.graphql_name for field in fields(kind) if isinstance(field, StrawberryField)}
-        self._names: Final[Mapping[str, str]] = {named.get(name) or camel(name): name for name in self._made}
+        self.names: Final[Mapping[str, str]] = {named.get(name) or camel(name): name for name in self._made}
+        """The name of each field in Python, by its name in the schema."""
 
     def _reader(self, made: Made | Whole) -> Whole:
         if not isinstance(made, Made):
@@ -107,7 +108,7 @@ class Fields:
         columns, plain = {"id": 0}, dict[str, str]()
         further = list[tuple[str, tuple[str, ...], Callable[..., Any]]]()
         for one in sorted(set(asked) - {NO_FIELD}):
-            name = self._names.get(one, "")
+            name = self.names.get(one, "")
             made = self._made.get(name)
             if not isinstance(made, Made):
                 return None

@@ -151,7 +151,10 @@ def _many(
         yes: Do not ask.
         more: What else the mutation needs.
     """
-    given = {**_chosen_runs(ids, terms), **{name: value for name, value in more.items() if value is not None}}
+    given: dict[str, Any] = {
+        **_chosen_runs(ids, terms),
+        **{name: value for name, value in more.items() if value is not None},
+    }
     if terms:
         would = api.change(document, **given, dryRun=True)
         some = counted(would["count"], "run")

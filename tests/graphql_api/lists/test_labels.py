@@ -130,13 +130,14 @@ async def test_runs_are_put_with_labels_and_tasks_are_edited(api: Api) -> None:
     api.stored.node("another")
     api.stored.task(name="nightly")
     done = await api.ask(
-        """mutation($labels: JSON) {
+        """mutation($labels: Labels, $fixed: JSON) {
         enqueueRuns(input: { runs: [{ jobName: "work", labels: $labels }, { jobName: "work" }] }) {
           runs { labels } errors { message } }
-        triggerJob(jobName: "work", labels: $labels) { run { labels } }
+        triggerJob(jobName: "work", labels: $fixed) { run { labels } }
         updateTask(input: { name: "nightly", labels: $labels }) { task { labels definition } }
         triggerTask(input: { name: "nightly" }) { run { labels } } }""",
         labels={"customer": "42"},
+        fixed={"customer": "42"},
     )
     wanted = {"customer": "42"}
     assert [run["labels"] for run in done["enqueueRuns"]["runs"]] == [wanted, {}]
@@ -149,10 +150,11 @@ async def test_runs_are_put_with_labels_and_tasks_are_edited(api: Api) -> None:
 async def test_labels_that_cannot_be_are_refused_with_their_place(api: Api, labels: object) -> None:
     api.stored.node("another")
     done = await api.ask(
-        """mutation($labels: JSON) {
+        """mutation($labels: Labels, $fixed: JSON) {
         enqueueRuns(input: { runs: [{ jobName: "work", labels: $labels }] }) { runs { id } errors { path message } }
-        triggerJob(jobName: "work", labels: $labels) { run { id } errors { path message } } }""",
+        triggerJob(jobName: "work", labels: $fixed) { run { id } errors { path message } } }""",
         labels=labels,
+        fixed=labels,
     )
     assert done["enqueueRuns"]["errors"][0]["path"][:3] == ["runs", "0", "labels"]
     assert done["triggerJob"]["errors"][0]["path"][0] == "labels"

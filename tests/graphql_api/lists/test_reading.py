@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from sqlalchemy import delete
 
-from cronograph.graphql.base.arguments import camel
 from cronograph.graphql.execution.shown import ByField
 from cronograph.graphql.types.run import ExecutionFields, RunFields
 from cronograph.graphql.types.task import TaskFields
@@ -31,10 +30,7 @@ WHOLE = "job { name }"
 """No matter of columns: anyone who asks for it gets whole rows read."""
 
 TYPES: dict[str, type[ByField]] = {"tasks": TaskFields, "runs": RunFields, "executions": ExecutionFields}
-FIELDS = {
-    name: [f"{camel(field)} {BELOW.get(camel(field), '')}" for field in kind.FIELDS.readers]
-    for name, kind in TYPES.items()
-}
+FIELDS = {name: [f"{field} {BELOW.get(field, '')}" for field in kind.FIELDS.names] for name, kind in TYPES.items()}
 LISTS = {"tasks": "tasks", "runs": "runs", "executions": "executions", "jobLogs": "executions"}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine
@@ -125,7 +125,7 @@ def lent(driver: Any) -> Generator[Connection]:
 def _transaction_of(driver: Any) -> Generator[None]:
     """Begin and end a transaction where the connection would commit each statement by itself."""
     if isinstance(driver, psycopg.Connection):
-        own: psycopg.Connection[Any] = driver
+        own = cast("psycopg.Connection[Any]", driver)
         with own.transaction() if _commits_by_itself(own) else nullcontext():
             yield
         return

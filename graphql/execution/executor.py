@@ -214,8 +214,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
     ) -> Any:
         """Complete an object of an interface by its class at once, e.g. an event; all else as graphql-core does."""
         plain, is_interface = self._plain, isinstance(return_type, GraphQLInterfaceType)
-        made_by = cast("type[Any]", type(result))
-        kind = plain.kind_of(return_type, made_by) if plain is not None and is_interface else None
+        kind = plain.kind_of(return_type, result) if plain is not None and is_interface else None
         if kind is None:
             return cast("Any", super()).complete_abstract_value(
                 return_type, field_details_list, info, path, result, position_context

@@ -163,8 +163,9 @@ class PlainFields:
             found = self._found[key] = self._look(parent, name)
             return found
 
-    def kind_of(self, interface: GraphQLInterfaceType, made_by: type) -> GraphQLObjectType | None:
-        """Return the type of an interface whose objects are of exactly this class; None if there is no such type."""
+    def kind_of(self, interface: GraphQLInterfaceType, made: object) -> GraphQLObjectType | None:
+        """Return the type of an interface whose objects are of the class of this one; None if there is no such type."""
+        made_by = type(made)
         key = (interface.name, made_by)
         if key not in self._kinds:
             kinds = self._schema.get_implementations(interface).objects

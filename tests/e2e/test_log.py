@@ -124,7 +124,7 @@ class TestExecution:
         log.evaluate("(log) => { log.scrollTop = 0 }")
         expect(page.locator("#L1")).to_be_in_viewport()
         site.open_gate("more-noise")
-        expect(bar).to_contain_text("18,000 lines, 8,000 cut · complete")
+        expect(bar).to_contain_text("18,000 lines, 8,000 cut · ended")
         expect(page.locator("#L1")).to_be_in_viewport()
         page.get_by_role("button", name="9,000 new lines").click()
         expect(page.locator("#L18000")).to_be_in_viewport()

@@ -97,12 +97,14 @@ class Rescuer:
         live = await self._database.read(nodes.live)
         now = self._clock.monotonic()
         self._watched = {node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own}
+        silent = {node_id for node_id, (_, since) in self._watched.items() if now - since >= self._lease}
         for node in live:
-            missed = node.id in self._watched and now - self._watched[node.id][1] >= MISSED * self._heartbeat
-            if missed and node.stall is None:
+            # Those that are dead are rescued instead: their rows may be locked by others that do so.
+            if node.id not in self._watched or node.id in silent or node.stall is not None:
+                continue
+            if now - self._watched[node.id][1] >= MISSED * self._heartbeat:
                 log.warning("node %s has missed %d heartbeats", node.name, MISSED)
                 await self._database.write(note_stall, node, SILENT)
-        silent = {node_id for node_id, (_, since) in self._watched.items() if now - since >= self._lease}
         self._told &= silent
         if not silent:
             return 0

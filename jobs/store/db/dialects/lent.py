@@ -5,7 +5,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine
@@ -124,9 +124,9 @@ def lent(driver: Any) -> Generator[Connection]:
 @contextmanager
 def _transaction_of(driver: Any) -> Generator[None]:
     """Begin and end a transaction where the connection would commit each statement by itself."""
+    given: Any = driver
     if isinstance(driver, psycopg.Connection):
-        own = cast("psycopg.Connection[Any]", driver)
-        with own.transaction() if _commits_by_itself(own) else nullcontext():
+        with driver.transaction() if _commits_by_itself(given) else nullcontext():
             yield
         return
     by_itself = driver.isolation_level is None or getattr(driver, "autocommit", False) is True

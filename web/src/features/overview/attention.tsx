@@ -231,8 +231,9 @@ const dismissed = stored<readonly string[]>("cronograph.dismissed-nodes", (kept)
 const MOST_DISMISSED = 100;
 
 /** Which part of a node stands still; that it is silent is said anyway. */
-function standstill(part: string | null): string | undefined {
-  return part === null || part === SILENT ? undefined : `Its ${part} stands still`;
+function standstill(node: { readonly stall: string | null }): string | undefined {
+  const isSilent = node.stall === null || node.stall === SILENT;
+  return isSilent ? undefined : `Its ${inZone(node.stall ?? "", zone.value)} stands still`;
 }
 
 function troubledOf({ troubledNodes, upNodes }: Others) {
@@ -312,7 +313,7 @@ function Items({ failing, others }: { failing: Failing | null; others: Others })
         tone={node.state === "STALLED" ? "bad" : "warn"}
         name={node.name}
         href={node.state === "STALLED" ? "/nodes" : "/nodes?state=gone"}
-        detail={standstill(node.stall)}
+        detail={standstill(node)}
         action={
           <>
             <a class="button small" href={`/log?node=${encodeURIComponent(node.name)}`}>

@@ -278,9 +278,22 @@ def cancel_flow(id: int, *, reason: str | None = None, **options: Unpack[Mutatio
     return changed("cancelFlow", present(id=id, reason=reason, **options), Flow)
 
 
-def retry_flow(id: int, **options: Unpack[MutationOptions]) -> Operation[Flow]:
-    """Make again what failed or was cancelled of a flow that is over, and what that kept from starting."""
-    return changed("retryFlow", present(id=id, **options), Flow)
+def retry_flow(
+    id: int,
+    *,
+    from_run: int | None = None,
+    args: Mapping[str, Any] | None = None,
+    **options: Unpack[MutationOptions],
+) -> Operation[Flow]:
+    """Re-run a finished flow's failed and cancelled runs, and the runs that they kept from starting.
+
+    Args:
+        id: The flow.
+        from_run: Re-run this run and all that come after it instead, however they ended.
+        args: Arguments of the new run in the place of ``from_run``, if they are to be others.
+        **options: ``idempotency_key`` and ``dry_run``.
+    """
+    return changed("retryFlow", present(id=id, fromRun=from_run, args=args, **options), Flow)
 
 
 def limit_group(name: str, max_running: int | None, **options: Unpack[MutationOptions]) -> Operation[Group]:

@@ -5,9 +5,23 @@ from dataclasses import replace
 
 from sqlalchemy import select, update
 
-from ..core.base.errors import InvalidInput, InvalidState, UserError, refuse
-from ..core.flows import Flow, FlowState, NewFlow, NewMember, flow_faults, key_of_flow, ordered, unknown_in
-from ..core.model import NewRun, Run
+from ..core.base.errors import InvalidInput, InvalidState, NotFound, UserError, refuse
+from ..core.defaults import JobDefaults
+from ..core.flows import (
+    Before,
+    Flow,
+    FlowState,
+    NewFlow,
+    NewMember,
+    Standing,
+    flow_faults,
+    key_of_flow,
+    ordered,
+    result_faults,
+    standing,
+    unknown_in,
+)
+from ..core.model import Json, NewRun, Run
 from ..core.rules import check_reason, unknown
 from ..core.states import FINAL, RunState
 from ..queue.cancel import cancel_all
@@ -21,7 +35,7 @@ from ..store.schema.tables import flow as f
 from ..store.schema.tables import run as r
 from .acting import account_of, check_submitter
 from .retries import made_again
-from .runs import derived, published, request_faults, version_for
+from .runs import derived, labels_of_changed, published, request_faults, version_for
 
 
 def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
@@ -93,28 +107,110 @@ def cancel_flow(tx: Tx, flow_id: int, *, reason: str | None = None, actor: str |
     return _now(tx, flow_id)
 
 
-def retry_flow(tx: Tx, flow_id: int, *, actor: str | None = None) -> Flow:
+def retry_flow(
+    tx: Tx,
+    flow_id: int,
+    *,
+    from_run: int | None = None,
+    args: dict[str, Json] | None = None,
+    actor: str | None = None,
+) -> Flow:
     """Make new runs in the place of those that failed or were cancelled, and of those that they kept from starting.
 
-    Successful runs stay, and their results are used. The flow is unfinished again.
+    Other successful runs stay, and their results are used. The flow is unfinished again.
+
+    Args:
+        tx: The transaction.
+        flow_id: The flow.
+        from_run: Make new runs in the place of this one and of all that come after it instead, however they ended.
+        args: The arguments of the new run in the place of ``from_run``; unless given, those of that run.
+        actor: Who asks for it.
 
     Raises:
         InvalidState: it is unfinished, or nothing of it failed, was cancelled or kept from starting.
+        InvalidState: the runs before ``from_run`` have not ended as its condition says.
+        UserError: the flow has no such run, or its job does not take the arguments.
     """
     flow = _locked(tx, flow_id)
     if flow.finished_at is None:
         raise InvalidState(f"flow {flow_id} is unfinished; retry it when it is over, or cancel it first", path=("id",))
     members = {one.run_id: one for one in stored.members_of(tx.conn, [flow_id])}
     runs = stored_runs.by_ids(tx.conn, list(members))
-    again = _to_retry(tx, runs, members)
+    changed: dict[int, NewRun] = {}
+    if from_run is None:
+        if args is not None:
+            raise InvalidInput("args: are those of one run; name it by fromRun", path=("args",))
+        again = _to_retry(tx, runs, members)
+    else:
+        again = _to_repeat(tx, flow_id, runs, members, from_run)
+        if args is not None:
+            changed[from_run] = _with_args(tx, runs[from_run], members, args, actor)
     if not again:
         raise InvalidState(f"flow {flow_id} ended {flow.state.value}, and there is nothing to retry", path=("id",))
     reopened = {"state": FlowState.RUNNING.value, "finished_at": None, "cancel_requested_at": None}
     tx.conn.execute(update(f).where(f.c.id == flow_id).values(**reopened))
-    _replace(tx, flow_id, again, actor)
+    _replace(tx, flow_id, again, changed, actor)
     emit_flow(tx, flow_id, FlowState.RUNNING)
     end_if_over(tx, {flow_id})
     return _now(tx, flow_id)
+
+
+def _to_repeat(
+    tx: Tx, flow_id: int, runs: Mapping[int, Run], members: Mapping[int, stored.Member], from_run: int
+) -> list[Run]:
+    """Return a run of a flow and all that come after it, directly or not.
+
+    Raises:
+        NotFound: the flow has no such run, or another one has its place.
+        InvalidState: it could not start.
+    """
+    if from_run not in runs:
+        raise NotFound(
+            f"fromRun: run {from_run} has no place in flow {flow_id}; if it was retried, name the run that has its "
+            "place now",
+            path=("fromRun",),
+        )
+    before = stored.before(tx.conn, sorted(members))
+    earlier = [runs[one] for one in before.get(from_run, ())]
+    found = Before(
+        unfinished=False,
+        failed=any(run.state is RunState.FAILED for run in earlier),
+        unsuccessful=any(run.state is not RunState.SUCCESS for run in earlier),
+    )
+    if standing(members[from_run].when, found) is Standing.SKIP:
+        ends = ", ".join(f"'{members[run.id].key}' ended {run.state.value}" for run in earlier)
+        raise InvalidState(
+            f"fromRun: '{members[from_run].key}' would be skipped again, since {ends} and it starts only on "
+            f"{members[from_run].when.value}; retry the flow from one of those",
+            path=("fromRun",),
+        )
+    again = {from_run}
+    while following := {one for one, its in before.items() if again.intersection(its)} - again:
+        again |= following
+    return [runs[one] for one in sorted(again)]
+
+
+def _with_args(
+    tx: Tx, run: Run, members: Mapping[int, stored.Member], args: dict[str, Json], actor: str | None
+) -> NewRun:
+    """Return the run that takes the place of ``run`` with other arguments, which may take results of earlier runs.
+
+    Raises:
+        UserError: its job does not take them, or they take a result of another run.
+    """
+    before = stored.before(tx.conn, sorted(members))
+    earlier = set(before.get(run.id, ()))
+    while more := {one for known in earlier for one in before.get(known, ())} - earlier:
+        earlier |= more
+    keys = {members[one].key for one in earlier}
+    new = replace(made_again(tx, run, args, actor), labels=None)
+    schemas = published(tx, {run.job_name})
+    hint = f"name one of {', '.join(sorted(keys))}" if keys else "it comes after none"
+    refuse((*request_faults(new, schemas, in_flow=True), *result_faults(members[run.id].key, args, keys, hint)))
+    check_submitter(tx, (run.job_name,))
+    schema = version_for(schemas[run.job_name], run.job_name, args)
+    labels = labels_of_changed(run, args, schema, unknown_in(args))
+    return replace(new, signature=schema.signature, labels=labels)
 
 
 def _to_retry(tx: Tx, runs: Mapping[int, Run], members: Mapping[int, stored.Member]) -> list[Run]:
@@ -133,22 +229,28 @@ def _to_retry(tx: Tx, runs: Mapping[int, Run], members: Mapping[int, stored.Memb
     return [runs[one] for one in sorted(again)]
 
 
-def _replace(tx: Tx, flow_id: int, again: Sequence[Run], actor: str | None) -> None:
-    """Put new runs in the place of these, and let those wait that come after others."""
+def _replace(tx: Tx, flow_id: int, again: Sequence[Run], changed: Mapping[int, NewRun], actor: str | None) -> None:
+    """Put new runs in the place of these, those ``changed`` as they are, and let those wait that come after others."""
     before = stored.before(tx.conn, [run.id for run in again])
     templates = stored.templates(tx.conn, [run.id for run in again])
     defaults = jobs.defaults(tx.conn, {run.job_name for run in again})
     for run in again:
         tx.note_before(str(run.id), state=run.state.value)
-        args = templates.get(run.id, run.args)
-        rule, labels = defaults[run.job_name].labels, run.labels
-        if rule is not None and labels is not None:
-            labels = rule.without(labels, run.args, unknown_in(args))
-        new = replace(made_again(tx, run, None, actor), args=args, labels=labels)
+        new = changed.get(run.id) or _as_before(tx, run, templates.get(run.id, run.args), defaults, actor)
         bound = run.max_concurrent if run.concurrency_key == key_of_flow(flow_id) else None
         member = as_member(new, flow_id, defaults, suspended=run.id in before, max_concurrent=bound)
         put_again(tx, run.id, member, defaults)
     _release_added(tx, [one.run_id for one in stored.members_of(tx.conn, [flow_id])])
+
+
+def _as_before(
+    tx: Tx, run: Run, args: dict[str, Json], defaults: Mapping[str, JobDefaults], actor: str | None
+) -> NewRun:
+    """Return a run like this one, with its arguments as they were before results were filled in."""
+    rule, labels = defaults[run.job_name].labels, run.labels
+    if rule is not None and labels is not None:
+        labels = rule.without(labels, run.args, unknown_in(args))
+    return replace(made_again(tx, run, None, actor), args=args, labels=labels)
 
 
 def _release_added(tx: Tx, run_ids: Sequence[int]) -> None:

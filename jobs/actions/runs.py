@@ -409,14 +409,16 @@ def edit_run(
     return _changed(tx, [run_id], [run_id])[0]
 
 
-def labels_of_changed(run: Run, args: dict[str, Json], schema: Schema) -> dict[str, str] | None:
-    """The labels of a run that gets other arguments, some of which may be labels.
+def labels_of_changed(
+    run: Run, args: dict[str, Json], schema: Schema, unknown: Collection[str] = ()
+) -> dict[str, str] | None:
+    """The labels of a run that gets other arguments, some of which may be labels, and some not known yet.
 
     Raises:
         InvalidInput: an argument that is to be a label cannot be one.
     """
     rule = schema.defaults.labels
-    return run.labels if rule is None else rule.after_edit(run.labels or {}, args)
+    return run.labels if rule is None else rule.after_edit(run.labels or {}, args, unknown)
 
 
 def _edit(tx: Tx, run: Run, change: dict[str, Any]) -> None:

@@ -318,15 +318,26 @@ def _before(members: Sequence[NewMember]) -> dict[str, tuple[str, ...]]:
 
 
 def _result_faults(one: NewMember, before: dict[str, tuple[str, ...]], known: Collection[str]) -> Iterator[UserError]:
-    found = references(one.run.args)
-    if not found:
-        return
-    earlier = _earlier(one, before)
-    for place, key in found.items():
-        if not isinstance(key, str) or (key not in earlier and not (earlier & set(known) and key in known)):
+    if references(one.run.args):
+        earlier = _earlier(one, before)
+        usable = earlier | set(known) if earlier & set(known) else earlier
+        yield from result_faults(one.key, one.run.args, usable, "add its key to 'after'")
+
+
+def result_faults(key: str, args: object, earlier: Collection[str], hint: str) -> Iterator[InvalidInput]:
+    """Yield the references to results of runs that do not come before a run.
+
+    Args:
+        key: The run's key.
+        args: Its arguments.
+        earlier: The keys of the runs that end before it starts.
+        hint: Advice for the author of such a reference.
+    """
+    for place, named in references(args).items():
+        if not isinstance(named, str) or named not in earlier:
             message = (
-                f"argument '{'.'.join(place)}': {{\"{REFERENCE}\": {key!r}}} must name a run that '{one.key}' comes "
-                "after; add its key to 'after'"
+                f"argument '{'.'.join(place)}': {{\"{REFERENCE}\": {named!r}}} must name a run that '{key}' comes "
+                f"after; {hint}"
             )
             yield InvalidInput(message, path=("args", *place))
 

@@ -132,10 +132,6 @@ class _Gathering:
         try:
             returned = await self._called({**given[0], self._name: [one[self._name] for one in given]})
             results = _results(returned, len(given))
-        except asyncio.CancelledError:
-            for answer in call.answers:
-                answer.cancel()
-            raise
         except BaseException as error:  # noqa: BLE001 - it is raised by each of its runs
             results = [error] * len(given)
         for place, result in zip(wanted, results, strict=True):

@@ -12,7 +12,13 @@ from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.admission.caps import Cap, Rate
 from cronograph.jobs.core.admission.holding import Hold, Holding
 from cronograph.jobs.core.admission.labels import LabelRule
-from cronograph.jobs.core.base.errors import AlreadyExists, InvalidInput, InvalidState, SeveralFaults, UserError
+from cronograph.jobs.core.base.errors import (
+    AlreadyExists,
+    InvalidInput,
+    InvalidState,
+    SeveralFaults,
+    UserError,
+)
 from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.flows import Ending, Flow, NewFlow, NewMember, When
 from cronograph.jobs.core.limits import Limits, UniqueKey
@@ -208,39 +214,6 @@ def test_a_cancelled_flow_leaves_nothing_unfinished(stored: Stored) -> None:
     worker.end(started)
     assert (states(stored, flow)["a"], now(stored, flow)) == ("cancelled", "cancelled")
     assert stored.do(cancel_flow, flow.id).state.value == "cancelled"
-
-
-def test_a_retry_makes_again_what_failed_and_what_that_blocked(stored: Stored) -> None:
-    worker = stored.node()
-    flow = begin(
-        stored,
-        member("a"),
-        member("b", "a"),
-        member("c", "b", value={"$result": "b"}),
-        member("alarm", "b", when=When.FAILURE),
-    )
-    end_next(worker, Succeeded(), DEAD, Succeeded())
-    assert (states(stored, flow)["c"], now(stored, flow)) == ("skipped", "failed")
-    before = ids_of(stored, flow)
-    assert stored.do(retry_flow, flow.id, actor="ann").state.value == "running"
-    after = ids_of(stored, flow)
-    assert {key for key in before if before[key] != after[key]} == {"b", "c"}
-    assert states(stored, flow) == {"a": "success", "b": "waiting", "c": "suspended", "alarm": "success"}
-    assert stored.rows(tables.run, id=after["b"])[0].retried_from == before["b"]
-    end_next(worker, Succeeded(None, "again"))
-    started = worker.start()
-    assert started.run.args == {"value": "again"}
-    worker.end(started)
-    assert now(stored, flow) == "success"
-    with pytest.raises(InvalidState, match="nothing to retry"):
-        stored.do(retry_flow, flow.id)
-
-
-def test_an_unfinished_flow_is_not_retried(stored: Stored) -> None:
-    stored.node()
-    flow = begin(stored, member("a"))
-    with pytest.raises(InvalidState, match="is unfinished"):
-        stored.do(retry_flow, flow.id)
 
 
 def test_an_open_flow_takes_runs_until_it_is_closed(stored: Stored) -> None:

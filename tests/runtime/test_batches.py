@@ -122,6 +122,19 @@ async def test_an_exit_inside_a_call_fails_its_runs_and_nothing_else(start_engin
     assert (done.run.state, done.execution.error_type) == (RunState.FAILED, "SystemExit")
 
 
+async def test_a_call_that_was_cancelled_from_within_fails_its_runs(start_engine: StartEngine) -> None:
+    registry = Registry()
+
+    @job(registry=registry, batch=Batch(size=2, wait=LONG))
+    async def gives_up(numbers: list[int]) -> None:
+        raise asyncio.CancelledError
+
+    engine = await start_engine(registry)
+    ids = await all_of(engine, "gives_up", [{"numbers": 1}, {"numbers": 2}])
+    ends = [await engine.finished(one) for one in ids]
+    assert [(one.run.state, one.execution.error_type) for one in ends] == [(RunState.FAILED, "RuntimeError")] * 2
+
+
 async def test_a_test_waits_for_nobody() -> None:
     registry, calls = Registry(), list[list[int]]()
 

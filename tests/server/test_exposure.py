@@ -57,6 +57,7 @@ def test_what_is_safe_is_accepted(given: dict[str, Any]) -> None:
         ({"trusted_proxies": "10.0.0.1/8"}, "trusted_proxies: must be addresses or networks"),
         ({"public_url": "http://cron.example.com"}, "public_url: must begin with https://"),
         ({"public_url": "https://cron.example.com/app"}, "public_url: must be an address without a path"),
+        ({"public_url": f"{NAME}/app"}, "or mount it in your application (cronograph.server.Cronograph)"),
         ({"public_url": "cron.example.com"}, "public_url: must be an address without a path"),
         ({"public_url": "https://[x"}, "public_url: must be an address without a path"),
         ({"host": "no.such.host.invalid"}, "host: must be a name or address of this machine"),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ....jobs.actions import flows as actions
 from ....jobs.actions.idempotent import AnswerCodec
@@ -22,7 +23,7 @@ from ...base.scalars import Labels
 from ...resolving.context import Info
 from ...types.flow import Flow
 from ...types.payloads import FlowChanged
-from ..base.changes import given, one_left, parse_key, perform
+from ..base.changes import args_of, given, one_left, parse_key, perform
 from ..base.inputs import REASON, MutationInput, optional
 from .enqueue_inputs import EnqueueRunInput
 
@@ -117,6 +118,14 @@ class RetryFlowInput(MutationInput):
     """The input of ``retryFlow``."""
 
     id: strawberry.ID = strawberry.field(description="The id of the flow to retry.")
+    from_run: strawberry.ID | None = optional(
+        "The `id` of the run from which the flow is made again, with all runs that come after it, however they ended. "
+        "The runs that failed or were cancelled unless given."
+    )
+    args: JSON | None = optional(
+        'The arguments of the run in the place of `fromRun`, an object; `{"$result": "key"}` takes the result of an '
+        "earlier run. Those of `fromRun` unless given."
+    )
 
 
 def restore_flow(tx: Tx, kept: Json) -> flows.Flow:
@@ -173,11 +182,19 @@ class FlowMutations:
         )
 
     @mutates(
-        description="Makes new runs in the place of those of a flow that failed or were cancelled, and of those that "
-        "these kept from starting. What succeeded stays.",
+        description="Makes new runs in the place of those of a finished flow that failed or were cancelled, and of "
+        "those that these kept from starting; with `fromRun`, of that run and of all that come after it. Other runs "
+        "stay, with their results.",
         requires=Role.OPERATOR,
     )
     async def retry_flow(self, info: Info, input: RetryFlowInput) -> FlowChanged:
         """The flow, unfinished again."""
-        actor = info.context.person.name
-        return await _changed(info, input, lambda tx: actions.retry_flow(tx, parse_key(input.id, "id"), actor=actor))
+        key, run, actor = input.id, given(input.from_run), info.context.person.name
+
+        def action(tx: Tx) -> flows.Flow:
+            from_run = None if run is None else parse_key(run, "fromRun")
+            return actions.retry_flow(
+                tx, parse_key(key, "id"), from_run=from_run, args=args_of(input.args), actor=actor
+            )
+
+        return await _changed(info, input, action)

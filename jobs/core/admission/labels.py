@@ -102,14 +102,16 @@ class LabelRule:
             raise fault
         return made
 
-    def after_edit(self, labels: Mapping[str, str], args: Mapping[str, Any]) -> dict[str, str]:
+    def after_edit(
+        self, labels: Mapping[str, str], args: Mapping[str, Any], unknown: Collection[str] = ()
+    ) -> dict[str, str]:
         """The labels of a run that gets other arguments: those that are taken from arguments are taken again.
 
         Raises:
             InvalidInput: see ``of``.
         """
         kept = {key: value for key, value in labels.items() if key not in self.arguments}
-        return self.of(args, kept)
+        return self.of(args, kept, unknown)
 
     def without(self, labels: Mapping[str, str], args: Mapping[str, Any], unknown: Collection[str]) -> dict[str, str]:
         """Return the labels of a run without those that followed from arguments that are not known any more."""

@@ -225,7 +225,7 @@ def put_again(tx: Tx, old_id: int, new: NewRun, published: Mapping[str, JobDefau
     """
     kinds = NewRuns.of([new])
     (run,) = insert_runs(tx.conn, kinds, tx.now, published).stored(kinds)
-    tx.conn.execute(update(m).where(m.c.run_id == old_id).values(run_id=run.id, chain=None))
+    tx.conn.execute(update(m).where(m.c.run_id == old_id).values(run_id=run.id, chain=None, uses=_uses(new.args)))
     tx.conn.execute(update(e).where(e.c.run_id == old_id).values(run_id=run.id))
     tx.conn.execute(update(e).where(e.c.after_id == old_id).values(after_id=run.id))
     created = created_changes([run])

@@ -215,9 +215,25 @@ def cancel_flow(
 
 @flows.command(name="retry")
 @changes_server()
-def retry_flow(api: Api, flow: FlowId) -> None:
+def retry_flow(
+    api: Api,
+    flow: FlowId,
+    from_run: Annotated[
+        str | None,
+        typer.Option(
+            "--from-run", metavar="ID", help="Re-run this run and all that come after it, however they ended."
+        ),
+    ] = None,
+    args: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Other arguments of the run of --from-run, as a JSON object.")
+    ] = None,
+) -> None:
     """Re-run a finished flow's failed and cancelled runs, and the runs they blocked."""
-    api.result({"flow": api.change(RETRY_FLOW, id=flow)["flow"]}, f"Flow {flow} is retried")
+    if args is not None and from_run is None:
+        raise ConfigurationError("--args: are those of one run of the flow; name it by --from-run")
+    asked = {"fromRun": from_run, "args": arguments_of(args)}
+    given = {name: value for name, value in asked.items() if value is not None}
+    api.result({"flow": api.change(RETRY_FLOW, id=flow, **given)["flow"]}, f"Flow {flow} is retried")
 
 
 @changes_server()

@@ -145,7 +145,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     mutations.add_flow_runs: [mutations.add_flow_runs(1, [NewFlowRun(key="a", job_name="x", after=["b"])])],
     mutations.close_flow: [mutations.close_flow(1)],
     mutations.cancel_flow: [mutations.cancel_flow(1, reason="x")],
-    mutations.retry_flow: [mutations.retry_flow(1)],
+    mutations.retry_flow: [mutations.retry_flow(1), mutations.retry_flow(1, from_run=2, args={})],
     queries.flows: [queries.flows(first=1, filter={"name": {"eq": "x"}}, order_by=[{"field": "NAME"}])],
     queries.flow: [queries.flow(1)],
     mutations.limit_group: [mutations.limit_group("x", None), mutations.limit_group("x", 3)],

@@ -85,6 +85,27 @@ async def test_a_flow_is_added_to_closed_cancelled_and_retried(api: Api) -> None
     assert (error["code"], error["path"]) == ("INVALID_STATE", ["id"])
 
 
+async def test_a_finished_flow_is_made_again_from_one_of_its_runs(api: Api) -> None:
+    flow = (await api.ask(ENQUEUE, input=two()))["enqueueFlow"]["flow"]
+    first, second = [run["id"] for run in flow["runs"]["nodes"]]
+    await api.ask(change("cancelFlow"), id=flow["id"])
+    (error,) = (await api.ask(change("retryFlow", f'fromRun: "{second}"'), id=flow["id"]))["retryFlow"]["errors"]
+    assert (error["code"], error["path"]) == ("INVALID_STATE", ["fromRun"])
+    assert "'b' would be skipped again, since 'a' ended cancelled" in error["message"]
+    asked = change("retryFlow", f'fromRun: "{first}", args: {{ value: 7 }}')
+    again = (await api.ask(asked, id=flow["id"]))["retryFlow"]["flow"]
+    assert (again["state"], again["progress"]["total"]) == ("RUNNING", 2)
+    found = await api.ask(
+        "query($id: ID!) { flow(id: $id) { runs(orderBy: [{ field: ID }]) { nodes { args flowPlace { key } } } } }",
+        id=flow["id"],
+    )
+    placed = [run for run in found["flow"]["runs"]["nodes"] if run["flowPlace"]]
+    assert placed == [{"args": {"value": 7}, "flowPlace": {"key": "a"}}, {"args": {}, "flowPlace": {"key": "b"}}]
+    for wrong in ('fromRun: "x"', "args: {}", 'fromRun: "999"'):
+        (error,) = (await api.ask(change("retryFlow", wrong), id=flow["id"]))["retryFlow"]["errors"]
+        assert error["code"] in {"INVALID_INPUT", "INVALID_STATE", "NOT_FOUND"}
+
+
 async def test_flows_are_found_and_counted_by_their_labels(api: Api) -> None:
     for customer in ("1", "1", "2"):
         answer = await api.ask(ENQUEUE, input=two(labels={"customer": customer, "team": "a.b"}))

@@ -204,6 +204,11 @@ def test_a_flow_is_listed_shown_retried_and_cancelled(run: Commands) -> None:
     assert (status, "b: FAILED" in said, "c: SKIPPED" in said, "after b" in said) == (0, True, True, True), said
     assert run.json("flows", "retry", key)["flow"]["state"] == "RUNNING"
     wait_until(lambda: state() == "FAILED", 20, "the flow to end again")
+    first = run.json("flows", "show", key)["flow"]["runs"][0]["id"]
+    assert "name it by --from-run" in run.json("flows", "retry", key, "--args", "{}", status=2)["errors"][0]
+    again = run.json("flows", "retry", key, "--from-run", first, "--args", "{}")["flow"]
+    assert (again["state"], again["progress"]["done"]) == ("RUNNING", 0)
+    wait_until(lambda: state() == "FAILED", 20, "the flow to end once more")
     assert "it is FAILED" in run("flows", "cancel", key, "--reason", "enough")[1]
     for command in ("show", "cancel", "retry"):
         assert "999999" in run.json("flows", command, "999999", status=1)["errors"][0]

@@ -6,6 +6,7 @@ import { frozen } from "../../live/clock";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
 import { Facts } from "../../parts/task-facts";
+import { cancelFlow, retryFlow } from "../../services/flows";
 import { Action } from "../../ui/action";
 import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
 import { Icon } from "../../ui/icon";
@@ -16,7 +17,6 @@ import { Time } from "../../ui/time";
 import { FlowRowFragment } from "./flow-document";
 import { boxesOfJobs, boxesOfRuns, type FlowJob, type FlowRun, FOLDS_ABOVE } from "./flow-graph";
 import { FlowProgress } from "./page";
-import { cancelFlow, retryFlow } from "./service";
 
 /** With the library that finds the places of boxes and lines. */
 const FlowDrawing = lazy(() => import("./flow-drawing").then((module) => module.FlowDrawing), "part");

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { paths } from "../../lib/paths";
 import { runActions } from "../../model/run-filter";
+import { retryFlowFrom } from "../../services/flows";
 import { cancelRun, retryNow, retryRun, setPriority, undoBulk } from "../../services/runs";
 import { navigate } from "../../state/route";
 import { Action, Button } from "../../ui/action";
@@ -77,6 +78,19 @@ function BulkWays({ run }: { run: RunDetail }) {
   );
 }
 
+/** Makes the run's flow again from here; the server refuses it as long as the flow is unfinished. */
+function FlowAgain({ id, flowId }: { id: string; flowId: string }) {
+  return (
+    <Action
+      class="button"
+      title="Once the flow is over: make this run again, and all that come after it"
+      onClick={() => void retryFlowFrom(flowId, id).then((done) => done && navigate(paths.flow(flowId)))}
+    >
+      <Icon name="retry" /> Flow again from here
+    </Action>
+  );
+}
+
 /** The name of a run, its neighbours, and what can be done. */
 export function RunHead({ run }: { run: RunDetail }) {
   const [asking, setAsking] = useState<"again" | "edit" | null>(null);
@@ -134,6 +148,7 @@ export function RunHead({ run }: { run: RunDetail }) {
             </Action>
           </>
         )}
+        {can.retry && run.flowPlace !== null && <FlowAgain id={run.id} flowId={run.flowPlace.flowId} />}
         {can.cancel && (
           <Action
             class="button danger"

@@ -1,6 +1,6 @@
-import { mutate, report } from "../../api/mutate";
-import { graphql } from "../../api/tada";
-import { notify } from "../../state/announce";
+import { mutate, report } from "../api/mutate";
+import { graphql } from "../api/tada";
+import { notify } from "../state/announce";
 
 const CancelFlow = graphql(`
   mutation CancelFlow($input: CancelFlowInput!) {
@@ -30,4 +30,11 @@ export async function cancelFlow(id: string): Promise<void> {
 export async function retryFlow(id: string): Promise<void> {
   if (report(await mutate(RetryFlow, { input: { id } }, (data) => data.retryFlow)))
     notify(`Flow ${id} is tried again where it failed`);
+}
+
+/** Makes a run of a finished flow again, and all that come after it; whether the server does. */
+export async function retryFlowFrom(id: string, fromRun: string): Promise<boolean> {
+  const done = report(await mutate(RetryFlow, { input: { id, fromRun } }, (data) => data.retryFlow));
+  if (done) notify(`Flow ${id} is made again from run ${fromRun}`);
+  return done;
 }

@@ -10,7 +10,7 @@ from .core.base.errors import refuse
 from .core.base.lazy import LazyModule
 from .core.flows import REFERENCE, Ending, FlowSpec, MemberSpec, When, check_flow
 from .core.rules import MAX_UNIQUE_KEY, text_faults
-from .core.run_spec import RunSpec
+from .core.run_spec import RunSpec, Seconds, seconds_of
 from .declared import Job
 from .handle import no_database
 from .registry import Registry, registry_or_default
@@ -103,6 +103,8 @@ class Flow:
         labels: Words by which its runs are found: ``{"customer": "42"}``; each run has its own first.
         max_concurrent: How many of its runs run at once, on all nodes together; any number unless given. Their jobs
             have no ``max_concurrent`` of their own then.
+        deadline: Seconds, a ``timedelta`` or a text such as ``"6h"``; the flow's unfinished runs are cancelled so long
+            after it was enqueued. Never unless given.
         open: Whether runs can be added later, by ``addFlowRuns`` of the API, until ``closeFlow``.
         registry: Whose database is used without a session.
 
@@ -119,14 +121,17 @@ class Flow:
         labels: Mapping[str, str] | None = None,
         open: bool = False,  # noqa: A002 - the word of the API
         max_concurrent: int | None = None,
+        deadline: Seconds | None = None,
         registry: Registry | None = None,
     ) -> None:
-        check_flow(name, unique_key, labels, is_open=open, max_concurrent=max_concurrent)
+        seconds = seconds_of("deadline", deadline)
+        check_flow(name, unique_key, labels, is_open=open, max_concurrent=max_concurrent, deadline=seconds)
         self.name = name
         self.unique_key = unique_key
         self.labels = labels
         self.open = open
         self.max_concurrent = max_concurrent
+        self.deadline = cast("float | None", seconds)
         self._registry = None if registry is None else registry_or_default(registry)
         self._runs: list[FlowRun] = []
         self._results: dict[object, Json] = {}
@@ -229,8 +234,18 @@ class Flow:
 
     def _described(self) -> FlowSpec:
         members = tuple(MemberSpec(run.key, run.spec, *run.place) for run in self._runs)
-        callbacks = dict(self._callbacks)
-        return FlowSpec(self.name, members, self.open, self.unique_key, callbacks, self.labels, self.max_concurrent)
+        callbacks, host = dict(self._callbacks), current_host.get()
+        return FlowSpec(
+            self.name,
+            members,
+            self.open,
+            self.unique_key,
+            callbacks,
+            self.labels,
+            self.max_concurrent,
+            self.deadline,
+            None if host is None else host.maker,
+        )
 
     def __repr__(self) -> str:
         return f"<flow '{self.name}' of {len(self._runs)} runs>"

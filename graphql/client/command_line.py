@@ -33,8 +33,8 @@ _TASK: Final = """id name jobName isEnabled source setName description group pri
     pausedAt pausedBy pauseReason version"""
 _EXECUTION: Final = """id jobName taskName runId attempt outcome success startedAt completedAt duration wait node
     trigger recordsProcessed errorType errorMessage labels traceId"""
-_FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt submitter
-    progress { total done running failed skipped }"""
+_FLOW: Final = """id name state isOpen uniqueKey labels submittedAt finishedAt deadlineAt submitter
+    startedByRun { id } startedByTask { id name } progress { total done running failed skipped }"""
 _GROUP: Final = """name isPaused pausedBy pauseReason maxRunning maxWaitLow keep cap { limit whenFull }
     rate { limit per burst } tokens nextTokenAt waiting scheduled running stuck suspended oldestWait"""
 _JOB: Final = "name declaredRate { limit per burst } limits { rate { limit per burst } maxConcurrent }"

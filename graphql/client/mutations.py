@@ -238,6 +238,7 @@ def enqueue_flow(
     open: bool | None = None,  # noqa: A002 - the word of the API
     unique_key: str | None = None,
     labels: Mapping[str, str] | None = None,
+    deadline: Seconds | None = None,
     on_success: NewRun | None = None,
     on_failure: NewRun | None = None,
     on_end: NewRun | None = None,
@@ -251,6 +252,7 @@ def enqueue_flow(
         open: Whether runs can be added later, until ``close_flow``.
         unique_key: While a flow with this key is unfinished, a second one is refused.
         labels: Words that its runs inherit, and are found by.
+        deadline: After this many seconds its unfinished runs are cancelled.
         on_success: A run that is enqueued when no run failed or was cancelled.
         on_failure: A run that is enqueued when one failed or was cancelled.
         on_end: A run that is enqueued however the flow ends.
@@ -258,7 +260,8 @@ def enqueue_flow(
     """
     callbacks = {"onSuccess": on_success, "onFailure": on_failure, "onEnd": on_end}
     given = present(
-        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, **callbacks, **options,
+        name=name, runs=list(runs), open=open, uniqueKey=unique_key, labels=labels, deadline=deadline, **callbacks,
+        **options,
     )  # fmt: skip
     return changed("enqueueFlow", given, Flow)
 

@@ -306,6 +306,7 @@ class Flow(Record):
     submitted_at: datetime
     finished_at: datetime | None
     cancel_requested_at: datetime | None
+    deadline_at: datetime | None
     submitter: str | None
     labels: dict[str, str]
     progress: FlowProgress

@@ -21,7 +21,7 @@ from ..lists.declared import Kind, listed, order_of
 from ..lists.filters import DateTimeFilter, Filter, IdFilter, LabelFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
 from ..types.run import RUN_LIST
-from .entities import Run, load_run
+from .entities import Run, Task, load_run, load_task
 
 
 @filter_of("A filter of flows.")
@@ -36,7 +36,10 @@ class FlowFilter(RowFilter):
     unique_key: StringFilter | None = condition("The unique key of the flow.")
     submitted_at: DateTimeFilter | None = condition("The time when the flow was enqueued.")
     finished_at: DateTimeFilter | None = condition("The time when the flow ended.")
+    deadline_at: DateTimeFilter | None = condition("The time by which the runs of the flow must have ended.")
     submitter: StringFilter | None = condition("The person or program that enqueued the flow.")
+    started_by_run_id: IdFilter | None = condition("The key of the run whose job enqueued the flow.")
+    started_by_task_id: IdFilter | None = condition("The key of the task whose run enqueued the flow.")
     labels: LabelFilter | None = condition(
         "The labels of the flow, which its runs inherit. For several labels use `and`."
     )
@@ -114,6 +117,9 @@ class Flow(FromModel):
     cancel_requested_at: datetime | None = strawberry.field(
         description="The time when the flow was asked to stop; null if it was not."
     )
+    deadline_at: datetime | None = strawberry.field(
+        description="The time at which the unfinished runs of the flow are cancelled; null = never."
+    )
     submitter: str | None = strawberry.field(description="The person or program that enqueued the flow.")
     labels: Labels = strawberry.field(description="The labels that the runs of the flow inherit.")
 
@@ -130,6 +136,16 @@ class Flow(FromModel):
     async def parent(self, info: Info) -> Run | None:
         """The run that began the flow by `ctx.run_all` and waits for its end; null for all other flows."""
         return await load_run(info, self.stored.parent_id)
+
+    @resolved()
+    async def started_by_run(self, info: Info) -> Run | None:
+        """The run whose job enqueued the flow; null for all other flows, and once the run is pruned."""
+        return await load_run(info, self.stored.started_by_run_id)
+
+    @resolved()
+    async def started_by_task(self, info: Info) -> Task | None:
+        """The task whose run enqueued the flow; null for all other flows, and once the task is deleted."""
+        return await load_task(info, self.stored.started_by_task_id)
 
     @resolved(size=COUNTED)
     async def progress(self, info: Info) -> FlowProgress:

@@ -14,6 +14,7 @@ from ..core.flows import (
     NewFlow,
     NewMember,
     Standing,
+    deadline_sentence,
     flow_faults,
     key_of_flow,
     ordered,
@@ -25,7 +26,7 @@ from ..core.model import Json, NewRun, Run
 from ..core.rules import check_reason, unknown
 from ..core.states import FINAL, RunState
 from ..queue.cancel import cancel_all
-from ..queue.flows.flow_ends import emit_flow, end_if_over, hold, release, was_kept
+from ..queue.flows.flow_ends import emit_flow, end_if_over, hold, overdue, release, was_kept
 from ..queue.flows.new_flows import as_member, put_again, put_flow, put_members
 from ..store.db.transaction import Tx
 from ..store.read import flows as stored
@@ -53,7 +54,7 @@ def enqueue_flow(tx: Tx, new: NewFlow, *, submitter: str | None = None) -> Flow:
 
 
 def _flow_faults(new: NewFlow) -> Iterator[UserError]:
-    yield from flow_faults(new.name, new.unique_key, new.labels, new.max_concurrent, is_open=new.is_open)
+    yield from flow_faults(new.name, new.unique_key, new.labels, new.max_concurrent, new.deadline, is_open=new.is_open)
     if not new.members and not new.is_open:
         message = "runs: must be at least one, got none; a flow that gets its runs later is enqueued with open: true"
         yield InvalidInput(message, path=("runs",))
@@ -97,14 +98,32 @@ def cancel_flow(tx: Tx, flow_id: int, *, reason: str | None = None, actor: str |
     flow = _locked(tx, flow_id)
     if flow.finished_at is not None:
         return flow
-    closing = {"closed_at": flow.closed_at or tx.now, "cancel_requested_at": flow.cancel_requested_at or tx.now}
-    tx.conn.execute(update(f).where(f.c.id == flow_id).values(**closing))
-    unfinished = select(r.c.id).where(r.c.flow_id == flow_id, r.c.flow_id.is_not(None), r.c.finished_at.is_(None))
     by = f" by {actor}" if actor else ""
-    sentence = f"cancelled with its flow{by}" + (f": {reason}" if reason else "")
-    cancel_all(tx, sorted(tx.conn.execute(unfinished).scalars()), reason=sentence)
-    end_if_over(tx, {flow_id})
+    _cancel(tx, flow, f"cancelled with its flow{by}" + (f": {reason}" if reason else ""))
     return _now(tx, flow_id)
+
+
+def cancel_overdue(tx: Tx) -> int:
+    """Cancel one flow whose deadline is over; how many were.
+
+    One in a transaction, as ``cancel_flow`` does: so each locks its flow before the runs of others.
+    """
+    found = overdue(tx.conn, tx.now)
+    if found is None:
+        return 0
+    flow = stored.by_ids(tx.conn, [found])[found]
+    assert flow.deadline_at is not None, "it was found by that"
+    _cancel(tx, flow, deadline_sentence(flow.deadline_at))
+    return 1
+
+
+def _cancel(tx: Tx, flow: Flow, sentence: str) -> None:
+    """Close a locked flow and cancel its unfinished runs, with the reason as a sentence."""
+    closing = {"closed_at": flow.closed_at or tx.now, "cancel_requested_at": flow.cancel_requested_at or tx.now}
+    tx.conn.execute(update(f).where(f.c.id == flow.id).values(**closing))
+    unfinished = select(r.c.id).where(r.c.flow_id == flow.id, r.c.flow_id.is_not(None), r.c.finished_at.is_(None))
+    cancel_all(tx, sorted(tx.conn.execute(unfinished).scalars()), reason=sentence)
+    end_if_over(tx, {flow.id})
 
 
 def retry_flow(
@@ -148,6 +167,8 @@ def retry_flow(
     if not again:
         raise InvalidState(f"flow {flow_id} ended {flow.state.value}, and there is nothing to retry", path=("id",))
     reopened = {"state": FlowState.RUNNING.value, "finished_at": None, "cancel_requested_at": None}
+    if flow.deadline_at is not None and flow.deadline_at <= tx.now:
+        reopened["deadline_at"] = None
     tx.conn.execute(update(f).where(f.c.id == flow_id).values(**reopened))
     _replace(tx, flow_id, again, changed, actor)
     emit_flow(tx, flow_id, FlowState.RUNNING)

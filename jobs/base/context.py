@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, cast, overload
 from zoneinfo import ZoneInfo
 
-from ..core.flows import FlowSpec
+from ..core.flows import FlowSpec, StartedBy
 from ..core.model import Json
 from ..core.run_spec import RunSpec, RunTarget
 from ..core.states import RunState
@@ -34,6 +34,11 @@ class Host(Protocol):
     @property
     def steps(self) -> StepHost:
         """Return where the steps of the job are stored."""
+        ...
+
+    @property
+    def maker(self) -> StartedBy:
+        """Return the run of the job, as a flow names it that the job enqueues."""
         ...
 
     def stop_reason(self) -> StopReason | None:

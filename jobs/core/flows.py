@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple, cast
 
 from .admission.labels import label_faults
 from .base.errors import InvalidInput, UserError, python_names, refuse
+from .base.times import time_text
 from .limits import MAX_CONCURRENT
 from .model import Json, NewRun
-from .rules import MAX_UNIQUE_KEY, name_faults, number_faults, text_faults
+from .rules import MAX_SECONDS, MAX_UNIQUE_KEY, name_faults, number_faults, text_faults
 from .run_spec import RunSpec
 from .states import RunState
 
@@ -61,6 +62,13 @@ class NewMember:
     when: When = When.SUCCESS
 
 
+class StartedBy(NamedTuple):
+    """The run whose job enqueued a flow, and the task of that run, if it has one."""
+
+    run_id: int
+    task_id: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class NewFlow:
     """A flow about to be enqueued.
@@ -74,6 +82,8 @@ class NewFlow:
         parent_id: The run that has begun it as a step and waits for its end.
         labels: Words that its runs inherit, as far as they have none of their own.
         max_concurrent: How many of its runs run at once, on all nodes together; None = any number.
+        deadline: Seconds after which those of its runs are cancelled that have not ended; None = never.
+        started_by: The run whose job enqueues it; None = no job does.
     """
 
     name: str
@@ -84,6 +94,8 @@ class NewFlow:
     parent_id: int | None = None
     labels: dict[str, str] | None = None
     max_concurrent: int | None = None
+    deadline: float | None = None
+    started_by: StartedBy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +115,9 @@ class Flow:
     callbacks: dict[str, object]
     parent_id: int | None = None
     labels: dict[str, str] | None = None
+    started_by_run_id: int | None = None
+    started_by_task_id: int | None = None
+    deadline_at: datetime | None = None
 
 
 def end_of(states: Mapping[RunState, int]) -> FlowState:
@@ -363,10 +378,11 @@ def flow_faults(
     unique_key: object,
     labels: object = None,
     max_concurrent: float | None = None,
+    deadline: object = None,
     *,
     is_open: object = False,
 ) -> Iterator[InvalidInput]:
-    """Yield the faults of the name, the key, the labels and the bound of a flow."""
+    """Yield the faults of the name, the key, the labels, the bound and the deadline of a flow."""
     yield from name_faults(name, "name")
     if unique_key is not None:
         yield from text_faults(unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
@@ -377,6 +393,13 @@ def flow_faults(
         if is_open:
             message = "maxConcurrent: an open flow has none; close it, or give the jobs of its runs a max_concurrent"
             yield InvalidInput(message, path=("maxConcurrent",))
+    if deadline is not None:
+        yield from number_faults(deadline, "deadline", 0.001, MAX_SECONDS)
+
+
+def deadline_sentence(deadline_at: datetime) -> str:
+    """Return the reason, as a sentence, for which the runs of a flow are cancelled that took too long."""
+    return f"cancelled with its flow: the flow had to end by {time_text(deadline_at)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,10 +423,18 @@ class FlowSpec:
     callbacks: Mapping[Ending, RunSpec] = field(default_factory=dict[Ending, RunSpec])
     labels: Mapping[str, str] | None = None
     max_concurrent: int | None = None
+    deadline: float | None = None
+    started_by: StartedBy | None = None
 
 
 def check_flow(
-    name: object, unique_key: object, labels: object, *, is_open: object, max_concurrent: object = None
+    name: object,
+    unique_key: object,
+    labels: object,
+    *,
+    is_open: object,
+    max_concurrent: object = None,
+    deadline: object = None,
 ) -> None:
     """Check a flow, apart from its runs.
 
@@ -411,13 +442,10 @@ def check_flow(
         UserError: its faults, in a Python caller's names.
     """
     with python_names():
-        refuse(_flow_and_open_faults(name, unique_key, labels, is_open, max_concurrent))
+        refuse(flow_faults(name, unique_key, labels, cast("float | None", max_concurrent), deadline, is_open=is_open))
+        refuse(_open_faults(is_open))
 
 
-def _flow_and_open_faults(
-    name: object, unique_key: object, labels: object, is_open: object, max_concurrent: object
-) -> Iterator[InvalidInput]:
-    bound = cast("float | None", max_concurrent)
-    yield from flow_faults(name, unique_key, labels, bound, is_open=is_open)
+def _open_faults(is_open: object) -> Iterator[InvalidInput]:
     if not isinstance(is_open, bool):
         yield InvalidInput(f"open: must be True or False, got {is_open!r:.60}", path=("open",))

@@ -23,6 +23,7 @@ from .cancel import cancel_all
 from .enqueue.follow_ups import FinalFailure, enqueue_failure_jobs
 from .flows.children import below
 from .flows.flow_ends import end_alone, ended_of, hold, hold_to_cancel, settle
+from .flows.flow_ends import next_deadline as next_of_flows
 
 BATCH: Final = 500
 """Runs that one transaction ends."""
@@ -30,17 +31,19 @@ ERROR_TYPE: Final = "TimeoutError"
 
 
 def next_deadline(conn: Connection) -> datetime | None:
-    """Return when the next run that no node executes has to end; None = none has to."""
-    return run_store.next_limits(conn)[1]
+    """Return when the next run that no node executes, or the next flow, has to end; None = none has to."""
+    ends = (run_store.next_limits(conn)[1], next_of_flows(conn))
+    return min((at for at in ends if at is not None), default=None)
 
 
-def are_due(conn: Connection) -> tuple[bool, bool]:
-    """Return whether a run is too old to start, and whether one had to end: one probe of an index for each."""
-    expiry, deadline = run_store.next_limits(conn)
-    if expiry is None and deadline is None:
-        return False, False
+def are_due(conn: Connection) -> tuple[bool, bool, bool]:
+    """Return whether a run is too old to start, and whether one and a flow had to end: one probe of an index each."""
+    limits = *run_store.next_limits(conn), next_of_flows(conn)
+    if not any(limits):
+        return False, False, False
     now = dialect.database_now(conn)
-    return expiry is not None and expiry <= now, deadline is not None and deadline <= now
+    expiry, deadline, of_flow = (at is not None and at <= now for at in limits)
+    return expiry, deadline, of_flow
 
 
 def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:

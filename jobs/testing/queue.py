@@ -12,6 +12,7 @@ from typing import Any, Self, TypedDict, Unpack
 from typing_extensions import override
 
 from ..actions.declarations import declare_tasks
+from ..actions.flows import cancel_overdue
 from ..actions.nodes import NewNode, join
 from ..actions.previews import preview
 from ..actions.runs import enqueue_runs, put, save_checkpoint
@@ -348,6 +349,8 @@ class Queue:
         while (await self.database.write(dispatch_due, claimant.node)).more:
             continue
         await self.database.write(fail_overdue, claimant.node)
+        while await self.database.write(cancel_overdue):
+            continue
         if overlooked := await self.database.read(waits.overlooked):
             await self.database.write(waits.wake_overlooked, overlooked)
         token_at = await self.database.write(look_for_tokens)

@@ -10,7 +10,7 @@ from cronograph.jobs.base.context import JobContext, RunInfo, StopReason
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.base.steps import StepHost
 from cronograph.jobs.core.actor import Submitter
-from cronograph.jobs.core.flows import FlowSpec
+from cronograph.jobs.core.flows import FlowSpec, StartedBy
 from cronograph.jobs.core.model import Json
 from cronograph.jobs.core.run_spec import RunSpec, RunTarget
 from cronograph.jobs.core.states import RunState
@@ -35,6 +35,10 @@ class KeepingHost:
     @property
     def steps(self) -> StepHost:
         raise AssertionError("no built-in job takes steps")
+
+    @property
+    def maker(self) -> StartedBy:
+        raise AssertionError("no built-in job enqueues a flow")
 
     def stop_reason(self) -> StopReason | None:
         asked = self.stop_after is not None and len(self.shown) >= self.stop_after

@@ -67,6 +67,8 @@ async def test_a_job_starts_a_flow_on_a_node_that_has_not_called_connect(start_e
         return (await engine.database.read(flows.by_ids, [flow_id]))[flow_id].state is FlowState.SUCCESS
 
     await eventually(flow_is_over)
+    stored = (await engine.database.read(flows.by_ids, [flow_id]))[flow_id]
+    assert (stored.started_by_run_id, stored.started_by_task_id) == (done.run.id, None)
     runs = await told(engine, done.run.id)
     assert [(one.args, one.flow_id, one.labels) for one in runs] == [
         ({"number": number}, flow_id, {"customer": "42"}) for number in (1, 2)

@@ -19,7 +19,7 @@ from ....jobs.store.read import flows as stored
 from ...base.arguments import MAX_RUNS
 from ...base.enums import Role
 from ...base.fields import Size, mutates, sized
-from ...base.scalars import Labels
+from ...base.scalars import Duration, Labels
 from ...resolving.context import Info
 from ...types.flow import Flow
 from ...types.payloads import FlowChanged
@@ -62,6 +62,9 @@ class EnqueueFlowInput(MutationInput):
         "A key that no other unfinished flow may have, 1 to 200 characters. None unless given."
     )
     labels: Labels | None = optional("Labels that the runs of the flow inherit, an object of texts. None unless given.")
+    deadline: Duration | None = optional(
+        "The seconds after which the unfinished runs of the flow are cancelled. Never unless given."
+    )
     on_success: EnqueueRunInput | None = optional(
         "A run that is enqueued when the flow ends in SUCCESS. None unless given."
     )
@@ -78,7 +81,15 @@ class EnqueueFlowInput(MutationInput):
         # What is no object of texts is refused with its place before anything is stored.
         labels: Any = given(self.labels)
         members = tuple(run.to_member(submitter) for run in self.runs)
-        return NewFlow(self.name, members, bool(given(self.open)), given(self.unique_key), callbacks, labels=labels)
+        return NewFlow(
+            self.name,
+            members,
+            bool(given(self.open)),
+            given(self.unique_key),
+            callbacks,
+            labels=labels,
+            deadline=given(self.deadline),
+        )
 
     def faults(self) -> Iterator[UserError]:
         """Yield the faults of the runs' settings by the engine's rules."""

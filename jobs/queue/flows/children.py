@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, exists, select, union
 
 from ...core.base.errors import InvalidState
-from ...core.flows import NewFlow, NewMember
+from ...core.flows import NewFlow, NewMember, StartedBy
 from ...core.model import Json, Run
 from ...core.states import RunState
 from ...core.waits import Wait
@@ -40,7 +40,8 @@ def begin(tx: Tx, parent: Run, asked: Wait) -> int | None:
     members = tuple(NewMember(str(place), runs[place]) for place, one in enumerate(apart) if not one)
     if not members and not own:
         return None
-    new = NewFlow(f"{parent.job_name}: {asked.label}"[:200], members, parent_id=parent.id)
+    by = StartedBy(parent.id, parent.task_id)
+    new = NewFlow(f"{parent.job_name}: {asked.label}"[:200], members, parent_id=parent.id, started_by=by)
     return put_flow(tx, new, parent.submitter, parent.submitter_id, adopted=own)
 
 

@@ -6,6 +6,7 @@ another one, the second sees the work of the first.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -65,6 +66,27 @@ def hold(conn: Connection, flow_ids: Collection[int | None]) -> None:
     ids = sorted({one for one in flow_ids if one is not None})
     if ids and dialect.is_postgresql(conn):
         conn.execute(select(f.c.id).where(f.c.id.in_(ids)).order_by(f.c.id).with_for_update())
+
+
+_MAY_BE_OVERDUE: Final = (f.c.deadline_at.is_not(None), f.c.finished_at.is_(None))
+"""As the index of those that have to end by a time says it."""
+
+
+def next_deadline(conn: Connection) -> datetime | None:
+    """Return when the next flow has to have ended that was not asked to stop; None = none has to."""
+    earliest = select(func.min(f.c.deadline_at)).where(*_MAY_BE_OVERDUE, f.c.cancel_requested_at.is_(None))
+    return conn.execute(earliest).scalar()
+
+
+def overdue(conn: Connection, now: datetime) -> int | None:
+    """Lock a flow that had to end before now and was not asked to stop, the longest overdue; None = there is none."""
+    these = (
+        select(f.c.id)
+        .where(f.c.deadline_at <= now, *_MAY_BE_OVERDUE, f.c.cancel_requested_at.is_(None))
+        .order_by(f.c.deadline_at, f.c.id)
+        .limit(1)
+    )
+    return conn.execute(these.with_for_update(skip_locked=True)).scalar()
 
 
 def hold_of(conn: Connection, *which: ColumnElement[bool]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from types import MappingProxyType
 
 from sqlalchemy import Connection, insert, select, update
@@ -76,7 +77,14 @@ def new_flow(spec: FlowSpec) -> NewFlow:
     Raises:
         UserError: its faults, each with its path.
     """
-    check_flow(spec.name, spec.unique_key, spec.labels, is_open=spec.is_open, max_concurrent=spec.max_concurrent)
+    check_flow(
+        spec.name,
+        spec.unique_key,
+        spec.labels,
+        is_open=spec.is_open,
+        max_concurrent=spec.max_concurrent,
+        deadline=spec.deadline,
+    )
     if not spec.members and not spec.is_open:
         raise InvalidInput("runs: must be at least one, got none; add runs, or say open=True", path=("runs",))
     runs = new_runs(one.run for one in spec.members)
@@ -91,6 +99,8 @@ def new_flow(spec: FlowSpec) -> NewFlow:
         callbacks,
         labels=labels,
         max_concurrent=spec.max_concurrent,
+        deadline=spec.deadline,
+        started_by=spec.started_by,
     )
 
 
@@ -116,6 +126,7 @@ def put_flow(
     """
     if new.unique_key is not None:
         _refuse_taken(tx.conn, new.unique_key)
+    run_id, task_id = new.started_by or (None, None)
     values = {
         "name": new.name,
         "state": FlowState.RUNNING.value,
@@ -126,6 +137,9 @@ def put_flow(
         "submitter_id": submitter_id,
         "parent_id": new.parent_id,
         "labels": new.labels or None,
+        "started_by_run_id": run_id,
+        "started_by_task_id": task_id,
+        "deadline_at": None if new.deadline is None else tx.now + timedelta(seconds=new.deadline),
         "callbacks": {end.value: callback_document(run) for end, run in new.callbacks.items()},
     }
     flow_id: int = tx.conn.execute(insert(f).values(**values).returning(f.c.id)).scalar_one()

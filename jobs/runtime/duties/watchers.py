@@ -7,6 +7,7 @@ from typing import Final
 
 from typing_extensions import override
 
+from ...actions.flows import cancel_overdue
 from ...actions.nodes import note_stall, rescue_expired
 from ...core.nodes import SILENT, Node
 from ...queue import waits
@@ -145,7 +146,7 @@ class Expirer:
         self._seen = datetime.min.replace(tzinfo=UTC)
 
     async def look(self) -> int:
-        """Look once; return how many runs were skipped or failed."""
+        """Look once; return how many runs were skipped or failed, and flows cancelled."""
         ended = await self._look_at_waits()
         await self._look_at_clock()
         return ended
@@ -166,17 +167,21 @@ class Expirer:
             await self._database.write(waits.wake_overlooked, overlooked)
         ended = 0
         while any(await self._database.read(are_due)):
-            skipped, failed = await self._database.write(_end_due, self._node)
+            skipped, failed, cancelled = await self._database.write(_end_due, self._node)
             if skipped:
                 log.warning("%d runs were skipped: they had to start by a time that has passed", skipped)
             if failed:
                 log.warning("%d runs were failed: their max_duration is over", failed)
-            ended += skipped + failed
-            if not skipped + failed:
+            if cancelled:
+                log.warning("the runs of a flow were cancelled: its deadline is over")
+            ended += skipped + failed + cancelled
+            if not skipped + failed + cancelled:
                 # Somebody else is at them.
                 break
         return ended
 
 
-def _end_due(tx: Tx, node: str) -> tuple[int, int]:
-    return skip_due(tx, node), fail_overdue(tx, node)
+def _end_due(tx: Tx, node: str) -> tuple[int, int, int]:
+    # The flow first, whose runs are locked after it.
+    cancelled = cancel_overdue(tx)
+    return skip_due(tx, node), fail_overdue(tx, node), cancelled

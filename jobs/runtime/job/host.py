@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
 from ...core.admission.labels import inherited
-from ...core.flows import FlowSpec
+from ...core.flows import FlowSpec, StartedBy
 from ...core.model import Json, NewRun, Run
 from ...core.outcome import JobOutcome, Suspended
 from ...core.run_spec import RunSpec, RunTarget
@@ -366,6 +366,11 @@ class LocalHost:
     def stop_reason(self) -> StopReason | None:
         """Return why the job should stop; None if it need not."""
         return self.signal.reason
+
+    @property
+    def maker(self) -> StartedBy:
+        """Return the run, as a flow names it that the job enqueues."""
+        return StartedBy(self.started.run.id, self.started.run.task_id)
 
     def remaining(self) -> float | None:
         """Seconds left of the time box."""

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ...base.context import JobContext, RunInfo, current_host
 from ...core.base.errors import InvalidInput
 from ...core.base.lazy import LazyModule
+from ...core.flows import StartedBy
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
@@ -154,6 +155,7 @@ class ChildRun:
             self._signal,
             begin.checkpoint,
             self._redactor,
+            maker=StartedBy(begin.info.run_id, begin.info.task_id),
             may_have_steps=begin.may_have_steps,
             grace=begin.grace,
         )

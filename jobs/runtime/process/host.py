@@ -12,7 +12,7 @@ from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
 from ...core.base.errors import NotFound
 from ...core.base.lazy import LazyModule
-from ...core.flows import FlowSpec
+from ...core.flows import FlowSpec, StartedBy
 from ...core.model import Json
 from ...core.run_spec import RunSpec, RunTarget
 from ...core.states import RunState
@@ -277,6 +277,7 @@ class ChildHost:
         signal: Why and when to stop.
         checkpoint: The last one of the task.
         redactor: Cuts the secrets that the job was given out of what it says.
+        maker: The run, as a flow names it that the job enqueues.
         may_have_steps: Earlier attempts at the run may have stored steps.
         grace: Seconds that tasks have to end, or to begin a step while others wait.
 
@@ -295,9 +296,11 @@ class ChildHost:
         checkpoint: Json,
         redactor: Redactor,
         *,
+        maker: StartedBy,
         may_have_steps: bool = False,
         grace: float = 10.0,
     ) -> None:
+        self._maker = maker
         self.requests = Requests(connection)
         self.signal = signal
         self._checkpoint = checkpoint
@@ -320,6 +323,11 @@ class ChildHost:
     def stop_reason(self) -> StopReason | None:
         """Return why the job should stop; None if it need not."""
         return self.signal.reason
+
+    @property
+    def maker(self) -> StartedBy:
+        """Return the run, as a flow names it that the job enqueues."""
+        return self._maker
 
     def remaining(self) -> float | None:
         """Seconds left of the time box."""

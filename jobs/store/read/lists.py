@@ -138,12 +138,16 @@ FLOWS: Listing[Flow] = Listing(
     name="flows",
     rows=select(flow),
     key=flow.c.id,
-    fields=columns(flow, "id name state unique_key submitted_at finished_at submitter labels"),
+    fields=columns(
+        flow,
+        "id name state unique_key submitted_at finished_at deadline_at submitter labels started_by_run_id "
+        "started_by_task_id",
+    ),
     order=(OrderKey("id", descending=True),),
     model=flow_from,
     indexes=Indexes(
         unique=frozenset({"id"}),
-        equal=frozenset({"name"}),
+        equal=frozenset({"name", "started_by_run_id", "started_by_task_id"}),
         ordered=frozenset({"id"}),
     ),
 )

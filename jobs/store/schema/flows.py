@@ -97,6 +97,11 @@ flow = Table(
     Column("parent_id", Key),
     # Inherited by its runs, which are found by them.
     Column("labels", JsonDocument),
+    # The run of a job that enqueued it, and the task of that run; both may be deleted since.
+    Column("started_by_run_id", Key),
+    Column("started_by_task_id", Key),
+    # Until then its runs have to have ended.
+    Column("deadline_at", UtcDateTime),
     one_of("state", FlowState),
     CheckConstraint("(finished_at IS NULL) = (state = 'running')", name="finished_iff_over"),
     CheckConstraint("finished_at IS NULL OR closed_at IS NOT NULL", name="open_until_closed"),
@@ -105,6 +110,9 @@ flow = Table(
     partial_index("ix_flow_finished", "finished_at IS NOT NULL", "finished_at"),
     Index("ix_flow_name", "name", "id"),
     partial_index("ix_flow_parent", "parent_id IS NOT NULL", "parent_id"),
+    partial_index("ix_flow_started_by_run", "started_by_run_id IS NOT NULL", "started_by_run_id", "id"),
+    partial_index("ix_flow_started_by_task", "started_by_task_id IS NOT NULL", "started_by_task_id", "id"),
+    partial_index("ix_flow_deadline", "deadline_at IS NOT NULL AND finished_at IS NULL", "deadline_at"),
     **NO_REUSE,
 )
 

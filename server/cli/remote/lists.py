@@ -268,10 +268,10 @@ FLOW_LIST: Final = Listing(
     FLOWS,
     ("id", "name", "state", "progress.done", "progress.total", "progress.failed", "submittedAt", "finishedAt"),
     {
-        **dict.fromkeys(("id", "name", "uniqueKey", "submitter"), TEXT),
+        **dict.fromkeys(("id", "name", "uniqueKey", "submitter", "startedByRunId", "startedByTaskId"), TEXT),
         "state": WORD,
         "labels": INSIDE,
-        **dict.fromkeys(("submittedAt", "finishedAt"), TIME),
+        **dict.fromkeys(("submittedAt", "finishedAt", "deadlineAt"), TIME),
     },
     ("ID", "NAME", "FINISHED_AT"),
 )

@@ -1,5 +1,6 @@
 """Flows by the API: enqueued, looked at, cancelled and retried; runs with their places."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from cronograph.jobs.core.outcome import Failed
@@ -104,6 +105,22 @@ async def test_a_finished_flow_is_made_again_from_one_of_its_runs(api: Api) -> N
     for wrong in ('fromRun: "x"', "args: {}", 'fromRun: "999"'):
         (error,) = (await api.ask(change("retryFlow", wrong), id=flow["id"]))["retryFlow"]["errors"]
         assert error["code"] in {"INVALID_INPUT", "INVALID_STATE", "NOT_FOUND"}
+
+
+async def test_a_flow_has_a_deadline_and_is_found_by_it(api: Api) -> None:
+    flow = (await api.ask(ENQUEUE, input=two(deadline=3600)))["enqueueFlow"]["flow"]
+    await api.ask(ENQUEUE, input=two())
+    found = await api.ask(
+        """query { with: flows(filter: { deadlineAt: { isNull: false } }) {
+             nodes { id submittedAt deadlineAt startedByRun { id } startedByTask { id } } }
+           none: flows(filter: { startedByRunId: { eq: "1" }, startedByTaskId: { eq: "1" } }) { totalCount } }"""
+    )
+    (one,) = found["with"]["nodes"]
+    assert (one["id"], one["startedByRun"], one["startedByTask"]) == (flow["id"], None, None)
+    took = datetime.fromisoformat(one["deadlineAt"]) - datetime.fromisoformat(one["submittedAt"])
+    assert (took, found["none"]["totalCount"]) == (timedelta(hours=1), 0)
+    (error,) = (await api.ask(ENQUEUE, input=two(deadline=0)))["enqueueFlow"]["errors"]
+    assert (error["code"], error["path"]) == ("INVALID_INPUT", ["deadline"])
 
 
 async def test_flows_are_found_and_counted_by_their_labels(api: Api) -> None:

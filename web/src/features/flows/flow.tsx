@@ -44,7 +44,9 @@ const FlowDocument = graphql(
     serverTime
     flow(id: $id) {
       ...FlowRow
-      parent { id }
+      deadlineAt
+      startedByRun { id }
+      startedByTask { name }
       runs(first: $first, orderBy: [{ field: ID }]) {
         nodes { id state jobName flowPlace { key after } }
       }
@@ -186,9 +188,13 @@ function FlowFacts({ flow }: { flow: Flow }) {
         ],
         ["Submitted by", flow.submitter ?? "–"],
         ["Unique key", flow.uniqueKey ?? "–"],
-        ...(flow.parent === null
+        ...(flow.deadlineAt === null ? [] : ([["Deadline", <Time at={flow.deadlineAt} form="full" />]] as const)),
+        ...(flow.startedByRun === null
           ? []
-          : ([["Begun by", <a href={paths.run(flow.parent.id)}>run {flow.parent.id}</a>]] as const)),
+          : ([["Begun by", <a href={paths.run(flow.startedByRun.id)}>run {flow.startedByRun.id}</a>]] as const)),
+        ...(flow.startedByTask === null
+          ? []
+          : ([["Task", <a href={paths.task(flow.startedByTask.name)}>{flow.startedByTask.name}</a>]] as const)),
       ]}
     />
   );

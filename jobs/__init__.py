@@ -25,7 +25,7 @@ from .core.base.errors import (
     UserError,
 )
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
-from .core.outcome import Failure
+from .core.outcome import Cancellation, Failure
 from .core.run_spec import RunSpec
 from .core.schedule import Syntax
 from .core.states import RunState
@@ -47,6 +47,7 @@ __all__ = [
     "Backoff",
     "Batch",
     "Cancel",
+    "Cancellation",
     "Cap",
     "ConfigurationError",
     "CronographError",

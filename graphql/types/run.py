@@ -185,6 +185,11 @@ class RunStep(FromModel):
     error: str | None = strawberry.field(
         description="The error of the step, or the reason that the signal gave for a rejection."
     )
+    cleanup_job: str | None = strawberry.field(
+        name="cleanupJobName",
+        description="The name of the job whose run undoes the step once the run has failed for good or was cancelled; "
+        "null = nothing undoes it.",
+    )
     used: bool = strawberry.field(
         name="isUsed",
         description="Whether the code still has the step; false if the successful attempt did not ask for it.",

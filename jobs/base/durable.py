@@ -3,12 +3,12 @@
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol, TypeVar, TypeVarTuple, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple, overload
 
 from ..core.actor import Role
 from ..core.base.errors import InvalidInput, InvalidState
 from ..core.base.times import check_time
-from ..core.run_spec import Seconds, length
+from ..core.run_spec import RunSpec, Seconds, length
 from ..core.steps import StepKind, StepState, StoredStep, check_step
 from ..core.waits import Wait
 from .outcomes import Rejected, WaitTimedOut
@@ -18,6 +18,21 @@ from .steps import StepHost, Steps, Wanted, current_step, key_text
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
+
+
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Undoing(Protocol[T_contra]):
+    """A job that takes the result of a step."""
+
+    def run(self, result: T_contra, /) -> RunSpec:
+        """Return a run that undoes the step."""
+        ...
+
+
+Cleanup: TypeAlias = RunSpec | Callable[[T], RunSpec] | Undoing[T]
+"""A run that undoes a step, a function of the result that returns one, or a job that takes the result."""
 
 
 class _Host(Protocol):
@@ -44,6 +59,7 @@ class DurableContext:
         key: str | int | None = None,
         retries: int = 0,
         retry_delay: Seconds = 1.0,
+        cleanup: Cleanup[T] | None = None,
     ) -> T: ...
     @overload
     async def step(
@@ -55,6 +71,7 @@ class DurableContext:
         key: str | int | None = None,
         retries: int = 0,
         retry_delay: Seconds = 1.0,
+        cleanup: Cleanup[T] | None = None,
     ) -> T: ...
     async def step(
         self,
@@ -65,6 +82,7 @@ class DurableContext:
         key: str | int | None = None,
         retries: int = 0,
         retry_delay: Seconds = 1.0,
+        cleanup: Any = None,
     ) -> Any:
         """Do something once in this run: its result is stored, and a later attempt gets that instead.
 
@@ -80,13 +98,15 @@ class DurableContext:
             retries: How often the function is called again in this attempt after it has failed. Then the attempt fails,
                 and the run's next attempt does this step again.
             retry_delay: Before the first of these retries, doubled each time; seconds, or a text such as ``"5m"``.
+            cleanup: What undoes the step if the run fails for good or is cancelled: a job that takes the result, a run
+                of one (``refund.run(order=7)``), or a function of the result that returns one. Stored with the result.
 
         Raises:
             UserError: the step is not what it must be, begins within another one, or is under way already.
             StepMismatch: the value that an earlier attempt stored does not fit the function's result now.
             Exception: the function's own exceptions.
         """
-        wanted = Wanted.of(name, function, key=key, retries=retries, retry_delay=retry_delay)
+        wanted = Wanted.of(name, function, key=key, retries=retries, retry_delay=retry_delay, cleanup=cleanup)
         return await self._steps.take(wanted, partial(function, *args))
 
     def step_sync(
@@ -98,11 +118,33 @@ class DurableContext:
         key: str | int | None = None,
         retries: int = 0,
         retry_delay: Seconds = 1.0,
+        cleanup: Cleanup[T] | None = None,
     ) -> T:
         """``step`` for jobs that are plain functions."""
-        wanted = Wanted.of(name, function, key=key, retries=retries, retry_delay=retry_delay)
+        wanted = Wanted.of(name, function, key=key, retries=retries, retry_delay=retry_delay, cleanup=cleanup)
         done: T = self._steps.take_waiting(wanted, partial(function, *args))
         return done
+
+    async def cleanup(self, name: str, run: RunSpec, /, *, key: str | int | None = None) -> None:
+        """Have a run put into the queue if this run fails for good or is cancelled, in reverse order of registration.
+
+        ``await ctx.cleanup("release", release.run(seat=7))`` before the step that reserves the seat: so a node that
+        dies in between leaves nothing behind. It is stored once, as a step of this name, in the first attempt that
+        comes here. For ``async`` jobs; ``cleanup_sync`` is for plain functions.
+
+        Args:
+            name: The name of the step.
+            run: A run of a job.
+            key: As of ``step``.
+
+        Raises:
+            UserError: the step or the run is not what it must be.
+        """
+        await self._steps.take(Wanted.of(name, _nothing, key=key, cleanup=run), _nothing)
+
+    def cleanup_sync(self, name: str, run: RunSpec, /, *, key: str | int | None = None) -> None:
+        """``cleanup`` for jobs that are plain functions."""
+        self._steps.take_waiting(Wanted.of(name, _nothing_sync, key=key, cleanup=run), _nothing_sync)
 
     async def sleep(self, name: str, seconds: Seconds, *, key: str | int | None = None) -> None:
         """Sleep without a slot: the attempt ends, and the run goes on after this time, on whichever node.
@@ -246,6 +288,12 @@ class DurableContext:
         if self._steps_taken is None:
             self._steps_taken = Steps(self._durable_host.steps)
         return self._steps_taken
+
+
+async def _nothing() -> None: ...
+
+
+def _nothing_sync() -> None: ...
 
 
 def _named(name: str, key: str | int | None) -> tuple[str, str | None]:

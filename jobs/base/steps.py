@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, Final, Protocol, cast
 
-from ..core.base.errors import InvalidInput, InvalidState, StepMismatch
+from ..core.base.errors import InvalidInput, InvalidState, StepMismatch, UserError
 from ..core.model import Json
 from ..core.outcome import retry_delay
 from ..core.rules import MAX_RETRIES
-from ..core.run_spec import Seconds, length
+from ..core.run_spec import RunSpec, Seconds, length
 from ..core.steps import StepEnd, StepKind, StepName, StepState, StoredStep, check_step
 from ..core.waits import Wait, awaited
 from .branches import Branches
@@ -82,6 +83,14 @@ class StepHost(Protocol):
         """The value of a step as it is stored: bounded, and without the secrets that the job was given."""
         ...
 
+    def step_cleanup(self, run: RunSpec) -> RunSpec:
+        """The run that undoes a step as it is stored: without the secrets that the job was given.
+
+        Raises:
+            UserError: it is not what a run must be.
+        """
+        ...
+
     def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
         """Note that a step failed, and when it is tried again (None = not in this attempt); the message."""
         ...
@@ -108,6 +117,7 @@ class Wanted:
         retries: How often its function is called again after a failure, in this attempt.
         delay: Seconds before the first of these, doubled each time.
         shape: The declared result of its function.
+        cleanup: The run that undoes it, or what makes that of its result.
     """
 
     name: str
@@ -115,10 +125,18 @@ class Wanted:
     retries: int
     delay: float
     shape: Shape
+    cleanup: RunSpec | Callable[[Any], object] | None = None
 
     @classmethod
     def of(
-        cls, name: str, function: Callable[..., object], *, key: object, retries: int, retry_delay: Seconds
+        cls,
+        name: str,
+        function: Callable[..., object],
+        *,
+        key: object,
+        retries: int = 0,
+        retry_delay: Seconds = 1.0,
+        cleanup: object = None,
     ) -> "Wanted":
         """Return the requested step.
 
@@ -139,7 +157,31 @@ class Wanted:
                 path=("retries",),
             )
         delay = length(f"step '{name}': retry_delay", retry_delay, "retry_delay")
-        return cls(name, given, retries, delay, shape_of(function))
+        # A job is called by its runs: ``cleanup=refund`` is ``refund.run`` with the result.
+        undoing: Any = getattr(cleanup, "run", cleanup)
+        if not (undoing is None or isinstance(undoing, RunSpec) or callable(undoing)):
+            raise InvalidInput(
+                f"step '{name}': cleanup must be a job that takes the result, a run of one (refund.run(…)), or a "
+                f"function of the result that returns one, got {cleanup!r:.60}",
+                path=("cleanup",),
+            )
+        return cls(name, given, retries, delay, shape_of(function), undoing)
+
+    def cleanup_of(self, label: str, value: object) -> RunSpec | None:
+        """Return the run that undoes the step with this result.
+
+        Raises:
+            StepUnstorable: what makes it fails, or makes something else.
+        """
+        if self.cleanup is None or isinstance(self.cleanup, RunSpec):
+            return self.cleanup
+        try:
+            made: object = self.cleanup(value)
+        except Exception as error:
+            raise StepUnstorable(f"step '{label}': its cleanup cannot be made of {value!r:.60}: {error}") from error
+        if not isinstance(made, RunSpec):
+            raise StepUnstorable(f"step '{label}': its cleanup must return a run (refund.run(…)), got {made!r:.60}")
+        return made
 
 
 class Steps:
@@ -150,6 +192,7 @@ class Steps:
         self._lock = threading.Lock()
         self._uses: dict[tuple[str, str | None], int] = {}
         self._under_way: set[tuple[str, str | None]] = set()
+        self._cleanups = count()
 
     async def take(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
         """Get the stored result of a step, or do the step and store its result."""
@@ -326,9 +369,13 @@ class Steps:
             # Secrets are cut out of what is kept; that is no change on the way.
             as_returned = value if document == written else wanted.shape.load(label, written, None)
             wanted.shape.check(label, returned, as_returned)
-        except ValueError as error:
+            cleanup = wanted.cleanup_of(label, value)
+            cleanup = None if cleanup is None else self._host.step_cleanup(cleanup)
+        except (ValueError, UserError) as error:
             raise StepUnstorable(str(error)) from error
-        return value, StepEnd(label, began, _now(), document)
+        if cleanup is None:
+            return value, StepEnd(label, began, _now(), document)
+        return value, StepEnd(label, began, _now(), document, cleanup=cleanup, place=next(self._cleanups))
 
 
 def key_text(key: object) -> str | None:

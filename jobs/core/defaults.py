@@ -28,6 +28,7 @@ class JobDefaults:
     """Hold the settings that a job declares for its runs and tasks. None = the product's default. Seconds.
 
     Only the job can say some of them: ``on_failure`` names the job that gets a run when one of this job fails for good,
+    ``on_cancel`` the same for one that is cancelled,
     ``unique_key`` how the key of a run follows from its arguments, ``labels`` which labels all runs get, ``limits`` how
     many start and run at once, ``ttl`` how long runs may wait for their start, ``on_expired`` the job that gets a run
     when one has waited too long, ``hold`` how unique keys hold, ``keep`` how long their history is kept.
@@ -42,6 +43,7 @@ class JobDefaults:
     overlap: OverlapPolicy | None = None
     misfire: MisfirePolicy | None = None
     on_failure: str | None = None
+    on_cancel: str | None = None
     unique_key: UniqueKey | None = None
     labels: LabelRule | None = None
     ttl: float | None = None
@@ -62,7 +64,9 @@ class JobDefaults:
 
 
 NO_DEFAULTS: Final = JobDefaults()
-_OF_JOB_ONLY: Final = frozenset({"on_failure", "unique_key", "labels", "limits", "ttl", "on_expired", "hold", "keep"})
+_OF_JOB_ONLY: Final = frozenset(
+    {"on_failure", "on_cancel", "unique_key", "labels", "limits", "ttl", "on_expired", "hold", "keep"}
+)
 TASK_POLICIES: Final = tuple(one.name for one in fields(JobDefaults) if one.name not in _OF_JOB_ONLY)
 """Settings that a task inherits from its job unless it has its own."""
 RUN_POLICIES: Final = ("group", "priority", "retries", "retry_delay", "timeout", "max_duration")

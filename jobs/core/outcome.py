@@ -272,6 +272,31 @@ class Failure:
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """A run that was cancelled.
+
+    Attributes:
+        run_id: The run's id.
+        job_name: Its job.
+        attempt: How often it was started; 0 = it had not begun.
+        reason: Why, as far as somebody said.
+        task_name: The task that made the run, if one did.
+        args: Its arguments, with ``[secret NAME]`` in the place of secrets.
+    """
+
+    run_id: int
+    job_name: str
+    attempt: int
+    reason: str | None = None
+    task_name: str | None = None
+    args: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def document(self) -> dict[str, Json]:
+        """The argument ``cancellation`` of the job that is notified."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
 class Timed(Protocol):
     """Hold the times of a started run."""
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from .actor import Role
 from .base.errors import ErrorCode, InvalidInput, NotFound, UserError, refuse
 from .model import Json, Trigger
+from .run_spec import RunSpec
 
 MAX_PART: Final = 200
 """Characters of a step's name, and of its key."""
@@ -42,6 +43,10 @@ class StepState(StrEnum):
 
 FINAL_STATES: Final = frozenset({StepState.DONE, StepState.TIMED_OUT, StepState.REJECTED})
 """In these, the result of a step stays."""
+
+
+PLACE: Final = "place"
+"""The member of a stored cleanup that says in which order an attempt registered them."""
 
 
 class StepName(NamedTuple):
@@ -114,6 +119,8 @@ class StepEnd:
         finished_at: When it returned, or failed for the last time.
         value: Its result, as JSON.
         error: Why it failed; None = it did not.
+        cleanup: The run that undoes it, once its own run has failed for good or was cancelled; None = there is none.
+        place: Of a cleanup: how many the attempt had registered before.
     """
 
     label: str
@@ -121,6 +128,8 @@ class StepEnd:
     finished_at: datetime
     value: Json = None
     error: str | None = None
+    cleanup: RunSpec | None = None
+    place: int = 0
 
     @property
     def state(self) -> StepState:
@@ -175,6 +184,7 @@ class Step:
         form: The JSON Schema of the signal's payload; None = anything.
         flow_id: Of a wait for other runs: the flow that they are.
         latest: False: a later attempt took this step again.
+        cleanup_job: The job whose run undoes it, once its own run has failed for good or was cancelled; None = none.
     """
 
     run_id: int
@@ -193,6 +203,7 @@ class Step:
     form: dict[str, Json] | None = None
     flow_id: int | None = None
     latest: bool = True
+    cleanup_job: str | None = None
 
     @property
     def name(self) -> str:

@@ -10,6 +10,7 @@ from ..store.read import runs as stored_runs
 from .base import runs as run_store
 from .base.changes import run_change
 from .flows.children import below
+from .flows.cleanups import enqueue_cancel_jobs, undo
 from .flows.flow_ends import busy_members, ended_of, hold_to_cancel, settle
 
 
@@ -81,5 +82,7 @@ def _cancel(tx: Tx, ids: Sequence[int], reason: str) -> list[Run]:
         _cancel(tx, theirs, "the run that waits for this one was cancelled")
     ended = ended_of((before[run_id], RunState.CANCELLED) for run_id in cancelled)
     settle(tx, ended)
+    enqueue_cancel_jobs(tx, [(before[run_id], reason) for run_id in cancelled])
+    undo(tx, [before[run_id] for run_id in cancelled])
     after = stored_runs.by_ids(tx.conn, ids)
     return [after[run_id] for run_id in ids if run_id in after]

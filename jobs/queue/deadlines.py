@@ -22,6 +22,7 @@ from .base.changes import run_change
 from .cancel import cancel_all
 from .enqueue.follow_ups import FinalFailure, enqueue_failure_jobs
 from .flows.children import below
+from .flows.cleanups import undo
 from .flows.flow_ends import end_alone, ended_of, hold, hold_to_cancel, settle
 from .flows.flow_ends import next_deadline as next_of_flows
 
@@ -77,3 +78,4 @@ def _fail(tx: Tx, late: Sequence[Run], node: str | None) -> None:
     settle(tx, ended)
     tx.wake(Wake.RUNS)
     enqueue_failure_jobs(tx, failed)
+    undo(tx, late)

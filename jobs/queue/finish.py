@@ -25,6 +25,7 @@ from .base.shapes import HeldRun
 from .base.suspended import wake
 from .endings import Before, Ending, end_attempts
 from .enqueue.follow_ups import FinalFailure, FollowUp, enqueue_failure_jobs, put_following
+from .flows.cleanups import enqueue_cancel_jobs, undo
 from .flows.flow_ends import Ended, ended_of, hold, settle
 from .limits.admission import give_back, let_go
 from .steps import mark_unused
@@ -171,6 +172,9 @@ def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
         tx.wake(Wake.TASKS)
     failed = [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value]
     enqueue_failure_jobs(tx, [FinalFailure(run, ending.error, ending.error_type) for run, ending in failed])
+    cancelled = [(one.run, ending) for one, ending in accepted if ending.state == RunState.CANCELLED.value]
+    enqueue_cancel_jobs(tx, [(run, ending.error) for run, ending in cancelled])
+    undo(tx, [run for run, _ in (*failed, *cancelled)])
 
 
 def _itself(run: NewRun) -> NewRun:

@@ -12,16 +12,18 @@ from sqlalchemy import Connection, insert, literal, select, update
 from ..core.base.lazy import LazyModule
 from ..core.events import STEPS, Listed
 from ..core.model import Json, Run
-from ..core.steps import StepEnd, StepState, StoredStep, results_before
+from ..core.steps import PLACE, StepEnd, StepState, StoredStep, results_before
 from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from ..store.read import steps as stored_steps
+from ..store.schema.callbacks import callback_document
 from ..store.schema.tables import run_step as s
 from ..store.schema.types import to_text
 from .base import statements
 from .base.shapes import HeldRun
+from .enqueue.requests import new_run
 
 if TYPE_CHECKING:
     import psycopg
@@ -51,6 +53,7 @@ class StepRow(NamedTuple):
     finished_at: datetime
     value: Json
     error: str | None
+    cleanup: dict[str, Any] | None
 
     @property
     def state(self) -> StepState:
@@ -145,8 +148,9 @@ def rows_of(ended: Sequence[EndedStep]) -> list[StepRow]:
 def _row(place: int, one: EndedStep) -> StepRow:
     end, attempt = one.end, one.run.attempt
     failure = 0 if end.state is StepState.DONE else attempt
+    cleanup = None if end.cleanup is None else {**callback_document(new_run(end.cleanup)), PLACE: end.place}
     return StepRow(
-        place, one.run.id, end.label, failure, attempt, end.started_at, end.finished_at, end.value, end.error
+        place, one.run.id, end.label, failure, attempt, end.started_at, end.finished_at, end.value, end.error, cleanup
     )
 
 
@@ -161,6 +165,7 @@ def _for_sqlite(one: StepRow) -> dict[str, Any]:
         "started_at": to_text(one.started_at),
         "finished_at": to_text(one.finished_at),
         "value": None if one.value is None else json.dumps(one.value),
+        "cleanup": None if one.cleanup is None else json.dumps(one.cleanup),
     }
 
 
@@ -180,8 +185,8 @@ def labels_before(tx: Tx, run_id: int, label: str) -> list[str]:
 
 
 def copy_results(conn: Connection, source: int, target: int, labels: Sequence[str]) -> None:
-    """Give a new run these results of another one, as of an attempt before its first."""
-    same = [column for column in s.columns if column.name not in ("run_id", "attempt")]
+    """Give a new run these results of another one, as of an attempt before its first; that one undoes them, if any."""
+    same = [column for column in s.columns if column.name not in ("run_id", "attempt", "cleanup")]
     wanted = s.c.run_id == source, s.c.failure == 0, s.c.step.in_(labels)
     copied = select(literal(target), literal(0), *same).where(*wanted)
     columns = ["run_id", "attempt", *(column.name for column in same)]

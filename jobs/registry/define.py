@@ -133,9 +133,10 @@ def _policies(options: JobOptions, model: "type[pydantic.BaseModel]") -> JobPoli
     if isinstance(getattr(wanted, "name", wanted), str):
         chosen["on_failure"] = getattr(wanted, "name", wanted)
     chosen["hold"] = holding(given)
-    expiry_job = given.get("on_expired")
-    if expiry_job is not None:
-        chosen["on_expired"] = getattr(expiry_job, "name", expiry_job)
+    for option in ("on_expired", "on_cancel"):
+        follower = given.get(option)
+        if follower is not None:
+            chosen[option] = getattr(follower, "name", follower)
     names, schema = names_of(model), model.model_json_schema()
     key = given.get("unique_key")
     if key is not None:

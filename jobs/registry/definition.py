@@ -18,7 +18,7 @@ from ..core.flows import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from .hooks import Hooks, Resource, Scope, name_of
-from .names import check_expiry_job, check_failure_job, check_named
+from .names import check_cancel_job, check_expiry_job, check_failure_job, check_named
 from .policies import NO_POLICIES, JobPolicies, Reuse
 from .queue import RunQueue
 
@@ -300,6 +300,7 @@ class Registry:
         for one in self:
             check_failure_job(one.name, one.where, one.policies.defaults.on_failure, self)
             check_expiry_job(one.name, one.where, one.policies.defaults.on_expired, self)
+            check_cancel_job(one.name, one.where, one.policies.defaults.on_cancel, self)
             try:
                 needed = self.hooks.needed(one.given.values())
             except ConfigurationError as error:

@@ -8,7 +8,7 @@ from ..core.admission.expiry import Expired
 from ..core.base.errors import ConfigurationError
 from ..core.base.lazy import LazyModule
 from ..core.model import Json
-from ..core.outcome import Failure
+from ..core.outcome import Cancellation, Failure
 from .hooks import Hook
 
 if TYPE_CHECKING:
@@ -37,6 +37,14 @@ _OF_EXPIRED: Final = _Role(
     "expired",
     "the run that expired",
     Expired(run_id=1, job_name="mail", expires_at="2030-01-01T00:00:00Z", waited=1.0).document(),
+)
+
+
+_OF_CANCELLED: Final = _Role(
+    "on_cancel",
+    "cancellation",
+    "the run that was cancelled",
+    Cancellation(run_id=1, job_name="mail", attempt=1, reason="no longer needed").document(),
 )
 
 
@@ -100,6 +108,15 @@ def check_expiry_job(name: str, where: str, chosen: str | None, registry: KnownJ
         ConfigurationError: there is no such job, or it takes something else.
     """
     _check_follower(name, where, chosen, registry, _OF_EXPIRED)
+
+
+def check_cancel_job(name: str, where: str, chosen: str | None, registry: KnownJobs) -> None:
+    """The same for ``on_cancel``, whose job takes the run that was cancelled.
+
+    Raises:
+        ConfigurationError: there is no such job, or it takes something else.
+    """
+    _check_follower(name, where, chosen, registry, _OF_CANCELLED)
 
 
 def _check_follower(name: str, where: str, chosen: str | None, registry: KnownJobs, role: _Role) -> None:

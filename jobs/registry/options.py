@@ -84,6 +84,8 @@ class JobOptions(TypedDict, total=False):
             the ``concurrency_key``, or else all runs of the job.
         on_failure: A job (or its name) whose run is put into the queue, with the ``Failure`` as its argument, when a
             run of this job fails for good; or a function that a node calls then, at most once.
+        on_cancel: A job (or its name) whose run is put into the queue, with the ``Cancellation`` as its argument, when
+            a run of this job has been cancelled.
         keep: How long the history of its finished runs is kept: their executions and log lines, too. As long as
             ``prune_history`` says unless given; their group's setting counts first.
         batch: Runs that wait at the same time are carried out by one call: ``Batch(size=100, wait="200ms")``. The
@@ -127,6 +129,7 @@ class JobOptions(TypedDict, total=False):
     cap: Cap | None
     cap_key: str | Sequence[str] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None
+    on_cancel: str | NamedJob | None
     keep: Seconds | None
     batch: Batch | None
     tags: str | Sequence[str]

@@ -231,8 +231,9 @@ def _faults(values: Mapping[str, Any]) -> Iterator[InvalidInput]:
         yield from name_faults(values["group"], "group")
     if "on_failure" in values:
         yield from name_faults(values["on_failure"], "on_failure")
-    if "on_expired" in values:
-        yield from name_faults(values["on_expired"], "on_expired")
+    for option in ("on_expired", "on_cancel"):
+        if option in values:
+            yield from name_faults(values[option], option)
     yield from ttl_faults(values.get("ttl"))
     yield from keep_faults(values.get("keep"))
     times = values.get("timeout"), values.get("max_duration")

@@ -657,6 +657,7 @@ Table(
     Column("form", DOCUMENT),
     Column("signal_id", KEY),
     Column("flow_id", KEY),
+    Column("cleanup", DOCUMENT),
     PrimaryKeyConstraint("run_id", "step", "failure", name="pk_run_step"),
     CheckConstraint("(failure > 0) = (state = 'failed')", name="ck_run_step_failure_iff_failed"),
     CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="ck_run_step_finished_unless_waiting"),

@@ -27,6 +27,7 @@ _GROUPS: Final = (
             "StopReason",
             "Result",
             "Failure",
+            "Cancellation",
             "Expired",
             "Debounce",
             "Throttle",

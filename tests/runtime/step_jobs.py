@@ -86,6 +86,18 @@ def end_process() -> None:
     os._exit(1)
 
 
+@job("undo", registry=JOBS)
+def undo(path: str, text: str) -> None:
+    note(path, f"undo {text}")
+
+
+@job("dies after its steps", registry=JOBS, isolation="process")
+def dies_with_cleanups(ctx: JobContext, path: str) -> None:
+    ctx.cleanup_sync("seat", undo.run(path=path, text="seat"))
+    ctx.step_sync("charge", note, path, "charge", cleanup=lambda _: undo.run(path=path, text="charge"))
+    end_process()
+
+
 @job("dies between steps", registry=JOBS, isolation="process")
 def dies(ctx: JobContext, path: str) -> int:
     ctx.step_sync("note", note, path, "once")

@@ -1,12 +1,12 @@
 """Runs that the end of another one brings about, in the same transaction, and among them the jobs for failures."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from ...core.arguments.secrets import references, resolved
 from ...core.defaults import FOLLOWED
-from ...core.model import NewRun, Run, Trigger
+from ...core.model import Json, NewRun, Run, Trigger
 from ...core.outcome import Failure
 from ...store.db.transaction import Tx
 from ...store.read import jobs
@@ -53,7 +53,6 @@ class FinalFailure(NamedTuple):
 
 def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) -> Failure:
     """Return the report of a run that failed for good."""
-    hidden = {name: f"[secret {name}]" for name in references(run.args)}
     return Failure(
         run_id=run.id,
         job_name=run.job_name,
@@ -61,8 +60,14 @@ def failure_of(run: Run | HeldRun, error: str | None, error_type: str | None) ->
         error=error or "no reason given",
         error_type=error_type,
         task_name=run.task_name,
-        args=resolved(run.args, hidden) if hidden else run.args,
+        args=shown_args(run),
     )
+
+
+def shown_args(run: Run | HeldRun) -> Mapping[str, Json]:
+    """Return the arguments of a run with ``[secret NAME]`` in the place of secrets."""
+    hidden = {name: f"[secret {name}]" for name in references(run.args)}
+    return resolved(run.args, hidden) if hidden else run.args
 
 
 def enqueue_failure_jobs(tx: Tx, failed: Sequence[FinalFailure]) -> None:

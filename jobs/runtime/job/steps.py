@@ -3,14 +3,18 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
 
 from ...base.branches import Branches
+from ...core.base.errors import python_names
 from ...core.model import Json
 from ...core.outcome import Suspended
+from ...core.run_spec import RunSpec
 from ...core.steps import StepEnd, StepState, StoredStep
 from ...core.waits import Wait, awaited
 from ...queue.claims.claim import Started
+from ...queue.enqueue.requests import new_run
 from .ownership import as_node
 from .results import failed_step_line, message_of
 from .stopping import StopSignal, wait_unless_stopped
@@ -219,6 +223,12 @@ class JobSteps:
     def step_json(self, value: Json, label: str) -> Json:
         """The value of a step as it is stored."""
         return self._carrier.redactor.json(plain_json(value, f"the value of step '{label}'"))
+
+    def step_cleanup(self, run: RunSpec) -> RunSpec:
+        """The run that undoes a step as it is stored."""
+        with python_names():
+            new_run(run)
+        return replace(run, args=self._carrier.redactor.json(dict(run.args or {})))
 
     def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
         """Note that a step failed; the message."""

@@ -6,11 +6,12 @@ import logging
 import threading
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
-from ...core.base.errors import NotFound
+from ...core.base.errors import NotFound, python_names
 from ...core.base.lazy import LazyModule
 from ...core.flows import FlowSpec, StartedBy
 from ...core.model import Json
@@ -216,6 +217,12 @@ class ChildSteps:
     def step_json(self, value: Json, label: str) -> Json:
         """The value of a step as it is stored."""
         return self._host.redactor.json(plain_json(value, f"the value of step '{label}'"))
+
+    def step_cleanup(self, run: RunSpec) -> RunSpec:
+        """The run that undoes a step as it is stored."""
+        with python_names():
+            requests.new_run(run)
+        return replace(run, args=self._host.redactor.json(dict(run.args or {})))
 
     def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
         """Note that a step failed; the message."""

@@ -16,13 +16,26 @@ _LATEST = ~exists().where(
 ).correlate(s)  # fmt: skip
 _ROWS = select(
     s.c.run_id, s.c.step, s.c.kind, s.c.state, s.c.attempt, s.c.started_at, s.c.finished_at, s.c.wake_at, s.c.value,
-    s.c.error, s.c.used, s.c.signal, s.c.rank, s.c.form, s.c.flow_id, _LATEST.label("latest"),
+    s.c.error, s.c.used, s.c.signal, s.c.rank, s.c.form, s.c.flow_id, s.c.cleanup, _LATEST.label("latest"),
 )  # fmt: skip
 _ROLES: Final[dict[int | None, Role | None]] = {None: None, **{rank: role for role, rank in RANK.items()}}
+
+
+def _job_of(cleanup: dict[str, Any] | None) -> str | None:
+    return None if cleanup is None else cleanup["job_name"]
+
+
 _step_from: RowReader[Step] = reader_of(
     Step,
-    {"kind": StepKind, "state": StepState, "used": bool, "latest": bool, "rank": _ROLES.__getitem__},
-    columns={"label": "step", "role": "rank"},
+    {
+        "kind": StepKind,
+        "state": StepState,
+        "used": bool,
+        "latest": bool,
+        "rank": _ROLES.__getitem__,
+        "cleanup": _job_of,
+    },
+    columns={"label": "step", "role": "rank", "cleanup_job": "cleanup"},
 )
 _RESULTS = select(s.c.step, s.c.attempt, s.c.value, s.c.kind, s.c.state, s.c.wake_at, s.c.error, s.c.flow_id).where(
     s.c.failure == 0

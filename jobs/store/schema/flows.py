@@ -29,6 +29,8 @@ run_step = Table(
     Column("signal_id", Key),
     # Of a wait for other runs: the flow that they are.
     Column("flow_id", Key),
+    # The run that undoes it, once its own run has failed for good or was cancelled.
+    Column("cleanup", JsonDocument),
     one_of("kind", StepKind),
     one_of("state", StepState),
     CheckConstraint("(finished_at IS NULL) = (state = 'waiting')", name="finished_unless_waiting"),

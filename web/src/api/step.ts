@@ -15,6 +15,7 @@ export const StepFragment = graphql(`
     form
     flowId
     error
+    cleanupJobName
     isUsed
     isLatest
   }

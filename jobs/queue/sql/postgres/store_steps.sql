@@ -15,16 +15,16 @@ WITH held AS MATERIALIZED (
                     WHERE s.run_id = g.run_id AND s.step = g.step AND s.failure = g.failure) AS is_new
     FROM json_to_recordset(CAST(:steps AS json)) AS g(
             place int, run_id bigint, step text, failure int, attempt int, started_at timestamptz,
-            finished_at timestamptz, value jsonb, error text)
+            finished_at timestamptz, value jsonb, error text, cleanup jsonb)
         CROSS JOIN LATERAL (
             SELECT r.job_name, r.group_name, r.task_id, r.task_name FROM cronograph.run r
             WHERE r.id = g.run_id AND r.attempt = g.attempt AND r.node_id + 0 = :node_id AND r.state || '' = 'running'
             FOR SHARE) r),
 stored AS (
     INSERT INTO cronograph.run_step (run_id, step, failure, kind, state, attempt, started_at, finished_at, value, error,
-        used)
+        used, cleanup)
     SELECT h.run_id, h.step, h.failure, 'function', CASE WHEN h.error IS NULL THEN 'done' ELSE 'failed' END, h.attempt,
-        h.started_at, h.finished_at, h.value, h.error, true
+        h.started_at, h.finished_at, h.value, h.error, true, h.cleanup
     FROM held h
     WHERE h.is_new
     ON CONFLICT DO NOTHING),

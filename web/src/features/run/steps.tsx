@@ -111,6 +111,7 @@ export function StepLine({ run, step, frame, previous, time }: StepLineProps) {
               It began <a href={paths.flow(step.flowId)}>flow {step.flowId}</a>.
             </p>
           )}
+          {step.cleanupJobName !== null && <p class="dim">A run of {step.cleanupJobName} undoes it.</p>}
           {step.state === "DONE" && <StepValue run={run} step={step} previous={previous} />}
         </div>
       )}

@@ -29,6 +29,7 @@ from .core.outcome import Cancellation, Failure
 from .core.run_spec import RunSpec
 from .core.schedule import Syntax
 from .core.states import RunState
+from .core.waits import AnswerPage
 from .declared import Job, job
 from .flow import Flow, FlowRun
 from .handle import RunHandle
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GIVEN",
+    "AnswerPage",
     "Backoff",
     "Batch",
     "Cancel",

@@ -126,8 +126,7 @@ class Installation:
         database = of_engine.separate_pool("api")
         wakeup = Wakeup(database)
         feeds = LiveFeeds(database, wakeup, poll=settings.poll_for(is_sqlite=database.is_sqlite))
-        keys = key_source(self.settings)
-        open_to_all, who = self.settings.no_auth, self.who
+        keys, open_to_all, who = key_source(self.settings), self.settings.no_auth, self.who
         signs_in = self.serves_api and not open_to_all and who is None
         sign_in = SignIn(database, self.url, self.hosts, self.settings.oidc) if signs_in else None
 
@@ -167,6 +166,7 @@ class Installation:
             keys=keys,
             trusted=self._trusted(),
             trace_link=self.settings.trace_link,
+            brand=self.settings.brand,
             refused=refusals,
         )
 

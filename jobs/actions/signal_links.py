@@ -1,5 +1,6 @@
 """Addresses by which somebody without an account sends one signal to one wait of a run."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -13,7 +14,7 @@ from ..core.base.times import time_text
 from ..core.model import Json, Run
 from ..core.states import FINAL, RunState
 from ..core.steps import StepName, StepState
-from ..core.waits import Signal
+from ..core.waits import AnswerPage, Signal
 from ..queue.base import runs as run_store
 from ..queue.base.shapes import HeldRun
 from ..store.db.transaction import Tx
@@ -37,15 +38,17 @@ class Addressee:
 
     Attributes:
         name: The signal.
-        form: The JSON Schema of the wait's payload; None: anything, or it has not begun.
+        form: The JSON Schema of the wait's payload; None: anything, or it has not begun and nobody said.
+        page: How the page looks.
     """
 
     run: Run
     name: str
     form: dict[str, Any] | None
+    page: AnswerPage
 
 
-def make_link(tx: Tx, held: Run | HeldRun, label: str) -> str | None:
+def make_link(tx: Tx, held: Run | HeldRun, label: str, page: Mapping[str, Json] | None = None) -> str | None:
     """The token of a new address for a wait of a run; None: the run was taken from its node.
 
     Raises:
@@ -61,7 +64,7 @@ def make_link(tx: Tx, held: Run | HeldRun, label: str) -> str | None:
             "that a later attempt does not make another"
         )
     token = fresh_secret(Prefix.SIGNAL)
-    links.keep(tx.conn, stored_form(token), run.id, label, tx.now)
+    links.keep(tx.conn, stored_form(token), run.id, label, page, tx.now)
     return token
 
 
@@ -135,4 +138,5 @@ def _good(conn: Connection, link: links.SignalLink) -> Addressee:
             "it; sign in and send the signal there"
         )
         raise UserError(message, code=ErrorCode.FORBIDDEN)
-    return Addressee(run, name, None if waits is None else waits.form)
+    stored = link.page or {}
+    return Addressee(run, name, stored.get("form") if waits is None else waits.form, AnswerPage.from_json(stored))

@@ -3,14 +3,15 @@
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 from functools import partial
-from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple, overload
+from typing import Any, Protocol, TypeAlias, TypeVar, TypeVarTuple, cast, overload
 
 from ..core.actor import Role
 from ..core.base.errors import InvalidInput, InvalidState
 from ..core.base.times import check_time
+from ..core.model import Json
 from ..core.run_spec import RunSpec, Seconds, length
 from ..core.steps import StepKind, StepState, StoredStep, check_step
-from ..core.waits import Wait
+from ..core.waits import AnswerPage, Wait
 from .outcomes import Rejected, WaitTimedOut
 from .services import RunInfo
 from .step_shape import Shape, shape_of_model
@@ -250,7 +251,15 @@ class DurableContext:
         asked = _signal(shape, timeout, role)
         return _received(self._steps.wait_waiting(asked, *_named(name, key)), shape, on_timeout)
 
-    async def signal_url(self, name: str, *, key: str | int | None = None) -> str:
+    async def signal_url(
+        self,
+        name: str,
+        model: Any = Any,  # noqa: ANN401 - all that an annotation can be
+        /,
+        *,
+        key: str | int | None = None,
+        page: AnswerPage | None = None,
+    ) -> str:
         """A new address by which somebody without an account sends the signal that the next ``wait_for`` takes.
 
         It works once, and no longer than the wait or the run. Call it in the step that sends it: so a later attempt
@@ -259,17 +268,27 @@ class DurableContext:
 
         Args:
             name: Of the wait, which may begin later.
+            model: Of the wait: its page asks for that also before the wait has begun.
             key: Of the wait.
+            page: What the page shows in a browser.
 
         Raises:
             ConfigurationError: the node does not know its ``public_url``.
             InvalidState: the run has made too many.
         """
-        return await self._steps.signal_url(*_named(name, key))
+        return await self._steps.signal_url(*_named(name, key), _page(model, page))
 
-    def signal_url_sync(self, name: str, *, key: str | int | None = None) -> str:
+    def signal_url_sync(
+        self,
+        name: str,
+        model: Any = Any,  # noqa: ANN401 - all that an annotation can be
+        /,
+        *,
+        key: str | int | None = None,
+        page: AnswerPage | None = None,
+    ) -> str:
         """``signal_url`` for jobs that are plain functions."""
-        return self._steps.signal_url_waiting(*_named(name, key))
+        return self._steps.signal_url_waiting(*_named(name, key), _page(model, page))
 
     @property
     def step_key(self) -> str:
@@ -294,6 +313,16 @@ async def _nothing() -> None: ...
 
 
 def _nothing_sync() -> None: ...
+
+
+def _page(model: Any, page: AnswerPage | None) -> dict[str, Json] | None:  # noqa: ANN401 - an annotation
+    """Return what is stored with an address: the page, and the form that the wait has."""
+    given = cast("object", page)
+    if given is not None and not isinstance(given, AnswerPage):
+        raise InvalidInput(f"page: must be an AnswerPage(title=…), got {given!r:.60}", path=("page",))
+    form = shape_of_model(model).json_schema
+    stored = {} if page is None else page.to_json()
+    return ({**stored, "form": form} if form is not None else stored) or None
 
 
 def _named(name: str, key: str | int | None) -> tuple[str, str | None]:

@@ -2,7 +2,7 @@
 
 import inspect
 import threading
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
@@ -71,11 +71,11 @@ class StepHost(Protocol):
         """``begin_wait`` for code that no event loop runs."""
         ...
 
-    def signal_url(self, label: str) -> Awaitable[str]:
+    def signal_url(self, label: str, page: Mapping[str, Json] | None = None) -> Awaitable[str]:
         """A new address by which somebody without an account sends the signal that this wait takes."""
         ...
 
-    def signal_url_waiting(self, label: str) -> str:
+    def signal_url_waiting(self, label: str, page: Mapping[str, Json] | None = None) -> str:
         """``signal_url`` for code that no event loop runs."""
         ...
 
@@ -247,13 +247,13 @@ class Steps:
             used = self._uses.get(place, 0)
             return StepName(name, key, used if place in self._under_way else used + 1).label
 
-    async def signal_url(self, name: str, key: str | None) -> str:
+    async def signal_url(self, name: str, key: str | None, page: Mapping[str, Json] | None) -> str:
         """A new address for the next wait of this name."""
-        return await self._host.signal_url(self.next_label(name, key))
+        return await self._host.signal_url(self.next_label(name, key), page)
 
-    def signal_url_waiting(self, name: str, key: str | None) -> str:
+    def signal_url_waiting(self, name: str, key: str | None, page: Mapping[str, Json] | None) -> str:
         """``signal_url`` for code that no event loop runs."""
-        return self._host.signal_url_waiting(self.next_label(name, key))
+        return self._host.signal_url_waiting(self.next_label(name, key), page)
 
     def take_waiting(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
         """``take`` for code that no event loop runs."""

@@ -2,16 +2,17 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Self, TypeAlias
 
 from .actor import RANK, Role
-from .base.errors import InvalidInput
+from .base.errors import InvalidInput, python_names, refuse
 from .base.unwritable import Unwritable, unwritable
 from .model import Json
+from .rules import text_faults
 from .run_spec import Cancel, ReplaceArgs, Reschedule, RunSpec
 from .steps import StepKind, StepName, StoredStep, check_step
 
@@ -218,3 +219,67 @@ def check_box(name: object) -> None:
     wait, bracket, rest = name.partition("[")
     has_key = bool(bracket) and rest.endswith("]")
     check_step(wait if has_key else name, rest[:-1] if has_key else None)
+
+
+MAX_TITLE: Final = 200
+MAX_TEXT: Final = 10_000
+MAX_WORD: Final = 60
+MAX_SHOWN: Final = 100_000
+"""Characters of ``AnswerPage.shows``, as JSON."""
+_ADDRESS: Final = re.compile(r"https?://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?([/?#][^\s;,\"'<>\\\x00-\x1f\x7f]{0,2000})?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerPage:
+    """Describe the page of ``ctx.signal_url``.
+
+    ``await ctx.signal_url("approved", Approval, page=AnswerPage(title="Invoice 7", shows={"amount": "120 €"}))``
+
+    Attributes:
+        title: Its heading, up to 200 characters; the name of the signal unless given.
+        text: Sentences below it, paragraphs with an empty line between them.
+        shows: What the answer is about, plain JSON: an object becomes a list of its members.
+        confirm: The word on the button that answers.
+        reject: The word on the button that says no, with a reason; None: nobody can say no there.
+        thanks: What is said after the answer.
+        redirect: An address to go to after the answer instead, e.g. ``https://shop.example.com/thanks``.
+    """
+
+    title: str | None = None
+    text: str | None = None
+    shows: Json = None
+    confirm: str = "Confirm"
+    reject: str | None = "Reject"
+    thanks: str | None = None
+    redirect: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no page can show.
+
+        Raises:
+            UserError: its faults.
+        """
+        with python_names():
+            refuse(self._faults())
+
+    def _faults(self) -> Iterator[InvalidInput]:
+        most = {"title": MAX_TITLE, "text": MAX_TEXT, "thanks": MAX_TEXT, "confirm": MAX_WORD, "reject": MAX_WORD}
+        for name, characters in most.items():
+            value = getattr(self, name)
+            if value is not None or name == "confirm":
+                yield from text_faults(value, name, least=1, most=characters)
+        if len(json.dumps(stored_payload(self.shows))) > MAX_SHOWN:
+            yield InvalidInput(f"shows: must have at most {MAX_SHOWN:,} characters as JSON", path=("shows",))
+        if self.redirect is not None and not _ADDRESS.fullmatch(str(self.redirect)):
+            message = f"redirect: must be an address that begins with https:// or http://, got {self.redirect!r:.100}"
+            yield InvalidInput(message, path=("redirect",))
+
+    def to_json(self) -> dict[str, Json]:
+        """The stored form: only set fields."""
+        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: value for name, value in given.items() if value is not None or name == "reject"}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> "AnswerPage":
+        """Read the stored form; members of a newer version are ignored."""
+        return cls(**{name: value for name, value in stored.items() if name in cls.__dataclass_fields__})

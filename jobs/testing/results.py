@@ -77,8 +77,9 @@ class RecordedSteps:
             until = self._now() + timedelta(seconds=asked.seconds)
         return StoredStep(asked.label, attempt, None, asked.kind, StepState.WAITING, until)
 
-    async def signal_url(self, started: Started, label: str) -> str | None:
+    async def signal_url(self, started: Started, label: str, page: Mapping[str, Json] | None) -> str | None:
         """An address that leads nowhere."""
+        del page
         return f"{TEST_URL}{PATH}/{started.run.id}-{label}"
 
 

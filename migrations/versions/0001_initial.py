@@ -684,6 +684,7 @@ Table(
     Column("token_hash", String(64), nullable=False),
     Column("run_id", KEY, nullable=False),
     Column("step", Text(), nullable=False),
+    Column("page", DOCUMENT),
     Column("created_at", TIME, nullable=False),
     Column("used_at", TIME),
     PrimaryKeyConstraint("id", name="pk_signal_link"),

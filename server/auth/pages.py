@@ -77,8 +77,22 @@ main { box-sizing: border-box; max-width: 25rem; margin: 8vh auto; width: calc(1
 h1 { font-size: 20px; margin: 0 0 12px; }
 a { color: var(--accent); }
 label { display: block; margin: 14px 0 4px; font-weight: 600; }
-input { font: inherit; width: 100%; box-sizing: border-box; min-height: 36px; padding: 4px 10px;
+textarea, select, input { font: inherit; width: 100%; box-sizing: border-box; min-height: 36px; padding: 4px 10px;
   border: 1px solid var(--line-strong); border-radius: 6px; background: transparent; color: inherit; }
+textarea { min-height: 96px; }
+fieldset input[type="radio"] { min-height: 0; width: auto; margin: 0 8px 0 0; }
+fieldset { border: 0; margin: 14px 0 0; padding: 0; }
+legend { font-weight: 600; padding: 0; }
+fieldset label { align-items: center; display: flex; font-weight: 400; margin: 0; min-height: 36px; }
+main p { overflow-wrap: anywhere; }
+dl { border: 1px solid var(--line); border-radius: 6px; margin: 12px 0; padding: 4px 12px; }
+dt { color: var(--dim); margin-top: 8px; }
+dd { margin: 0 0 8px; overflow-wrap: anywhere; }
+pre { overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; }
+th, td { border-bottom: 1px solid var(--line); padding: 4px 12px 4px 0; text-align: left; vertical-align: top; }
+summary { cursor: pointer; margin-top: 16px; min-height: 36px; }
 button, a.way { background: transparent; border: 1px solid var(--line-strong); border-radius: 6px;
   box-sizing: border-box; color: inherit; cursor: pointer; display: block; font: inherit; font-weight: 500;
   margin: 16px 0 0; min-height: 36px; padding: 6px 14px; text-align: center; text-decoration: none; width: 100%; }
@@ -91,6 +105,8 @@ hr { border: 0; border-top: 1px solid var(--line); margin: 20px 0 4px; }
 .bad { color: var(--bad); font-weight: 600; }
 .dim, small { color: var(--dim); }
 code { font-size: 1.2em; letter-spacing: .1em; }
+@media (pointer: coarse) { textarea, select, input { font-size: 16px; min-height: 44px; }
+  button, a.way, summary, fieldset label { min-height: 44px; } }
 """
 HEADERS: Final = {"Content-Security-Policy": PAGE_POLICY, "Cache-Control": "no-store"}
 
@@ -106,17 +122,19 @@ async def style(_request: Request) -> Response:
     return Response(STYLE, media_type="text/css", headers={"Cache-Control": "no-cache"})
 
 
-def page(title: str, body: str, status: int = 200) -> HTMLResponse:
+def page(title: str, body: str, status: int = 200, brand: str = "Cronograph") -> HTMLResponse:
     """A page, whose links are relative to where we are mounted.
 
-    ``body`` is HTML; what comes from outside in it is escaped by its writer.
+    ``body`` is HTML; what comes from outside in it is escaped by its writer. ``brand`` is the name at its head.
     """
+    logo = '<img src="icon.svg" alt="" width="22" height="22">' if brand == "Cronograph" else ""
     text = (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{BASE}<title>{escape(title)} · Cronograph</title>'
+        f'<!doctype html><html lang="en"><head><meta charset="utf-8">{BASE}'
+        f"<title>{escape(title)} · {escape(brand)}</title>"
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<link rel="icon" href="icon.svg" type="image/svg+xml"><link rel="stylesheet" href="{STYLE_PATH[1:]}">'
         f'<script type="module" src="{SCRIPT_PATH[1:]}"></script></head>'
-        '<body><header><img src="icon.svg" alt="" width="22" height="22"><span>Cronograph</span></header>'
+        f"<body><header>{logo}<span>{escape(brand)}</span></header>"
         f"<main><h1>{escape(title)}</h1>{body}</main></body></html>"
     )
     return Page(text, status, headers=HEADERS)

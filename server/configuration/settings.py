@@ -182,6 +182,7 @@ class Settings(BaseSettings):
         jobs: Modules to import jobs from, besides the entry points of the group ``cronograph.jobs``.
         node_name: Name of this process among the nodes; unset = a random readable one.
         tasks: A file of tasks, or a folder of them, that is applied at the start and at SIGHUP.
+        brand: The name at the head of the pages on which people without an account answer.
         public_url: The address that people use, when it is not that of the host and port.
         tls_cert: Certificate chain in PEM form; with it this process speaks TLS.
         tls_key: Its private key.
@@ -243,6 +244,7 @@ class Settings(BaseSettings):
         MustBe("1 to 100 letters, digits, dots, dashes and underscores, the first of them a letter or digit"),
     ] = None
     tasks: Annotated[Path | None, MustBe("a file of tasks, or a folder of them")] = None
+    brand: Annotated[str, Field(min_length=1, max_length=60), MustBe("1 to 60 characters")] = "Cronograph"
     public_url: Annotated[str | None, MustBe("an address such as https://cron.example.com")] = None
     tls_cert: Annotated[Path | None, MustBe("a certificate file in PEM form")] = None
     tls_key: Annotated[Path | None, MustBe("a key file in PEM form")] = None

@@ -71,6 +71,7 @@ class Parts:
         metrics: What a monitoring system gets here; None = nothing.
         opens_metrics: Whether everybody who reaches this port may read that.
         trace_link: Of the settings.
+        brand: The name at the head of the pages on which people without an account answer.
         refused: Called for operations that were refused for want of a role.
     """
 
@@ -95,6 +96,7 @@ class Parts:
     requests: RequestCounts = field(default_factory=RequestCounts)
     metrics: Metrics | None = None
     opens_metrics: bool = False
+    brand: str = "Cronograph"
     trace_link: str | None = None
     refused: Refused = unrecorded
 
@@ -230,7 +232,7 @@ def build_app(parts: Parts) -> Starlette:
             *([] if parts.metrics is None else [metrics_route(parts.metrics, _metrics_gate(parts))]),
             *api,
             *([] if sign_in is None else sign_in.routes()),
-            *signal_routes(parts.database, parts.lifecycle),
+            *signal_routes(parts.database, parts.lifecycle, parts.brand),
             *([] if host is None else host.routes()),
             *static_routes(parts.site, _gate(parts)),
         ],

@@ -22,10 +22,11 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 280 for whole sentences at each field of an input, and the options of commands and client functions.
     # Raised by 1 and 400 for bulk actions, which survive their node and can be undone, for counts of filtered
     # executions, and for nodes that fall silent.
+    # Raised by 1 and 500 for the page on which people without an account answer, and the form on it.
     # Raised by 1 and 350 for cleanups of runs that failed or were cancelled.
     # Raised by 400 for flows that are made again from one of their runs on, know who started them, and have deadlines.
-    "modules": 582,
-    "lines": 94_150,
+    "modules": 583,
+    "lines": 94_650,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

@@ -36,7 +36,7 @@ _GROUPS: Final = (
             "PermanentFailure",
         ),
     ),
-    ("Waiting", ("Suspend", "Rejected", "WaitTimedOut", "RunFailed")),
+    ("Waiting", ("AnswerPage", "Suspend", "Rejected", "WaitTimedOut", "RunFailed")),
     ("Schedules", ("every", "cron", "calendar", "once", "ScheduleSpec", "Syntax")),
     ("Hooks and resources", ("around", "resource", "carries", "Scope", "GIVEN")),
     ("Enqueue", ("connect", "enqueue", "enqueue_sync", "enqueue_many", "enqueue_many_sync")),

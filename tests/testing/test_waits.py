@@ -319,5 +319,5 @@ async def test_an_outsider_answers_by_an_address_that_works_once() -> None:
 async def test_without_a_public_address_there_is_no_address_for_outsiders(database_url: str) -> None:
     writer = Keeping(Database(database_url))
     with pytest.raises(ConfigurationError, match=r"set public_url \(CRONOGRAPH_PUBLIC_URL\)"):
-        await writer.signal_url(cast("Started", None), "approved")
+        await writer.signal_url(cast("Started", None), "approved", None)
     await writer.close()

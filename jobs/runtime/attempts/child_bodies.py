@@ -275,8 +275,8 @@ class ProcessBody:
                 return host.steps.keep_step(end)
             case BeginWait(wait=wait):
                 return host.steps.begin_wait(wait)
-            case MakeSignalUrl(label=label):
-                return host.steps.signal_url(label)
+            case MakeSignalUrl(label=label, page=page):
+                return host.steps.signal_url(label, page)
 
     async def _enqueue(self, asked: Enqueue) -> list[int]:
         host, flow = self._attempt.host, asked.flow

@@ -182,7 +182,7 @@ class Keeping:
         # Whether it was committed or not: the same again changes nothing.
         return await repeated(lambda: self._database.write(wait, started.run, asked), note, _PAUSE)
 
-    async def signal_url(self, started: Started, label: str) -> str | None:
+    async def signal_url(self, started: Started, label: str, page: Mapping[str, Json] | None) -> str | None:
         """Return a new address for the signal of a wait; None = refused, since the run was taken from this node.
 
         Raises:
@@ -194,7 +194,7 @@ class Keeping:
                 "signal_url: this node does not know under which address people reach the server; set public_url "
                 "(CRONOGRAPH_PUBLIC_URL), e.g. https://cron.example.com"
             )
-        token = await self._database.write(make_link, started.run, label)
+        token = await self._database.write(make_link, started.run, label, page)
         return None if token is None else f"{self._public_url.rstrip('/')}{PATH}/{token}"
 
     async def close(self) -> None:

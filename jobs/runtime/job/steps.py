@@ -42,7 +42,7 @@ class StepStore(Protocol):
         """Begin or end a wait; None = refused, since the run was taken from this node."""
         ...
 
-    async def signal_url(self, started: Started, label: str) -> str | None:
+    async def signal_url(self, started: Started, label: str, page: Mapping[str, Json] | None) -> str | None:
         """A new address for the signal that a wait takes; None = refused, since the run was taken from this node."""
         ...
 
@@ -199,20 +199,20 @@ class JobSteps:
         """``begin_wait`` for a thread."""
         return self._carrier.wait_for("the method without _sync", self.begin_wait(asked))
 
-    async def signal_url(self, label: str) -> str:
+    async def signal_url(self, label: str, page: Mapping[str, Json] | None = None) -> str:
         """A new address for the signal that this wait takes.
 
         Raises:
             RunTakenError: it is refused.
         """
-        made = await self._store.signal_url(self._started, label)
+        made = await self._store.signal_url(self._started, label, page)
         if made is None:
             raise RunTakenError(f"signal_url for '{label}': not made, since the run was taken from this node")
         return made
 
-    def signal_url_waiting(self, label: str) -> str:
+    def signal_url_waiting(self, label: str, page: Mapping[str, Json] | None = None) -> str:
         """``signal_url`` for a thread."""
-        return self._carrier.wait_for("ctx.signal_url", self.signal_url(label))
+        return self._carrier.wait_for("ctx.signal_url", self.signal_url(label, page))
 
     def _kept(self, keeping: asyncio.Future[bool]) -> None:
         self._keeping.discard(keeping)

@@ -171,8 +171,11 @@ class ChildSteps:
     def _begin_wait(self, asked: Wait) -> Future[Any]:
         return self._ask(lambda number: BeginWait(number=number, wait=asked), lambda answer: answer.step)
 
-    def _signal_url(self, label: str) -> Future[Any]:
-        return self._ask(lambda number: MakeSignalUrl(number=number, label=label), lambda answer: answer.url)
+    def _signal_url(self, label: str, page: Mapping[str, Json] | None) -> Future[Any]:
+        shown = None if page is None else dict(page)
+        return self._ask(
+            lambda number: MakeSignalUrl(number=number, label=label, page=shown), lambda answer: answer.url
+        )
 
     def left_step(self, label: str) -> None:
         """Return nothing: what an earlier attempt left behind was killed with its process."""
@@ -205,13 +208,13 @@ class ChildSteps:
         found: StoredStep = self._begin_wait(asked).result()
         return found
 
-    def signal_url(self, label: str) -> Awaitable[str]:
+    def signal_url(self, label: str, page: Mapping[str, Json] | None = None) -> Awaitable[str]:
         """Return a new address for the signal of a wait."""
-        return asyncio.wrap_future(self._signal_url(label))
+        return asyncio.wrap_future(self._signal_url(label, page))
 
-    def signal_url_waiting(self, label: str) -> str:
+    def signal_url_waiting(self, label: str, page: Mapping[str, Json] | None = None) -> str:
         """``signal_url`` for code that no event loop runs."""
-        made: str = self._signal_url(label).result()
+        made: str = self._signal_url(label, page).result()
         return made
 
     def step_json(self, value: Json, label: str) -> Json:

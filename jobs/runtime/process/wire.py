@@ -191,6 +191,7 @@ class MakeSignalUrl(Message):
     kind: Literal["make_signal_url"] = "make_signal_url"
     number: int
     label: str
+    page: Any = None
 
 
 _OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {

@@ -74,6 +74,8 @@ signal_link = Table(
     Column("run_id", Key, nullable=False, index=True),
     # Of the wait that it is for, which need not have begun.
     Column("step", Text, nullable=False),
+    # What its page shows, and the JSON Schema of what it asks for.
+    Column("page", JsonDocument),
     Column("created_at", UtcDateTime, nullable=False),
     Column("used_at", UtcDateTime),
     **NO_REUSE,

@@ -210,6 +210,7 @@ async def protected(
         sign_in,
         lambda: started.keys,
         refused=refused,
+        brand="ACME",
     )
     started.parts = parts
     server = uvicorn.Server(uvicorn.Config(build_app(parts), port=port, log_config=None, lifespan="off"))

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from cronograph.jobs import AnswerPage
 from cronograph.jobs.accounts.rules.credentials import stored_form
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.signal_links import MAX_LINKS, make_link
@@ -37,12 +38,13 @@ class Asking:
         form: dict[str, Any] | None = FORM,
         suspended: bool = True,
         role: Role = Role.OPERATOR,
+        page: dict[str, Any] | None = None,
     ) -> None:
         self.stored = stored
         self.worker: Worker = stored.node(node)
         self.run_id = stored.enqueue().id
         self.started: Started = self.worker.start()
-        self.token = stored.do(make_link, self.started.run, "approved") or ""
+        self.token = stored.do(make_link, self.started.run, "approved", page) or ""
         if suspended:
             stored.do(wait, self.started.run, Wait("approved", StepKind.SIGNAL, form=form, role=role))
             self.worker.end(self.started, Suspended(Awaits(AwaitedKind.SIGNAL, "approved")))
@@ -98,15 +100,73 @@ async def test_to_look_changes_nothing_and_a_button_answers(server: Protected, s
     assert (again.status_code, "works once" in again.text) == (410, True)
 
 
-async def test_the_page_asks_for_json_if_the_job_does_and_takes_a_no(server: Protected, stored: Stored) -> None:
-    asking = Asking(stored)
+async def test_the_page_asks_for_json_where_no_form_can_and_takes_a_no(server: Protected, stored: Stored) -> None:
+    asking = Asking(stored, form={"type": "array", "items": {"type": "string"}})
     page = await server.browser.get(asking.path)
     assert 'name="payload"' in page.text
-    assert "&quot;required&quot;" in page.text
+    assert "&quot;items&quot;" in page.text
     no = await server.browser.post(asking.path, data={"reject": "too expensive"})
     assert no.status_code == 200
     (step,) = stored.rows(tables.run_step)
     assert (step.state, step.error) == ("rejected", "too expensive")
+
+
+HTML = {"accept": "text/html"}
+
+
+async def test_a_form_is_made_from_the_model_and_what_is_refused_stays_filled_in(
+    server: Protected, stored: Stored
+) -> None:
+    form = {
+        "type": "object",
+        "properties": {"by": {"type": "string"}, "most": {"type": "integer", "maximum": 9}},
+        "required": ["by", "most"],
+    }
+    asking = Asking(stored, form=form)
+    shown = await server.browser.get(asking.path)
+    assert '<input id="f1" name="f.most" value="" required type="number"' in shown.text
+    for most, says in (("ten", "Most: must be a whole number, got &#x27;ten&#x27;"), ("10", "10 is greater than")):
+        again = await server.browser.post(asking.path, data={"f.by": "<Ada>", "f.most": most}, headers=HTML)
+        assert again.status_code == 400
+        assert says in again.text
+        assert f'name="f.most" value="{most}"' in again.text
+        assert 'value="&lt;Ada&gt;"' in again.text
+    status, code, message = await refused(server, asking.path, data={"f.by": "Ada", "f.most": "ten"})
+    assert (status, code, message.startswith("Most:")) == (400, "INVALID_INPUT", True)
+    assert (await refused(server, asking.path, data={"f.other": "x"}))[1] == "INVALID_REQUEST"
+    assert (await server.browser.post(asking.path, data={"f.by": "Ada", "f.most": "7", "answer": "yes"})).is_success
+    (step,) = stored.rows(tables.run_step)
+    assert (step.state, step.value) == ("done", {"by": "Ada", "most": 7})
+
+
+async def test_the_page_is_that_of_the_job_and_leads_on(server: Protected, stored: Stored) -> None:
+    page = AnswerPage(
+        title="Invoice <7>",
+        text="First.\n\nSecond.",
+        shows={"total": "<b>5</b>"},
+        confirm="Pay",
+        reject=None,
+        redirect="https://shop.example.com/thanks?a=1",
+    )
+    asking = Asking(stored, suspended=False, page={**page.to_json(), "form": FORM})
+    shown = await server.browser.get(asking.path)
+    for part in (
+        "<h1>Invoice &lt;7&gt;</h1>",
+        "<p>First.</p><p>Second.</p>",
+        "<dt>total</dt><dd>&lt;b&gt;5&lt;/b&gt;</dd>",
+        'value="yes">Pay</button>',
+        'name="f.by"',
+        "<title>Invoice &lt;7&gt; · ACME</title>",
+        "<header><span>ACME</span></header>",
+    ):
+        assert part in shown.text, part
+    assert 'name="reject"' not in shown.text
+    assert "form-action 'self' https://shop.example.com;" in shown.headers["content-security-policy"]
+    answer = await server.browser.post(asking.path, data={"f.by": "eve"}, headers=HTML)
+    assert (answer.status_code, answer.headers["location"]) == (303, "https://shop.example.com/thanks?a=1")
+    begun = stored.do(wait, asking.started.run, Wait("approved", StepKind.SIGNAL, form=FORM))
+    assert begun is not None
+    assert begun.value == {"by": "eve"}
 
 
 async def test_an_answer_may_come_before_the_wait(server: Protected, stored: Stored) -> None:

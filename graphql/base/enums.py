@@ -29,12 +29,15 @@ from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
 from ...jobs.core.task_sets import TaskAction
+from ...jobs.delivery.rules import ChannelKind, Condition, DeliveryEvent, DeliveryState, Severity, SubjectKind
 
 __all__ = [
+    "ChatForm",
     "Described",
     "Direction",
     "ErrorCode",
     "ExplanationCode",
+    "MailTls",
     "NullsPosition",
     "PreviewOutcome",
     "Role",
@@ -447,3 +450,85 @@ describe(
         "(`OVERLAP`): nothing at all would be enqueued.",
     },
 )
+describe(
+    Condition,
+    "The condition of an alarm.",
+    {
+        Condition.LATE: "An occurrence has not started by its grace, or was missed.",
+        Condition.OVERDUE: "An occurrence is not done by a time of day, or some time after it was due.",
+        Condition.SLOW: "An execution takes longer than a time, or than usual.",
+        Condition.FAILING: "Runs fail one after the other.",
+        Condition.EMPTY: "An execution succeeds and has processed too few records.",
+        Condition.BACKLOG: "Runs of a group wait too long, or too many wait.",
+        Condition.NODE: "A node is lost or silent.",
+    },
+    name="AlarmCondition",
+)
+describe(
+    Severity,
+    "The severity of an alarm, for its receivers.",
+    {
+        Severity.INFO: "Of interest only.",
+        Severity.WARNING: "To be looked at soon. The default.",
+        Severity.CRITICAL: "To be looked at now.",
+    },
+    name="AlarmSeverity",
+)
+describe(
+    SubjectKind,
+    "The kind of thing that an alarm watches.",
+    {
+        SubjectKind.TASK: "A task.",
+        SubjectKind.JOB: "All runs of a job.",
+        SubjectKind.GROUP: "All runs of a group.",
+        SubjectKind.NODE: "A node, or every node.",
+    },
+    name="AlarmSubjectKind",
+)
+describe(
+    ChannelKind,
+    "The kind of a channel.",
+    {
+        ChannelKind.CHAT: "A chat such as Slack or Teams.",
+        ChannelKind.WEBHOOK: "Signed JSON, by the rules of Standard Webhooks.",
+        ChannelKind.ALERTMANAGER: "Prometheus' Alertmanager.",
+        ChannelKind.MAIL: "Mails by SMTP.",
+    },
+)
+describe(
+    DeliveryEvent,
+    "The event that a delivery is about.",
+    {
+        DeliveryEvent.FIRED: "Alarms fired.",
+        DeliveryEvent.RESOLVED: "Firings were resolved.",
+        DeliveryEvent.TEST: "Somebody tested the channel.",
+    },
+    name="AlarmDeliveryEvent",
+)
+describe(
+    DeliveryState,
+    "The state of a delivery.",
+    {
+        DeliveryState.PENDING: "It is sent at `nextAttemptAt`, or on its way.",
+        DeliveryState.SENT: "The receiver accepted it.",
+        DeliveryState.FAILED: "It was given up; `redeliverAlarm` sends it again.",
+    },
+    name="AlarmDeliveryState",
+)
+
+
+@described("The form of the messages to a chat.")
+class ChatForm(Described):
+    """The form of messages to a chat."""
+
+    SLACK = "slack", "Blocks as Slack, Mattermost and Rocket.Chat take them."
+    TEAMS = "teams", "An adaptive card as the workflows of Microsoft Teams take it."
+
+
+@described("The encryption of the connection to a mail server.")
+class MailTls(Described):
+    """The encryption of mails on their way."""
+
+    STARTTLS = "starttls", "The connection is encrypted after its begin; usual at port 587."
+    IMPLICIT = "implicit", "The connection is encrypted from its begin; usual at port 465."
+    NONE = "none", "The connection is not encrypted."

@@ -73,6 +73,25 @@ ONE_TASK: Final = f"""query OneTask($name: String!, $count: Int!) {{ task(name: 
 ONE_FLOW: Final = f"""query OneFlow($id: ID!, $first: Int!) {{ flow(id: $id) {{ {_FLOW}
     runs(first: $first, orderBy: [{{ field: ID }}]) {{ nodes {{ {_RUN}
     flowPlace {{ key when after skippedAfter }} }} }} }} }}"""
+_ALARM: Final = """name isEnabled severity condition sentence description channels silenceEndsAt silencedBy
+    silenceReason version createdAt createdBy updatedAt"""
+_FIRING: Final = """id alarmName severity condition runId executionId scheduledFor sentence explanation policy
+    lastSuccessAt firedAt resolvedAt acknowledgedAt acknowledgedBy note isNotified"""
+_CHANNEL: Final = "name kind address createdAt updatedAt updatedBy"
+_DELIVERY: Final = """id messageId channel event state attempts createdAt nextAttemptAt endedAt status answer error"""
+ALARMS: Final = _listed("alarms", "Alarm", _ALARM)
+ALARM_FIRINGS: Final = _listed("alarmFirings", "AlarmFiring", _FIRING)
+CHANNELS: Final = _listed("channels", "Channel", _CHANNEL)
+ALARM_DELIVERIES: Final = _listed("alarmDeliveries", "AlarmDelivery", _DELIVERY)
+CREATE_ALARM: Final = _changing("createAlarm", f"alarm {{ {_ALARM} }}")
+UPDATE_ALARM: Final = _changing("updateAlarm", f"alarm {{ {_ALARM} }}")
+DELETE_ALARM: Final = _changing("deleteAlarm", f"alarm {{ {_ALARM} }}")
+SILENCE_ALARM: Final = _changing("silenceAlarm", f"alarm {{ {_ALARM} }}")
+ACKNOWLEDGE_ALARMS: Final = _changing("acknowledgeAlarms", f"count firings {{ {_FIRING} }}")
+SET_CHANNEL: Final = _changing("setChannel", f"channel {{ {_CHANNEL} }}")
+DELETE_CHANNEL: Final = _changing("deleteChannel", f"channel {{ {_CHANNEL} }}")
+TEST_CHANNEL: Final = _changing("testChannel", f"delivery {{ {_DELIVERY} }}")
+REDELIVER_ALARM: Final = _changing("redeliverAlarm", f"delivery {{ {_DELIVERY} }}")
 CANCEL_FLOW: Final = _changing("cancelFlow", f"flow {{ {_FLOW} }}")
 RETRY_FLOW: Final = _changing("retryFlow", f"flow {{ {_FLOW} }}")
 SEARCH_LOGS: Final = """query SearchLogs(

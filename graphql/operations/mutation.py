@@ -5,6 +5,8 @@ import strawberry
 from .accounts.accounts import AccountMutations, LoginMethodMutations
 from .accounts.secrets import SecretMutations
 from .accounts.views import ViewMutations
+from .alarms import AlarmMutations
+from .channels import ChannelMutations
 from .queue import QueueMutations
 from .runs.flows import FlowMutations
 from .runs.runs import RunMutations
@@ -23,5 +25,7 @@ class Mutation(
     LoginMethodMutations,
     SecretMutations,
     ViewMutations,
+    AlarmMutations,
+    ChannelMutations,
 ):
     """Mutations."""

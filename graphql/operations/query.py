@@ -37,6 +37,8 @@ from ..types.task import TASK_LIST
 from .accounts.accounts import AccountQueries
 from .accounts.secrets import SecretQueries
 from .accounts.views import ViewQueries
+from .alarms import AlarmQueries
+from .channels import ChannelQueries
 from .log_search import HistoryQueries, LogSearchQueries
 from .reports import LabelQueries, ReportQueries, TimelineQueries
 
@@ -99,6 +101,8 @@ class Query(
     AccountQueries,
     SecretQueries,
     ViewQueries,
+    AlarmQueries,
+    ChannelQueries,
 ):
     """Queries."""
 

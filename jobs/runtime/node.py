@@ -23,6 +23,7 @@ from .attempts.worker import Worker
 from .base.service import ChangeDetector, Duty, Pulse, Service, Stall, persistently, stall_of
 from .base.settings import Clock, EngineSettings
 from .duties import dispatcher, figures, watchers
+from .duties.alarms import AlarmReader, AlarmSender
 from .duties.dispatcher import Dispatcher
 from .duties.watchers import Releaser, Rescuer
 from .lease import FENCE_AT, Fence, Heartbeat
@@ -246,6 +247,7 @@ class NodeLife:
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
         self.dispatcher = Dispatcher(services, node.name, clock=clock, poll=poll)
         self.releaser = Releaser(self._database, poll=poll)
+        self.alarms = (AlarmReader(services, node.id, poll=poll), AlarmSender(services, poll=poll))
         self.worker = Worker(services, registry, settings, node, logs, progress, on_held_back=self.releaser.poke)
         self._heartbeat = Heartbeat(
             self._database,
@@ -274,7 +276,7 @@ class NodeLife:
     @property
     def services(self) -> tuple[Service, ...]:
         """All parts that run for as long as this life does, besides the heartbeat."""
-        return self.dispatcher, self.worker, self.releaser, *self._duties, self.drain_watcher
+        return self.dispatcher, self.worker, self.releaser, *self.alarms, *self._duties, self.drain_watcher
 
     def stall(self) -> Stall | None:
         """The part that has made no progress for a whole lease, if there is one; from any thread."""
@@ -329,6 +331,8 @@ class NodeLife:
     async def _end_duties(self) -> None:
         await self.dispatcher.stop()
         await self.releaser.stop()
+        for service in self.alarms:
+            await service.stop()
         for duty in self._duties:
             await duty.stop()
 
@@ -338,6 +342,8 @@ class NodeLife:
             # Perhaps somebody asked this node to drain; the beat shows it.
             self._heartbeat.beat_now()
             self._versions.poke()
+        for service in self.alarms:
+            service.on_wake(wakes)
         self.dispatcher.on_wake(wakes)
         self.worker.on_wake(wakes)
 

@@ -244,6 +244,30 @@ REMOTE: Final[dict[str, Shape]] = {
             }
         )
     ),
+    "alarms acknowledge": done(
+        count=INTEGER, firings=answered(documents.ACKNOWLEDGE_ALARMS, "acknowledgeAlarms.firings")
+    ),
+    **dict.fromkeys(
+        ("alarms create", "alarms delete", "alarms disable", "alarms enable", "alarms silence"),
+        done(alarm=answered(documents.CREATE_ALARM, "createAlarm.alarm")),
+    ),
+    "alarms firings": _listed(documents.ALARM_FIRINGS, "firings", "alarmFirings"),
+    "alarms list": _listed(documents.ALARMS, "alarms"),
+    **dict.fromkeys(
+        (
+            "channels delete",
+            "channels set-alertmanager",
+            "channels set-chat",
+            "channels set-mail",
+            "channels set-webhook",
+        ),
+        done(channel=answered(documents.SET_CHANNEL, "setChannel.channel")),
+    ),
+    "channels deliveries": _listed(documents.ALARM_DELIVERIES, "deliveries", "alarmDeliveries"),
+    "channels list": _listed(documents.CHANNELS, "channels"),
+    **dict.fromkeys(
+        ("channels redeliver", "channels test"), done(delivery=answered(documents.TEST_CHANNEL, "testChannel.delivery"))
+    ),
     **dict.fromkeys(
         ("groups ageing", "groups cap", "groups keep", "groups limit", "groups pause", "groups rate", "groups resume"),
         _GROUP,

@@ -18,7 +18,7 @@ from tests.support.sources import ROOT
 
 WRITTEN: Final = ROOT / "graphql" / "base" / "raised.py"
 FOLDERS: Final = (
-    *("jobs/core", "jobs/accounts", "jobs/actions", "jobs/queue", "jobs/store", "jobs/builtin"),
+    *("jobs/core", "jobs/accounts", "jobs/actions", "jobs/queue", "jobs/store", "jobs/builtin", "jobs/delivery"),
     *("graphql/operations", "graphql/lists"),
 )
 ERRORS: Final = "jobs.core.base.errors"

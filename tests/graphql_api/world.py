@@ -24,6 +24,8 @@ from cronograph.jobs.core.outcome import Failed, Suspended
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.core.waits import AwaitedKind, Awaits, Wait
+from cronograph.jobs.delivery import read, write
+from cronograph.jobs.delivery.rules import DeliveryEvent, DeliveryState
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
@@ -92,6 +94,7 @@ class World:
         await world._runs()
         await world._flows()
         await world._others()
+        await world._alarms()
         await api.bus.stop()
         return world
 
@@ -181,9 +184,35 @@ class World:
         await self.answer("pauseGroup", {"name": "held"}, "group { name }")
         await self.answer("drainNode", {"name": "node-pruning"}, "node { name }")
 
+    async def _alarms(self) -> None:
+        await self.answer("setSecret", {"name": "hook", "value": f"whsec_{'A' * 32}"}, "secret { name }")
+        for name in ("ops", "old"):
+            settings = {"alertmanager": {"url": "https://alerts.example.com"}}
+            await self.answer("setChannel", {"name": name, "settings": settings}, "channel { name }")
+        failing = {"subject": {"job": "work"}, "condition": {"failing": {"failedRuns": 1}}, "channels": ["ops"]}
+        for name in ("changed", "to-delete", "noisy", "firing"):
+            await self.answer("createAlarm", {"name": name, **failing}, "alarm { name }")
+
+        def fire(tx: Tx) -> tuple[int, int]:
+            alarm = read.alarm_by_name(tx.conn, "firing")
+            assert alarm is not None
+            row = {
+                "alarm_id": alarm.id, "alarm_name": alarm.name, "condition": "failing", "severity": "warning",
+                "subject_kind": "job", "subject": "work", "sentence": "It failed", "policy": {}, "fired_at": tx.now,
+                "notified": True,
+            }  # fmt: skip
+            (firing,) = write.insert_firings(tx.conn, [row])
+            made = write.insert_delivery(tx.conn, "ops", DeliveryEvent.TEST, {"data": {"alarms": []}}, tx.now)
+            write.end_delivery(
+                tx.conn, made, DeliveryState.FAILED, next_at=None, status=410, answer=None, error="gone", now=tx.now
+            )
+            return firing.id, made.id
+
+        self.ids["firing"], self.ids["delivery"] = map(str, self.api.stored.do(fire))
+
     def requests(self) -> dict[str, Request]:
         """Return a request of each mutation; none changes what another one is about."""
-        return {**self._of_runs(), **self._of_tasks(), **self._of_flows(), **self._of_the_rest()}
+        return {**self._of_runs(), **self._of_tasks(), **self._of_flows(), **self._of_alarms(), **self._of_the_rest()}
 
     def _of_runs(self) -> dict[str, Request]:
         ids, run, runs = self.ids, "run { state priority args }", "count runs { state priority }"
@@ -231,6 +260,26 @@ class World:
             "closeFlow": Request({"id": ids["closes"]}, f"{flow} flow {{ isOpen }}"),
             "cancelFlow": Request({"id": ids["cancels"], "reason": "enough"}, flow),
             "retryFlow": Request({"id": ids["retries"]}, flow),
+        }
+
+    def _of_alarms(self) -> dict[str, Request]:
+        alarm, channel = "alarm { name severity sentence version channels }", "channel { name kind address }"
+        late = {"subject": {"task": "changed"}, "condition": {"late": {"grace": 5}}}
+        chat = {"chat": {"urlSecret": "hook", "form": "TEAMS"}}
+        return {
+            "createAlarm": Request({"name": "new", **late, "severity": "CRITICAL"}, alarm),
+            "updateAlarm": Request({"name": "changed", **late}, alarm),
+            "deleteAlarm": Request({"name": "to-delete"}, alarm),
+            "silenceAlarm": Request(
+                {"name": "noisy", "endsAt": "2031-01-01T00:00:00Z"}, f"{alarm} alarm {{ silenceEndsAt }}"
+            ),
+            "acknowledgeAlarms": Request(
+                {"firings": {"ids": [self.ids["firing"]]}, "note": "seen"}, "count firings { note acknowledgedBy }"
+            ),
+            "setChannel": Request({"name": "new", "settings": chat}, channel),
+            "deleteChannel": Request({"name": "old"}, channel),
+            "testChannel": Request({"name": "ops"}, "delivery { channel event state }"),
+            "redeliverAlarm": Request({"id": self.ids["delivery"]}, "delivery { messageId state attempts }"),
         }
 
     def _of_the_rest(self) -> dict[str, Request]:

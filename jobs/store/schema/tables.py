@@ -35,6 +35,7 @@ from .accounts import (
     user_account,
     webauthn_challenge,
 )
+from .delivery import alarm, alarm_firing, alarm_timer, channel, consumer, delivery
 from .figures import execution_hour, execution_minute, queue_depth
 from .flows import flow, flow_edge, flow_run, run_awaited, run_signal, run_step, signal_link
 from .records import (
@@ -65,9 +66,15 @@ from .types import (
 )
 
 __all__ = [
+    "alarm",
+    "alarm_firing",
+    "alarm_timer",
     "api_token",
     "audit_head",
     "audit_log",
+    "channel",
+    "consumer",
+    "delivery",
     "device_code",
     "event",
     "event_publisher",

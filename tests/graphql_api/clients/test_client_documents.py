@@ -175,7 +175,11 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
 
 BY_ADMINISTRATORS = "accounts and secrets are managed by `cronograph user`, `token` and `secret`, and on the dashboard"
 
+BY_OPERATORS = "`cronograph alarms`, `cronograph channels` and the dashboard ask it"
 LEFT_OUT = {
+    **dict.fromkeys(("alarm", "alarms", "alarmFirings", "channels", "alarmDeliveries"), BY_OPERATORS),
+    **dict.fromkeys(("createAlarm", "updateAlarm", "deleteAlarm", "silenceAlarm", "acknowledgeAlarms"), BY_OPERATORS),
+    **dict.fromkeys(("setChannel", "deleteChannel", "testChannel", "redeliverAlarm"), BY_OPERATORS),
     "accounts": BY_ADMINISTRATORS,
     "createAccount": BY_ADMINISTRATORS,
     "updateAccount": BY_ADMINISTRATORS,

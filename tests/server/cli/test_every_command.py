@@ -131,6 +131,24 @@ REMOTE: dict[str, Row] = {
     "tasks pause": Row("nightly", "nope"),
     "tasks resume": Row("nightly", "nope"),
     "tasks delete": Row("made", "nope"),
+    "channels set-alertmanager": Row("am https://alerts.example.com", "am alerts"),
+    "channels set-chat": Row("chat --url-secret hook", "chat --url-secret nope"),
+    "channels set-mail": Row(
+        "mail smtp.example.com --to a@example.com --from b@example.com",
+        "mail smtp.example.com --to a --from b@example.com",
+    ),
+    "channels set-webhook": Row("hook https://example.com/hook --secret hook", "hook https://a.example --secret nope"),
+    "channels list": LISTED,
+    "channels deliveries": LISTED,
+    "channels delete": Row("am", "nope"),
+    "alarms create": Row("failing --job greet --failing 3 --channel hook", "late --task nope --late 5m"),
+    "alarms list": LISTED,
+    "alarms firings": LISTED,
+    "alarms disable": Row("failing", "nope"),
+    "alarms enable": Row("failing", "nope"),
+    "alarms silence": Row("failing 2031-01-01T00:00:00Z --reason quiet", "nope"),
+    "alarms acknowledge": Row("--all", "999999"),
+    "alarms delete": Row("failing", "nope"),
 }
 LOCAL: dict[str, Row] = {
     "user add": Row("bob --role viewer", "bob --role king", 2),
@@ -169,6 +187,8 @@ ELSEWHERE = {
     "serve": "its line is read from the server of this module",
     "worker": "tests/server/test_worker.py",
     "demo": "answers as `serve` does",
+    "channels test": "tests/server/test_alarms.py, with a receiver",
+    "channels redeliver": "tests/server/test_alarms.py, after a delivery",
 }
 
 
@@ -250,6 +270,9 @@ def prepare(stage: Stage) -> None:
     stage.made |= dict(zip(("done", "patient", "later", "long"), ids, strict=True))
     stage.made["flow"] = stage.ask(FLOW)["enqueueFlow"]["flow"]["id"]
     stage.made["cursor"] = stage.ask("{ asOf }")["asOf"]
+    value = f"whsec_{'A' * 32}"
+    secret = f'mutation {{ setSecret(input: {{ name: "hook", value: "{value}" }}) {{ errors {{ message }} }} }}'
+    assert stage.ask(secret)["setSecret"]["errors"] == []
     stage.made["token"] = "3"  # that of the first account which a command makes
 
     def there() -> bool:
@@ -279,8 +302,8 @@ def test_each_command_that_changes_something_at_a_server_takes_a_key_a_trial_and
         taken = {flag for one in command.params for flag in one.opts}
         assert "--idempotency-key" in taken, name
         assert "--dry-run" in taken or name == "apply", f"{name}: plan is the dry run of apply alone"
-        of_a_task = words[0] == "tasks" and words[1] != "create"
-        assert ("--expected-version" in taken) is of_a_task, name
+        versioned = words[0] in {"tasks", "alarms"} and words[1] not in {"create", "acknowledge"}
+        assert ("--expected-version" in taken) is versioned, name
 
 
 @pytest.mark.costly

@@ -1,0 +1,513 @@
+"""Alarms and their firings: created, changed, silenced and acknowledged by operators."""
+
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Final
+
+import strawberry
+from strawberry.scalars import JSON
+
+from ...jobs.delivery import actions, read, rules
+from ...jobs.delivery.rules import Condition, Settings, Severity, SubjectKind
+from ...jobs.store.db.transaction import Tx
+from ..base.arguments import checked_text
+from ..base.enums import Described, Role, described
+from ..base.fields import SHOWN, Size, mutates, resolved, sized
+from ..base.scalars import BigInt, Duration
+from ..execution.shown import FromModel, Makers
+from ..lists.connections import Connection
+from ..lists.declared import Kind, listed, order_of
+from ..lists.filters import BooleanFilter, DateTimeFilter, Filter, IdFilter, RowFilter, StringFilter, filter_of
+from ..lists.filters import condition as where
+from ..resolving.context import Info
+from ..types.common import MutationPayload
+from .base.changes import given, kept_whole, parse_key, perform
+from .base.inputs import MutationInput, optional
+
+VERSION: Final = (
+    "The `version` that the alarm must still have, or else the change is refused. Any version unless given."
+)
+NAME: Final = "The name of the alarm."
+_CHANNELS: Final = Size(default=rules.MAX_CHANNELS_OF_ALARM, most=rules.MAX_CHANNELS_OF_ALARM)
+
+
+@filter_of("A filter of alarms.")
+class AlarmFilter(RowFilter):
+    """Conditions on alarms."""
+
+    id: IdFilter | None = where("The key.")
+    name: StringFilter | None = where("The name.")
+    enabled: BooleanFilter | None = where("Whether the alarm is enabled.", "isEnabled")
+    firing: BooleanFilter | None = where("Whether a firing of the alarm is open.", "isFiring")
+    severity: Filter[Severity] | None = where("The severity.")
+    condition: Filter[Condition] | None = where("The condition.")
+    subject_kind: Filter[SubjectKind] | None = where("The kind of the subject.")
+    subject: StringFilter | None = where("The name of the subject.")
+    created_at: DateTimeFilter | None = where("The time when the alarm was created.")
+    updated_at: DateTimeFilter | None = where("The time when the alarm was last changed.")
+    silenced_until: DateTimeFilter | None = where("The end of the silence.", "silenceEndsAt")
+
+
+@described("A field by which alarms can be ordered; by name unless given.")
+class AlarmOrderField(Described):
+    """Fields of alarms to order by."""
+
+    NAME = "name", "The name."
+    ID = "id", "The key: the order of their creation."
+    UPDATED_AT = "updated_at", "The time when the alarm was last changed."
+
+
+AlarmOrder = order_of("AlarmOrder", AlarmOrderField, "An order of alarms; ties are broken by the name.")
+ALARM_LIST: Final = Kind(read.ALARMS, AlarmFilter, AlarmOrder, "A filter of alarms.", "By name unless given.")
+
+
+@filter_of("A filter of firings of alarms.")
+class AlarmFiringFilter(RowFilter):
+    """Conditions on firings."""
+
+    id: IdFilter | None = where("The key.")
+    alarm_name: StringFilter | None = where("The name of the alarm.")
+    condition: Filter[Condition] | None = where("The condition of the alarm.")
+    severity: Filter[Severity] | None = where("The severity of the alarm.")
+    subject_kind: Filter[SubjectKind] | None = where("The kind of the subject.")
+    subject: StringFilter | None = where("The name of the subject.")
+    run_id: IdFilter | None = where("The id of the run that the firing is about.")
+    open: BooleanFilter | None = where("Whether the firing is not resolved.", "isOpen")
+    fired_at: DateTimeFilter | None = where("The time when the alarm fired.")
+    resolved_at: DateTimeFilter | None = where("The time when the firing was resolved.")
+    acknowledged_at: DateTimeFilter | None = where("The time when the firing was acknowledged.")
+    acknowledged_by: StringFilter | None = where("The person or program that acknowledged the firing.")
+
+
+@described("A field by which firings can be ordered; newest first unless given.")
+class AlarmFiringOrderField(Described):
+    """Fields of firings to order by."""
+
+    ID = "id", "The key: the order in which alarms fired."
+    FIRED_AT = "fired_at", "The time when the alarm fired."
+
+
+AlarmFiringOrder = order_of(
+    "AlarmFiringOrder", AlarmFiringOrderField, "An order of firings; ties are broken by the key."
+)
+FIRING_LIST: Final = Kind(read.FIRINGS, AlarmFiringFilter, AlarmFiringOrder, "A filter of firings of alarms.")
+
+
+@strawberry.type(description="The thing that an alarm watches.")
+class AlarmSubject:
+    """A kind and a name."""
+
+    kind: SubjectKind = strawberry.field(description="The kind of the thing.")
+    name: str | None = strawberry.field(description="The name of the thing; null = every node.")
+
+
+@strawberry.type(description="The values of an alarm's condition; null = the condition does not use the value.")
+class AlarmSettings(FromModel):
+    """Settings of an alarm."""
+
+    grace: Duration | None = strawberry.field(description="The time by which an occurrence may start late.")
+    due_by: str | None = strawberry.field(
+        description="The time of day, in the time zone of the task, by which its occurrences have to be done."
+    )
+    after: Duration | None = strawberry.field(
+        description="The time after which an occurrence is overdue, or an execution slow."
+    )
+    times_p95: float | None = strawberry.field(
+        name="timesP95", description="The factor of the usual duration (its p95) after which an execution is slow."
+    )
+    failed_runs: int | None = strawberry.field(
+        description="The number of failed runs in a row after which the alarm fires."
+    )
+    least_records: BigInt | None = strawberry.field(
+        description="The least number of records that an execution has to process."
+    )
+    older_than: Duration | None = strawberry.field(description="The longest time that a due run may wait.")
+    deeper_than: int | None = strawberry.field(description="The largest number of runs that may wait.")
+
+
+@strawberry.type(description="One firing of an alarm: about one thing, from its begin to its end.")
+class AlarmFiring(FromModel):
+    """A firing."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key of the firing.")
+    alarm_name: str = strawberry.field(description="The name of the alarm; kept when the alarm is deleted.")
+    condition: Condition = strawberry.field(description="The condition of the alarm.")
+    severity: Severity = strawberry.field(description="The severity of the alarm.")
+    subject: AlarmSubject = strawberry.field(description="The thing that the alarm fired about.")
+    run_id: strawberry.ID | None = strawberry.field(
+        description="The id of the run that the firing is about; null if it is about no single run."
+    )
+    execution_id: strawberry.ID | None = strawberry.field(
+        description="The id of the execution that the firing is about; null if it is about none."
+    )
+    scheduled_for: datetime | None = strawberry.field(
+        description="The nominal time of the occurrence that the firing is about; null if it is about none."
+    )
+    sentence: str = strawberry.field(description="The reason of the firing, as a sentence for people.")
+    explanation: str | None = strawberry.field(
+        description="The sentence of `explain` about the task at that time; null if the alarm watches no task."
+    )
+    policy: JSON = strawberry.field(description="The values that decided, an object.")
+    last_success_at: datetime | None = strawberry.field(
+        description="The end of the last successful execution of the task or job before the firing; null if none is "
+        "known."
+    )
+    fired_at: datetime = strawberry.field(description="The time when the alarm fired.")
+    resolved_at: datetime | None = strawberry.field(description="The time when the firing ended; null before.")
+    acknowledged_at: datetime | None = strawberry.field(
+        description="The time when somebody acknowledged the firing; null if nobody has."
+    )
+    acknowledged_by: str | None = strawberry.field(description="The person or program that acknowledged the firing.")
+    note: str | None = strawberry.field(description="The note of the acknowledgement.")
+    notified: bool = strawberry.field(
+        name="isNotified", description="Whether channels were notified; false while the alarm is silenced."
+    )
+
+    MADE: ClassVar[Makers] = {"subject": lambda one: AlarmSubject(kind=one.subject_kind, name=one.subject)}
+
+
+@strawberry.type(description="An alarm: a condition on one thing, and the channels that are notified when it holds.")
+class Alarm(FromModel):
+    """An alarm."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key of the alarm.")
+    name: str = strawberry.field(description="The unique name of the alarm.")
+    description: str = strawberry.field(description="The purpose of the alarm, in words.")
+    enabled: bool = strawberry.field(name="isEnabled", description="Whether the alarm watches its subject.")
+    severity: Severity = strawberry.field(description="The severity of the alarm, for its receivers.")
+    condition: Condition = strawberry.field(description="The condition of the alarm.")
+    subject: AlarmSubject = strawberry.field(description="The thing that the alarm watches.")
+    settings: AlarmSettings = strawberry.field(description="The values of the condition.")
+    sentence: str = strawberry.field(description="The condition with its values, in words.")
+    channels: list[str] = strawberry.field(
+        description="The names of the channels that the alarm notifies.", metadata=sized(_CHANNELS)
+    )
+    silenced_until: datetime | None = strawberry.field(
+        name="silenceEndsAt",
+        description="The time until which the alarm notifies nobody; null = no silence.",
+    )
+    silenced_by: str | None = strawberry.field(description="The person or program that silenced the alarm.")
+    silence_reason: str | None = strawberry.field(description="The reason of the silence.")
+    version: int = strawberry.field(description="The number of changes of the alarm, from 1.")
+    created_at: datetime = strawberry.field(description="The time when the alarm was created.")
+    created_by: str = strawberry.field(description="The person or program that created the alarm.")
+    updated_at: datetime = strawberry.field(description="The time when the alarm was last changed.")
+    firings: Connection[AlarmFiring] = listed(
+        FIRING_LIST,
+        lambda: AlarmFiring,
+        description="The firings of the alarm.",
+        of=("alarm_id", lambda self: int(self.id)),
+    )
+
+    MADE: ClassVar[Makers] = {
+        "subject": lambda one: AlarmSubject(kind=one.subject_kind, name=one.subject),
+        "settings": lambda one: AlarmSettings.from_model(one.settings),
+        "sentence": rules.wish,
+        "channels": lambda one: list(one.channels),
+    }
+
+
+@strawberry.type
+class AlarmChanged(MutationPayload):
+    """An alarm or errors."""
+
+    alarm: Alarm | None = strawberry.field(description="The alarm; of a deleted one as it was.", default=None)
+
+
+@strawberry.type
+class AlarmsAcknowledged(MutationPayload):
+    """Firings or errors."""
+
+    count: int | None = strawberry.field(description="The number of acknowledged firings.", default=None)
+    firings: list[AlarmFiring] | None = strawberry.field(
+        description="The firings, at most 200 of them.", default=None, metadata=sized(SHOWN)
+    )
+
+
+@strawberry.input(
+    one_of=True, description="Exactly one of these says what the alarm watches; the condition has to fit to it."
+)
+class AlarmSubjectInput:
+    """A task, a job, a group, or nodes."""
+
+    task: str | None = optional("The name of a task; of LATE, OVERDUE, SLOW, FAILING and EMPTY.")
+    job: str | None = optional("The name of a job; of SLOW, FAILING and EMPTY.")
+    group: str | None = optional("The name of a group; of SLOW, FAILING, EMPTY and BACKLOG.")
+    node: str | None = optional("The name of a node; of NODE.")
+    any_node: bool | None = optional("Every node; of NODE. Only true is taken.")
+
+    def to_subject(self) -> tuple[SubjectKind, str | None]:
+        """Return the kind and the name."""
+        if given(self.any_node) is not None:
+            return SubjectKind.NODE, None
+        for kind in SubjectKind:
+            name: str | None = given(getattr(self, kind.value))
+            if name is not None:
+                return kind, name
+        return SubjectKind.NODE, None
+
+
+@strawberry.input(description="The condition LATE: an occurrence has not started, or was skipped.")
+class LateInput:
+    """When a task is late."""
+
+    grace: Duration = strawberry.field(
+        description="The seconds by which an occurrence may start late. 60 unless given.", default=Duration(60.0)
+    )
+
+
+@strawberry.input(one_of=True, description="Exactly one of these says when an occurrence of a task has to be done.")
+class OverdueInput:
+    """When a task is overdue."""
+
+    due_by: str | None = optional("A time of day in the time zone of the task, e.g. `06:00`.")
+    after: Duration | None = optional("The seconds after the time that the occurrence was due at.")
+
+
+@strawberry.input(one_of=True, description="Exactly one of these says when an execution is slow.")
+class SlowInput:
+    """When an execution is slow."""
+
+    after: Duration | None = optional("The seconds after its start.")
+    times_p95: float | None = strawberry.field(
+        name="timesP95",
+        description="The factor of the duration that 95 of 100 recent successful executions stay under. An execution "
+        "is not slow while there are fewer than 20.",
+        default=strawberry.UNSET,
+    )
+
+
+@strawberry.input(description="The condition FAILING: runs fail one after the other.")
+class FailingInput:
+    """When a thing fails."""
+
+    failed_runs: int = strawberry.field(description="The number of failed runs in a row. 1 unless given.", default=1)
+
+
+@strawberry.input(description="The condition EMPTY: an execution succeeds and has processed too few records.")
+class EmptyInput:
+    """When an execution is empty."""
+
+    least_records: BigInt = strawberry.field(
+        description="The least number of records that an execution has to process. 1 unless given.", default=BigInt(1)
+    )
+
+
+@strawberry.input(description="The condition BACKLOG: runs of a group wait too long, or too many wait.")
+class BacklogInput:
+    """When a queue is too long."""
+
+    older_than: Duration | None = optional("The seconds that a due run may wait. Any time unless given.")
+    deeper_than: int | None = optional("The number of runs that may wait. Any number unless given.")
+
+
+@strawberry.input(one_of=True, description="Exactly one of these is the condition of the alarm.")
+class AlarmConditionInput:
+    """A condition."""
+
+    late: LateInput | None = optional("An occurrence does not start in time, or is missed.")
+    overdue: OverdueInput | None = optional("An occurrence is not done in time; noticed while it runs.")
+    slow: SlowInput | None = optional("An execution takes too long; noticed while it runs.")
+    failing: FailingInput | None = optional("Runs fail one after the other.")
+    empty: EmptyInput | None = optional("An execution succeeds without records.")
+    backlog: BacklogInput | None = optional("Runs of a group wait too long, or too many wait.")
+    node: bool | None = optional("A node is lost or silent. Only true is taken.")
+
+    def to_condition(self) -> tuple[Condition, Settings]:
+        """Return the condition and its values."""
+        for one in Condition:
+            chosen: Any = given(getattr(self, one.value))
+            if chosen is not None:
+                values: dict[str, Any] = {} if chosen is True else dict(vars(chosen))
+                absent = {name for name, value in values.items() if value is strawberry.UNSET}
+                return one, Settings(**{name: value for name, value in values.items() if name not in absent})
+        return Condition.NODE, Settings()
+
+
+@strawberry.input(description="The alarm that `createAlarm` creates.")
+class CreateAlarmInput(MutationInput):
+    """The input of ``createAlarm``."""
+
+    name: str = strawberry.field(description="The unique name of the alarm, 1 to 200 characters.")
+    subject: AlarmSubjectInput = strawberry.field(description="The thing that the alarm watches.")
+    condition: AlarmConditionInput = strawberry.field(description="The condition of the alarm.")
+    channels: list[str] | None = optional(
+        "The names of the channels that the alarm notifies, at most 20. None unless given.", _CHANNELS
+    )
+    severity: Severity = strawberry.field(
+        description="The severity of the alarm. WARNING unless given.", default=Severity.WARNING
+    )
+    description: str = strawberry.field(
+        description="The purpose of the alarm, at most 10,000 characters. Empty unless given.", default=""
+    )
+    enabled: bool = strawberry.field(description="False creates the alarm disabled. True unless given.", default=True)
+
+
+@strawberry.input
+class AlarmInput(MutationInput):
+    """The input of a mutation that changes one alarm."""
+
+    name: str = strawberry.field(description=NAME)
+    expected_version: int | None = optional(VERSION)
+
+
+@strawberry.input(description="The changes of an alarm that `updateAlarm` makes. Absent fields stay as they are.")
+class UpdateAlarmInput(AlarmInput):
+    """The input of ``updateAlarm``."""
+
+    subject: AlarmSubjectInput | None = optional("The thing that the alarm watches. Unchanged unless given.")
+    condition: AlarmConditionInput | None = optional("The condition of the alarm. Unchanged unless given.")
+    channels: list[str] | None = optional(
+        "The names of the channels that the alarm notifies, at most 20; null = none. Unchanged unless given.", _CHANNELS
+    )
+    severity: Severity | None = optional("The severity of the alarm; null = WARNING. Unchanged unless given.")
+    description: str | None = optional("The purpose of the alarm; null = empty. Unchanged unless given.")
+    enabled: bool | None = optional("False disables the alarm; null = true. Unchanged unless given.")
+
+    def changes(self) -> dict[str, Any]:
+        """Return the values that are given, by the names of the model."""
+        values: dict[str, Any] = {}
+        usual: dict[str, Any] = {"severity": Severity.WARNING, "description": "", "enabled": True, "channels": []}
+        for name, default in usual.items():
+            value = getattr(self, name)
+            if value is not strawberry.UNSET:
+                values[name] = default if value is None else value
+        if "channels" in values:
+            values["channels"] = tuple(values["channels"])
+        if given(self.subject) is not None and self.subject is not None:
+            values["subject_kind"], values["subject"] = self.subject.to_subject()
+        if given(self.condition) is not None and self.condition is not None:
+            values["condition"], values["settings"] = self.condition.to_condition()
+        return values
+
+
+@strawberry.input(description="The alarm that `deleteAlarm` deletes.")
+class DeleteAlarmInput(AlarmInput):
+    """The input of ``deleteAlarm``."""
+
+
+@strawberry.input(description="The silence that `silenceAlarm` sets or ends.")
+class SilenceAlarmInput(AlarmInput):
+    """The input of ``silenceAlarm``."""
+
+    ends_at: datetime | None = optional(
+        "The time until which the alarm notifies nobody, in the future. The silence ends now unless given."
+    )
+    reason: str | None = optional("The reason, which others see. None unless given; at most 1,000 characters.")
+
+
+MOST: Final = 1_000
+
+
+@strawberry.input(one_of=True, description="Exactly one of these says which open firings are meant.")
+class AlarmFiringSelection:
+    """Firings by key, by alarm, or all."""
+
+    ids: list[strawberry.ID] | None = optional("The firings with these ids, at most 1,000.", Size(most=MOST))
+    alarm: str | None = optional("The open firings of the alarm of this name.")
+    all: bool | None = optional("Every open firing, the oldest 1,000 of them. Only true is taken.")
+
+
+@strawberry.input(description="The firings that `acknowledgeAlarms` acknowledges.")
+class AcknowledgeAlarmsInput(MutationInput):
+    """The input of ``acknowledgeAlarms``."""
+
+    firings: AlarmFiringSelection = strawberry.field(description="The firings to acknowledge.")
+    note: str | None = optional("A note, which others see. None unless given; at most 1,000 characters.")
+
+
+ALARM: Final = kept_whole(rules.Alarm)
+FIRINGS: Final = kept_whole(list[rules.Firing])
+
+
+@strawberry.type
+class AlarmQueries:
+    """Queries of alarms."""
+
+    alarms: Connection[Alarm] | None = listed(
+        ALARM_LIST, lambda: Alarm, description="The alarms.", requires=Role.VIEWER
+    )
+    alarm_firings: Connection[AlarmFiring] | None = listed(
+        FIRING_LIST,
+        lambda: AlarmFiring,
+        description="The firings of all alarms: what is open, and the history of 90 days.",
+        requires=Role.VIEWER,
+    )
+
+    @resolved(requires=Role.VIEWER)
+    async def alarm(
+        self, info: Info, name: Annotated[str, strawberry.argument(description="The name.")]
+    ) -> Alarm | None:
+        """One alarm; null if there is none of this name."""
+        found = await info.context.database.read(read.alarm_by_name, checked_text(name, "name"))
+        return None if found is None else Alarm.from_model(found)
+
+
+@strawberry.type
+class AlarmMutations:
+    """Everything that changes alarms."""
+
+    @mutates(requires=Role.OPERATOR)
+    async def create_alarm(self, info: Info, input: CreateAlarmInput) -> AlarmChanged:
+        """Creates an alarm. It judges everything that happens from now on."""
+        wanted = actions.new_alarm(
+            input.name,
+            input.subject.to_subject(),
+            input.condition.to_condition(),
+            channels=tuple(given(input.channels) or ()),
+            severity=input.severity,
+            description=input.description,
+            enabled=input.enabled,
+        )
+
+        def action(tx: Tx) -> rules.Alarm:
+            return actions.create_alarm(tx, wanted)
+
+        done = await perform(info, input, action, ALARM)
+        return done.answer(AlarmChanged, alarm=Alarm.from_model)
+
+    @mutates(requires=Role.OPERATOR)
+    async def update_alarm(self, info: Info, input: UpdateAlarmInput) -> AlarmChanged:
+        """Changes an alarm. Another condition or subject resolves its open firings."""
+
+        def action(tx: Tx) -> rules.Alarm:
+            return actions.update_alarm(tx, input.name, input.changes(), expected=given(input.expected_version))
+
+        done = await perform(info, input, action, ALARM)
+        return done.answer(AlarmChanged, alarm=Alarm.from_model)
+
+    @mutates(requires=Role.OPERATOR)
+    async def delete_alarm(self, info: Info, input: DeleteAlarmInput) -> AlarmChanged:
+        """Deletes an alarm. Its open firings are resolved, and its history is kept."""
+
+        def action(tx: Tx) -> rules.Alarm:
+            return actions.delete_alarm(tx, input.name, expected=given(input.expected_version))
+
+        done = await perform(info, input, action, ALARM)
+        return done.answer(AlarmChanged, alarm=Alarm.from_model)
+
+    @mutates(requires=Role.OPERATOR)
+    async def silence_alarm(self, info: Info, input: SilenceAlarmInput) -> AlarmChanged:
+        """Lets an alarm notify nobody until a time. A firing that is open then is notified then."""
+
+        def action(tx: Tx) -> rules.Alarm:
+            version = given(input.expected_version)
+            return actions.silence_alarm(tx, input.name, given(input.ends_at), given(input.reason), expected=version)
+
+        done = await perform(info, input, action, ALARM)
+        return done.answer(AlarmChanged, alarm=Alarm.from_model)
+
+    @mutates(requires=Role.OPERATOR, size=SHOWN)
+    async def acknowledge_alarms(self, info: Info, input: AcknowledgeAlarmsInput) -> AlarmsAcknowledged:
+        """Notes that the caller takes care of firings. It resolves those of lost nodes, which do not come back."""
+
+        def action(tx: Tx) -> list[rules.Firing]:
+            chosen = given(input.firings.ids)
+            ids = None if chosen is None else [parse_key(one, "firings", "ids", str(i)) for i, one in enumerate(chosen)]
+            return actions.acknowledge(tx, ids, given(input.note), alarm=given(input.firings.alarm), most=MOST)
+
+        done = await perform(info, input, action, FIRINGS)
+        return done.answer(
+            AlarmsAcknowledged,
+            count=len,
+            firings=lambda found: [AlarmFiring.from_model(one) for one in found[: SHOWN.most]],
+        )

@@ -1,0 +1,324 @@
+"""Channels, which administrators set, and the deliveries that were sent through them."""
+
+from datetime import datetime
+from typing import Any, ClassVar, Final
+
+import strawberry
+from strawberry.scalars import JSON
+
+from ...jobs.core.arguments.secrets import REFERENCE, references
+from ...jobs.delivery import actions, read, rules
+from ...jobs.delivery.rules import ChannelKind, DeliveryEvent, DeliveryState
+from ...jobs.store.db.transaction import Tx
+from ..base.enums import ChatForm, Described, MailTls, Role, described
+from ..base.fields import Size, mutates
+from ..execution.shown import FromModel, Makers
+from ..lists.connections import Connection
+from ..lists.declared import Kind, listed, order_of
+from ..lists.filters import DateTimeFilter, Filter, IdFilter, IntFilter, RowFilter, StringFilter, condition, filter_of
+from ..resolving.context import Info
+from ..types.common import MutationPayload
+from .base.changes import given, kept_whole, parse_key, perform
+from .base.inputs import MutationInput, optional
+
+_SECRETS: Final = Size(default=3, most=3)
+_RECIPIENTS: Final = Size(default=50, most=50)
+
+
+@filter_of("A filter of channels.")
+class ChannelFilter(RowFilter):
+    """Conditions on channels."""
+
+    name: StringFilter | None = condition("The name.")
+    kind: Filter[ChannelKind] | None = condition("The kind.")
+    created_at: DateTimeFilter | None = condition("The time when the channel was first set.")
+    updated_at: DateTimeFilter | None = condition("The time when the channel was last set.")
+
+
+@described("A field by which channels can be ordered; by name unless given.")
+class ChannelOrderField(Described):
+    """Fields of channels to order by."""
+
+    NAME = "name", "The name."
+    UPDATED_AT = "updated_at", "The time when the channel was last set."
+
+
+ChannelOrder = order_of("ChannelOrder", ChannelOrderField, "An order of channels; ties are broken by the name.")
+CHANNEL_LIST: Final = Kind(read.CHANNELS, ChannelFilter, ChannelOrder, "A filter of channels.", "By name unless given.")
+
+
+@filter_of("A filter of deliveries.")
+class AlarmDeliveryFilter(RowFilter):
+    """Conditions on deliveries."""
+
+    id: IdFilter | None = condition("The key.")
+    message_id: StringFilter | None = condition("The id that the receiver gets.")
+    channel: StringFilter | None = condition("The name of the channel.")
+    event: Filter[DeliveryEvent] | None = condition("The event.")
+    state: Filter[DeliveryState] | None = condition("The state.")
+    attempts: IntFilter | None = condition("The number of tries.")
+    created_at: DateTimeFilter | None = condition("The time when the delivery was recorded.")
+    ended_at: DateTimeFilter | None = condition("The time when the delivery was accepted or given up.")
+
+
+@described("A field by which deliveries can be ordered; newest first unless given.")
+class AlarmDeliveryOrderField(Described):
+    """Fields of deliveries to order by."""
+
+    ID = "id", "The key: the order in which they were recorded."
+    CREATED_AT = "created_at", "The time when the delivery was recorded."
+
+
+AlarmDeliveryOrder = order_of(
+    "AlarmDeliveryOrder", AlarmDeliveryOrderField, "An order of deliveries; ties are broken by the key."
+)
+DELIVERY_LIST: Final = Kind(read.DELIVERIES, AlarmDeliveryFilter, AlarmDeliveryOrder, "A filter of deliveries.")
+
+
+def _address(channel: rules.Channel) -> str:
+    settings = channel.settings
+    if channel.kind is ChannelKind.MAIL:
+        return ", ".join(settings["recipients"])
+    named = references({"url": settings["url"]})
+    return f"secret '{min(named)}'" if named else str(settings["url"]).partition("?")[0]
+
+
+@strawberry.type(description="A way to notify people or programs of alarms.")
+class Channel(FromModel):
+    """A channel without its secrets."""
+
+    name: str = strawberry.field(description="The unique name of the channel.")
+    kind: ChannelKind = strawberry.field(description="The kind of the channel.")
+    address: str = strawberry.field(
+        description="The address of the receiver for people: a URL without its query, the recipients of mails, or the "
+        "secret that has the URL."
+    )
+    created_at: datetime = strawberry.field(description="The time when the channel was first set.")
+    updated_at: datetime = strawberry.field(description="The time when the channel was last set.")
+    updated_by: str = strawberry.field(description="The person or program that last set the channel.")
+
+    MADE: ClassVar[Makers] = {"address": _address}
+
+
+@strawberry.type(description="One message to one channel, with the answer of the receiver.")
+class AlarmDelivery(FromModel):
+    """A delivery."""
+
+    id: strawberry.ID = strawberry.field(description="The decimal key of the delivery.")
+    message_id: str = strawberry.field(
+        name="messageId", description="The id that the receiver gets, the same over all tries."
+    )
+    channel: str = strawberry.field(description="The name of the channel.")
+    event: DeliveryEvent = strawberry.field(description="The event that the message is about.")
+    payload: JSON = strawberry.field(description="The content of the message, an object; webhooks get it as it is.")
+    state: DeliveryState = strawberry.field(description="The state of the delivery.")
+    attempts: int = strawberry.field(description="The number of tries so far.")
+    created_at: datetime = strawberry.field(description="The time when the delivery was recorded.")
+    next_attempt_at: datetime | None = strawberry.field(
+        description="The time of the next try; null once the delivery has ended."
+    )
+    ended_at: datetime | None = strawberry.field(
+        description="The time when the receiver accepted the message or the delivery was given up; null before."
+    )
+    status: int | None = strawberry.field(
+        description="The status of the last answer, of HTTP or of the mail server; null if there was none."
+    )
+    answer: str | None = strawberry.field(description="The beginning of the last answer; null if there was none.")
+    error: str | None = strawberry.field(description="The reason why the last try failed; null if it did not.")
+
+
+@strawberry.type
+class ChannelChanged(MutationPayload):
+    """A channel or errors."""
+
+    channel: Channel | None = strawberry.field(description="The channel; of a deleted one as it was.", default=None)
+
+
+@strawberry.type
+class AlarmDeliveryMade(MutationPayload):
+    """A delivery or errors."""
+
+    delivery: AlarmDelivery | None = strawberry.field(
+        description="The delivery, which a node sends at once; `alarmDeliveries` has its outcome.", default=None
+    )
+
+
+@strawberry.input(description="A channel that posts to a chat.")
+class ChatInput:
+    """A chat."""
+
+    url_secret: str = strawberry.field(
+        description="The name of the secret whose value is the URL of the incoming webhook. The URL lets its holder "
+        "post."
+    )
+    form: ChatForm = strawberry.field(description="The form of messages. SLACK unless given.", default=ChatForm.SLACK)
+
+
+@strawberry.input(description="A channel that posts signed JSON, by the rules of Standard Webhooks.")
+class WebhookInput:
+    """A webhook."""
+
+    url: str = strawberry.field(description="The URL to post to.")
+    secrets: list[str] = strawberry.field(
+        description="The names of 1 to 3 secrets whose values are `whsec_` and base64: each signs, so that a receiver "
+        "can be moved from one to the next.",
+        metadata={"size": _SECRETS},
+    )
+
+
+@strawberry.input(description="A channel that posts to Prometheus' Alertmanager, version 2 of its API.")
+class AlertmanagerInput:
+    """An Alertmanager."""
+
+    url: str = strawberry.field(description="The URL of the Alertmanager, without `/api/v2/alerts`.")
+
+
+@strawberry.input(description="A channel that sends mails.")
+class MailInput:
+    """Mails."""
+
+    host: str = strawberry.field(description="The host of the mail server.")
+    port: int = strawberry.field(description="The port of the mail server. 587 unless given.", default=587)
+    tls: MailTls = strawberry.field(
+        description="The encryption of the connection. STARTTLS unless given.", default=MailTls.STARTTLS
+    )
+    username: str | None = optional("The name for the sign-in at the mail server. No sign-in unless given.")
+    password_secret: str | None = optional("The name of the secret whose value is the password. None unless given.")
+    sender: str = strawberry.field(description="The address that mails come from.")
+    recipients: list[str] = strawberry.field(
+        description="The addresses that mails go to, 1 to 50.", metadata={"size": _RECIPIENTS}
+    )
+
+
+@strawberry.input(one_of=True, description="Exactly one of these is the kind of the channel, with its settings.")
+class ChannelSettingsInput:
+    """The settings of a channel."""
+
+    chat: ChatInput | None = optional("A chat such as Slack or Teams, by its incoming webhook.")
+    webhook: WebhookInput | None = optional("A program of your own that takes signed JSON.")
+    alertmanager: AlertmanagerInput | None = optional("The Alertmanager of Prometheus that gets the alarms.")
+    mail: MailInput | None = optional("The mails that are sent by SMTP.")
+
+    def to_settings(self) -> tuple[ChannelKind, dict[str, Any]]:
+        """Return the kind and the settings as they are stored."""
+        chat, webhook, mail = given(self.chat), given(self.webhook), given(self.mail)
+        if chat is not None:
+            return ChannelKind.CHAT, {"url": _secret(chat.url_secret), "form": chat.form.value}
+        if webhook is not None:
+            return ChannelKind.WEBHOOK, {"url": webhook.url, "secrets": list(map(_secret, webhook.secrets))}
+        if mail is not None:
+            password = given(mail.password_secret)
+            return ChannelKind.MAIL, {
+                "host": mail.host,
+                "port": mail.port,
+                "tls": mail.tls.value,
+                "username": given(mail.username),
+                "password": None if password is None else _secret(password),
+                "sender": mail.sender,
+                "recipients": list(mail.recipients),
+            }
+        alertmanager = given(self.alertmanager)
+        return ChannelKind.ALERTMANAGER, {"url": "" if alertmanager is None else alertmanager.url}
+
+
+def _secret(name: str) -> dict[str, str]:
+    return {REFERENCE: name}
+
+
+@strawberry.input(description="The channel that `setChannel` sets.")
+class SetChannelInput(MutationInput):
+    """The input of ``setChannel``."""
+
+    name: str = strawberry.field(description="The unique name of the channel, 1 to 200 characters.")
+    settings: ChannelSettingsInput = strawberry.field(description="The kind of the channel and its settings.")
+
+
+@strawberry.input(description="The channel that `deleteChannel` deletes.")
+class DeleteChannelInput(MutationInput):
+    """The input of ``deleteChannel``."""
+
+    name: str = strawberry.field(description="The name of the channel to delete.")
+    force: bool | None = optional(
+        "True deletes the channel although alarms notify it; messages that wait for it fail. False unless given."
+    )
+
+
+@strawberry.input(description="The channel that `testChannel` tests.")
+class TestChannelInput(MutationInput):
+    """The input of ``testChannel``."""
+
+    __test__ = False
+
+    name: str = strawberry.field(description="The name of the channel to test.")
+
+
+@strawberry.input(description="The delivery that `redeliverAlarm` sends again.")
+class RedeliverAlarmInput(MutationInput):
+    """The input of ``redeliverAlarm``."""
+
+    id: strawberry.ID = strawberry.field(description="The id of the delivery, which has ended.")
+
+
+CHANNEL: Final = kept_whole(rules.Channel)
+DELIVERY: Final = kept_whole(rules.Delivery)
+
+
+@strawberry.type
+class ChannelQueries:
+    """Queries of channels and deliveries."""
+
+    channels: Connection[Channel] | None = listed(
+        CHANNEL_LIST, lambda: Channel, description="The channels, without their secrets.", requires=Role.OPERATOR
+    )
+    alarm_deliveries: Connection[AlarmDelivery] | None = listed(
+        DELIVERY_LIST,
+        lambda: AlarmDelivery,
+        description="The messages to channels of the last 90 days, with the answers of the receivers.",
+        requires=Role.OPERATOR,
+    )
+
+
+@strawberry.type
+class ChannelMutations:
+    """Everything that changes channels and deliveries."""
+
+    @mutates(requires=Role.ADMIN)
+    async def set_channel(self, info: Info, input: SetChannelInput) -> ChannelChanged:
+        """Sets a channel, new or in the place of the old one of its name."""
+        kind, settings = input.settings.to_settings()
+
+        def action(tx: Tx) -> rules.Channel:
+            return actions.set_channel(tx, input.name, kind, settings)
+
+        done = await perform(info, input, action, CHANNEL)
+        return done.answer(ChannelChanged, channel=Channel.from_model)
+
+    @mutates(requires=Role.ADMIN)
+    async def delete_channel(self, info: Info, input: DeleteChannelInput) -> ChannelChanged:
+        """Deletes a channel; refused with code IN_USE as long as alarms notify it."""
+
+        def action(tx: Tx) -> rules.Channel:
+            return actions.delete_channel(tx, input.name, force=bool(given(input.force)))
+
+        done = await perform(info, input, action, CHANNEL)
+        return done.answer(ChannelChanged, channel=Channel.from_model)
+
+    @mutates(requires=Role.OPERATOR)
+    async def test_channel(self, info: Info, input: TestChannelInput) -> AlarmDeliveryMade:
+        """Sends a test message through a channel. The delivery has the answer of the receiver once it has come."""
+
+        def action(tx: Tx) -> rules.Delivery:
+            return actions.send_test(tx, input.name)
+
+        done = await perform(info, input, action, DELIVERY)
+        return done.answer(AlarmDeliveryMade, delivery=AlarmDelivery.from_model)
+
+    @mutates(requires=Role.OPERATOR)
+    async def redeliver_alarm(self, info: Info, input: RedeliverAlarmInput) -> AlarmDeliveryMade:
+        """Sends a delivery that has ended again, with the same message id."""
+
+        def action(tx: Tx) -> rules.Delivery:
+            return actions.redeliver(tx, parse_key(input.id, "id"))
+
+        done = await perform(info, input, action, DELIVERY)
+        return done.answer(AlarmDeliveryMade, delivery=AlarmDelivery.from_model)

@@ -1,0 +1,352 @@
+"""Change alarms and channels, acknowledge firings, and send deliveries again: one transaction each."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from ..accounts.read.secrets import names as secret_names
+from ..accounts.read.secrets import sealed
+from ..core.arguments.secrets import references
+from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, UserError, VersionConflict, refuse
+from ..core.base.times import EARLIEST
+from ..core.model import Json
+from ..core.rules import check_reason, unknown
+from ..store.db.transaction import Tx, Wake
+from ..store.read.events import newest
+from ..store.read.tasks import by_name
+from . import read, write
+from .channels import channel_faults
+from .notifying import notify, payload_of
+from .rules import (
+    MAX_ALARMS,
+    MAX_CHANNELS,
+    Alarm,
+    Channel,
+    ChannelKind,
+    Condition,
+    Delivery,
+    DeliveryEvent,
+    DeliveryState,
+    Firing,
+    Settings,
+    Severity,
+    SubjectKind,
+    TimerKind,
+    alarm_faults,
+)
+
+LOOKED_AT = frozenset({Condition.LATE, Condition.OVERDUE, Condition.BACKLOG})
+"""Conditions with a timer of their own."""
+
+
+def new_alarm(
+    name: str,
+    subject: tuple[SubjectKind, str | None],
+    condition: tuple[Condition, Settings],
+    *,
+    channels: tuple[str, ...],
+    severity: Severity,
+    description: str,
+    enabled: bool,
+) -> Alarm:
+    """Return an alarm as ``create_alarm`` takes it."""
+    kind, thing = subject
+    judged, settings = condition
+    return Alarm(
+        id=0,
+        name=name,
+        description=description,
+        enabled=enabled,
+        severity=severity,
+        condition=judged,
+        subject_kind=kind,
+        subject=thing,
+        settings=settings,
+        channels=channels,
+        streak=0,
+        silenced_until=None,
+        silenced_by=None,
+        silence_reason=None,
+        version=1,
+        created_at=EARLIEST,
+        created_by="",
+        updated_at=EARLIEST,
+    )
+
+
+def create_alarm(tx: Tx, alarm: Alarm) -> Alarm:
+    """Keep a new alarm; it judges events from now on.
+
+    Raises:
+        InvalidInput: of its values.
+        NotFound: there is no task, job or channel of a name.
+        InvalidState: there are too many alarms.
+        AlreadyExists: its name is taken.
+    """
+    refuse(alarm_faults(alarm))
+    _check_names(tx, alarm)
+    number = read.count(tx.conn, "alarms")
+    if number >= MAX_ALARMS:
+        raise InvalidState(f"there are {MAX_ALARMS} alarms, the most there may be; delete one first")
+    write.begin_reader(tx.conn, newest(tx.conn))
+    if not number:
+        # Nobody has read meanwhile: everything until now is of no concern.
+        write.move_reader(tx.conn, newest(tx.conn))
+    made = replace(alarm, streak=0, version=1, created_at=tx.now, created_by=_by(tx), updated_at=tx.now)
+    kept = write.insert_alarm(tx.conn, made)
+    if kept is None:
+        raise AlreadyExists(
+            f"name: there is an alarm '{alarm.name}'; choose another name, or update it", path=("name",)
+        )
+    _changed(tx, kept)
+    tx.record("alarm.created", kept.name, after=_described(kept))
+    return kept
+
+
+def update_alarm(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: int | None = None) -> Alarm:
+    """Change values of an alarm. Another condition or subject resolves what is open, and counts from the start.
+
+    Raises:
+        InvalidInput: of its values.
+        NotFound: there is no task, job or channel of a name.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    before = locked(tx, name, expected=expected)
+    wanted = replace(before, **changes, version=before.version + 1, updated_at=tx.now)
+    refuse(alarm_faults(wanted))
+    _check_names(tx, wanted)
+    parts = ("condition", "subject_kind", "subject", "enabled")
+    if any(getattr(before, part) != getattr(wanted, part) for part in parts):
+        _resolve_all(tx, before)
+        wanted = replace(wanted, streak=0)
+    after = write.update_alarm(tx.conn, wanted)
+    _changed(tx, after)
+    tx.record("alarm.changed", after.name, before=_described(before), after=_described(after))
+    return after
+
+
+def delete_alarm(tx: Tx, name: str, *, expected: int | None = None) -> Alarm:
+    """Delete an alarm; its open firings are resolved, and its history is kept.
+
+    Raises:
+        NotFound: there is none of this name.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    alarm = locked(tx, name, expected=expected)
+    _resolve_all(tx, alarm)
+    write.delete_alarm(tx.conn, alarm.id)
+    write.note_change(tx.conn)
+    tx.wake(Wake.EVENTS)
+    tx.record("alarm.deleted", alarm.name, before=_described(alarm))
+    return alarm
+
+
+def silence_alarm(
+    tx: Tx, name: str, until: datetime | None, reason: str | None, *, expected: int | None = None
+) -> Alarm:
+    """Let an alarm notify nobody until a time; None ends its silence. What is open then, is notified then.
+
+    Raises:
+        NotFound: there is none of this name.
+        InvalidInput: of the reason.
+        UserError: the time has passed.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    check_reason(reason)
+    before = locked(tx, name, expected=expected)
+    if until is not None and until <= tx.now:
+        raise UserError("until: must be in the future", path=("until",))
+    silenced = replace(
+        before,
+        silenced_until=until,
+        silenced_by=None if until is None else _by(tx),
+        silence_reason=None if until is None else reason,
+        version=before.version + 1,
+        updated_at=tx.now,
+    )
+    after = write.update_alarm(tx.conn, silenced)
+    write.put_timers(tx.conn, [(after.id, TimerKind.SILENCE, 0, until or tx.now)])
+    write.note_change(tx.conn)
+    tx.wake(Wake.EVENTS)
+    tx.record("alarm.silenced", name, before=_silence(before), after=_silence(after))
+    return after
+
+
+def acknowledge(
+    tx: Tx, ids: Sequence[int] | None, note: str | None, *, alarm: str | None = None, most: int = 1_000
+) -> list[Firing]:
+    """Note that somebody takes care of firings. A lost node does not come back: its firing is resolved by this.
+
+    Args:
+        tx: The transaction.
+        ids: The firings; None = every open one.
+        note: A note for others.
+        alarm: Of every open one only those of this alarm.
+        most: Of every open one so many, the oldest.
+
+    Raises:
+        NotFound: one of them does not exist.
+        InvalidInput: of the note.
+    """
+    check_reason(note)
+    if ids is None:
+        ids = read.open_firings(tx.conn, None if alarm is None else locked(tx, alarm).id, most)
+    found = read.firings(tx.conn, ids, lock=True)
+    missing = sorted(set(ids) - {one.id for one in found})
+    if missing:
+        raise NotFound(f"ids: there is no firing {missing[0]}", path=("ids",))
+    write.acknowledge(tx.conn, ids, _by(tx), note, tx.now)
+    lost = [one for one in found if one.condition is Condition.NODE and one.resolved_at is None]
+    if lost:
+        keys = [(one.alarm_id, one.subject) for one in lost]
+        resolved = write.resolve_firings(tx.conn, keys, tx.now)
+        alarms = read.alarms_by_ids(tx.conn, {one.alarm_id for one in lost})
+        notify(tx, alarms, DeliveryEvent.RESOLVED, resolved, None)
+        write.note_change(tx.conn)
+        tx.wake(Wake.EVENTS)
+    tx.record("alarm.acknowledged", None, after={"firings": [str(one) for one in ids], "note": note})
+    return read.firings(tx.conn, ids)
+
+
+def set_channel(tx: Tx, name: str, kind: ChannelKind, settings: dict[str, Json]) -> Channel:
+    """Set a channel, new or in the place of the old one.
+
+    Raises:
+        InvalidInput: of its values.
+        NotFound: it refers to a secret that does not exist.
+        InvalidState: there are too many channels.
+    """
+    channel = Channel(name, kind, settings, tx.now, tx.now, _by(tx))
+    refuse(channel_faults(channel))
+    for secret in sorted(references(settings) - sealed(tx.conn, references(settings)).keys()):
+        raise unknown("secret", secret, secret_names(tx.conn))
+    before = read.channels(tx.conn, [channel.name]).get(channel.name)
+    if before is None and read.count(tx.conn, "channels") >= MAX_CHANNELS:
+        raise InvalidState(f"there are {MAX_CHANNELS} channels, the most there may be; delete one first")
+    kept = write.keep_channel(tx.conn, channel)
+    was = None if before is None else {"kind": before.kind.value}
+    tx.record("channel.set", channel.name, before=was, after={"kind": kept.kind.value})
+    return kept
+
+
+def delete_channel(tx: Tx, name: str, *, force: bool = False) -> Channel:
+    """Delete a channel; messages that wait for it fail.
+
+    Raises:
+        NotFound: there is none of this name.
+        InvalidState: code ``IN_USE``: alarms notify it, and it is not to be done nevertheless (``force``).
+    """
+    channel = _channel(tx, name)
+    users = read.users_of_channel(tx.conn, name)
+    if users and not force:
+        shown = ", ".join(f"'{one}'" for one in users[:5])
+        raise InvalidState(
+            f"name: channel '{name}' is used by the alarms {shown}; change them first, or use force",
+            path=("name",),
+            code=ErrorCode.IN_USE,
+        )
+    write.delete_channel(tx.conn, name)
+    tx.record("channel.deleted", name, before={"kind": channel.kind.value})
+    return channel
+
+
+def send_test(tx: Tx, name: str) -> Delivery:
+    """Record a test message, which a node sends at once.
+
+    Raises:
+        NotFound: there is no channel of this name.
+    """
+    channel = _channel(tx, name)
+    tx.record("channel.tested", name)
+    tx.wake(Wake.EVENTS)
+    payload = payload_of(DeliveryEvent.TEST, [], tx.now)
+    return write.insert_delivery(tx.conn, channel.name, DeliveryEvent.TEST, payload, tx.now)
+
+
+def redeliver(tx: Tx, delivery_id: int) -> Delivery:
+    """Send a delivery again that has ended, with the same id.
+
+    Raises:
+        NotFound: there is none.
+        InvalidState: it has not ended.
+    """
+    delivery = read.delivery_by_id(tx.conn, delivery_id, lock=True)
+    if delivery is None:
+        raise NotFound(f"id: there is no delivery {delivery_id}", path=("id",))
+    if delivery.state is DeliveryState.PENDING:
+        raise InvalidState(f"id: delivery {delivery_id} is pending and is sent without this", path=("id",))
+    _channel(tx, delivery.channel)
+    tx.record("delivery.repeated", delivery.message_id)
+    tx.wake(Wake.EVENTS)
+    return write.renew_delivery(tx.conn, delivery_id, tx.now)
+
+
+def locked(tx: Tx, name: str, *, expected: int | None = None) -> Alarm:
+    """Return an alarm that nobody else changes before this transaction ends.
+
+    Raises:
+        NotFound: there is none of this name.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    alarm = read.alarm_by_name(tx.conn, name, lock=True)
+    if alarm is None:
+        raise unknown("alarm", name, read.alarm_names(tx.conn))
+    if expected is not None and expected != alarm.version:
+        raise VersionConflict(
+            f"expectedVersion: alarm '{name}' is at version {alarm.version}, got {expected}; read it again and repeat "
+            "the change on what it is now",
+            path=("expectedVersion",),
+        )
+    return alarm
+
+
+def _channel(tx: Tx, name: str) -> Channel:
+    channel = read.channels(tx.conn, [name]).get(name)
+    if channel is None:
+        raise unknown("channel", name, list(read.channels(tx.conn)))
+    return channel
+
+
+def _check_names(tx: Tx, alarm: Alarm) -> None:
+    subject = alarm.subject or ""
+    if alarm.subject_kind is SubjectKind.TASK and by_name(tx.conn, subject) is None:
+        raise unknown("task", subject, read.names_of(tx.conn, alarm.subject_kind))
+    if alarm.subject_kind is SubjectKind.JOB and not read.has_job(tx.conn, subject):
+        raise unknown("job", subject, read.names_of(tx.conn, alarm.subject_kind))
+    known = read.channels(tx.conn, alarm.channels)
+    for name in alarm.channels:
+        if name not in known:
+            raise unknown("channel", name, list(read.channels(tx.conn)))
+
+
+def _changed(tx: Tx, alarm: Alarm) -> None:
+    """Let the reader see an alarm, and look at its subject."""
+    if alarm.condition in LOOKED_AT:
+        write.put_timers(tx.conn, [(alarm.id, TimerKind.LOOK, 0, tx.now - timedelta(seconds=1))])
+    write.note_change(tx.conn)
+    tx.wake(Wake.EVENTS)
+
+
+def _resolve_all(tx: Tx, alarm: Alarm) -> None:
+    notify(tx, {alarm.id: alarm}, DeliveryEvent.RESOLVED, write.resolve_all(tx.conn, alarm.id, tx.now), None)
+
+
+def _by(tx: Tx) -> str:
+    return "" if tx.actor is None else tx.actor.name
+
+
+def _described(alarm: Alarm) -> dict[str, Json]:
+    return {
+        "condition": alarm.condition.value,
+        "subject": alarm.subject,
+        "settings": alarm.settings.to_json(),
+        "channels": list(alarm.channels),
+        "enabled": alarm.enabled,
+    }
+
+
+def _silence(alarm: Alarm) -> Json:
+    if alarm.silenced_until is None:
+        return None
+    return {"until": alarm.silenced_until.isoformat(), "reason": alarm.silence_reason}

@@ -1,0 +1,206 @@
+"""Judge timers whose time has come: the state of the subject decides, so that nothing is missed after a pause."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from sqlalchemy import Connection
+
+from ..core.base.times import EARLIEST, counted
+from ..core.model import Task
+from ..core.occurrences import jitter_offset
+from ..core.schedule import ScheduleError
+from ..core.schedule.zones import find_zone
+from ..core.states import CLAIMABLE
+from ..store.read.groups import depths
+from ..store.read.tasks import by_names
+from . import read
+from .read import DueTimer, Limit, Occurrence
+from .rules import LOOK_AGAIN, Alarm, Condition, SubjectKind, TimerKind, next_wall_time, seconds_text
+from .watching import Cause, Findings, Watchlist, subject_of, thing
+
+SOONEST = timedelta(seconds=1)
+STILL_LATE = timedelta(seconds=60)
+"""Time between two looks at a task that is late because nothing makes a run of it."""
+DAY = timedelta(days=1)
+_UTC: Final = ZoneInfo("UTC")
+
+
+def judge_timers(conn: Connection, watch: Watchlist, due: Sequence[DueTimer], now: datetime) -> Findings:
+    """Return the consequences of due timers, in a fixed number of statements."""
+    found = Findings()
+    looks: dict[Condition, list[tuple[Alarm, datetime]]] = defaultdict(list)
+    running: list[tuple[Alarm, DueTimer]] = []
+    for timer in due:
+        alarm = watch.alarms.get(timer.alarm_id)
+        found.timers[timer.alarm_id, timer.kind, timer.about] = None
+        if timer.kind is TimerKind.SILENCE:
+            found.ended_silences.add(timer.alarm_id)
+        elif alarm is not None and timer.kind is TimerKind.RUNNING:
+            running.append((alarm, timer))
+        elif alarm is not None:
+            looks[alarm.condition].append((alarm, timer.due_at))
+    _look_at_executions(conn, watch, found, running, now)
+    _look_at_groups(conn, watch, found, [alarm for alarm, _ in looks[Condition.BACKLOG]], now)
+    _look_at_tasks(conn, watch, found, looks[Condition.LATE] + looks[Condition.OVERDUE], now)
+    return found
+
+
+def _look_at_executions(
+    conn: Connection, watch: Watchlist, found: Findings, running: Sequence[tuple[Alarm, DueTimer]], now: datetime
+) -> None:
+    """Fire about executions that run longer than they may."""
+    known = read.watched(conn, {timer.about for _, timer in running}) if running else {}
+    for alarm, timer in running:
+        execution = known.get(timer.about)
+        until = now if execution is None else execution.completed_at or now
+        if execution is None or until < timer.due_at:
+            continue
+        subject = subject_of(alarm)
+        turn = watch.turn(found, alarm, subject)
+        if turn.is_taken:
+            # It fires about another execution: this one is looked at again.
+            if execution.completed_at is None:
+                found.timers[alarm.id, TimerKind.RUNNING, timer.about] = now + LOOK_AGAIN
+            continue
+        took = seconds_text((until - execution.started_at).total_seconds())
+        verb = "has been running for" if execution.completed_at is None else "took"
+        sentence = f"{thing(alarm)} {verb} {took}, in execution {timer.about}"
+        cause = Cause(alarm, subject, sentence, until, execution.run_id, timer.about)
+        turn.fire(cause)
+        if execution.completed_at is not None:
+            turn.resolve()
+
+
+def _look_at_groups(
+    conn: Connection, watch: Watchlist, found: Findings, alarms: Sequence[Alarm], now: datetime
+) -> None:
+    """Fire about groups whose queue is too long or too old; look again as long as anything waits."""
+    known = depths(conn, sorted({subject_of(alarm) for alarm in alarms}), now) if alarms else {}
+    for alarm in alarms:
+        name, settings = subject_of(alarm), alarm.settings
+        depth = known.get(name)
+        waiting = 0 if depth is None else sum(depth.states.get(state, 0) for state in CLAIMABLE)
+        age = (depth.oldest_wait if depth is not None else None) or 0.0
+        reasons: list[str] = []
+        if settings.older_than is not None and age > settings.older_than:
+            reasons.append(f"its oldest run has waited for {seconds_text(age)}")
+        if settings.deeper_than is not None and waiting > settings.deeper_than:
+            reasons.append(f"{counted(waiting, 'run waits', 'runs wait')}")
+        if reasons:
+            cause = Cause(alarm, name, f"{thing(alarm)} has a backlog: {' and '.join(reasons)}", now)
+            watch.turn(found, alarm, name).fire(cause)
+        else:
+            watch.resolve(found, alarm, name)
+        if waiting or reasons:
+            pause = LOOK_AGAIN
+            if settings.older_than is not None and settings.deeper_than is None and not reasons:
+                pause = max(SOONEST, timedelta(seconds=settings.older_than - age))
+            found.timers[alarm.id, TimerKind.LOOK, 0] = now + pause
+
+
+def _look_at_tasks(
+    conn: Connection, watch: Watchlist, found: Findings, looks: Sequence[tuple[Alarm, datetime]], now: datetime
+) -> None:
+    """Fire about tasks whose occurrences have not begun, or are not done, in time."""
+    if not looks:
+        return
+    tasks = by_names(conn, sorted({subject_of(alarm) for alarm, _ in looks}))
+    late = [(alarm, tasks[subject_of(alarm)]) for alarm, _ in looks if _is(alarm, Condition.LATE, tasks)]
+    waiting = read.waiting_occurrences(conn, {task.id for _, task in late}) if late else {}
+    for alarm, task in late:
+        _judge_late(watch, found, alarm, task, waiting.get(task.id), now)
+    overdue = [
+        (alarm, tasks[subject_of(alarm)], due_at) for alarm, due_at in looks if _is(alarm, Condition.OVERDUE, tasks)
+    ]
+    if overdue:
+        _judge_overdue(conn, watch, found, overdue, now)
+
+
+def _is(alarm: Alarm, condition: Condition, tasks: dict[str, Task]) -> bool:
+    return alarm.condition is condition and subject_of(alarm) in tasks
+
+
+def _judge_late(
+    watch: Watchlist, found: Findings, alarm: Alarm, task: Task, waiting: Occurrence | None, now: datetime
+) -> None:
+    grace = timedelta(seconds=alarm.settings.grace or 0.0)
+    following: list[datetime] = []
+    if waiting is not None:
+        limit = waiting.scheduled_for + jitter_offset(task.id, task.spec.jitter) + grace
+        if limit <= now:
+            by = seconds_text((now - limit + grace).total_seconds())
+            sentence = f"{thing(alarm)} is late by {by}: run {waiting.run_id} waits and has not started"
+            cause = Cause(alarm, task.name, sentence, now, waiting.run_id, None, task.id, waiting.scheduled_for)
+            watch.turn(found, alarm, task.name).fire(cause)
+        else:
+            following.append(limit)
+    if task.next_execution is not None and not task.paused:
+        limit = task.next_execution + grace
+        if limit <= now:
+            by = seconds_text((now - task.next_execution).total_seconds())
+            sentence = f"{thing(alarm)} is late by {by}: no run was made of its occurrence"
+            cause = Cause(alarm, task.name, sentence, now, None, None, task.id, task.next_nominal)
+            watch.turn(found, alarm, task.name).fire(cause)
+            limit = now + STILL_LATE
+        following.append(limit)
+    if following:
+        found.timers[alarm.id, TimerKind.LOOK, 0] = max(min(following), now + SOONEST)
+
+
+def _judge_overdue(
+    conn: Connection,
+    watch: Watchlist,
+    found: Findings,
+    looks: Sequence[tuple[Alarm, Task, datetime]],
+    now: datetime,
+) -> None:
+    limits = {alarm.id: Limit(alarm.id, task.id, _limit(alarm, task, due_at, now)) for alarm, task, due_at in looks}
+    newest = read.newest_occurrences(conn, list(limits.values()))
+    upcoming = read.next_occurrences(conn, list(limits.values()))
+    successes = read.last_successes(conn, SubjectKind.TASK, sorted({task.name for _, task, _ in looks}))
+    for alarm, task, _ in looks:
+        limit, occurrence = limits[alarm.id].at, newest.get(alarm.id)
+        done_at = successes.get(task.name)
+        first = EARLIEST if alarm.settings.due_by is None else limit - DAY
+        if occurrence is not None and occurrence.scheduled_for <= first:
+            occurrence = None
+        unmade = task.next_execution is not None and not task.paused and first < task.next_execution <= limit
+        if unmade or (occurrence is not None and (done_at is None or done_at < occurrence.scheduled_for)):
+            nominal = occurrence.scheduled_for if occurrence is not None else task.next_nominal
+            run_id = None if occurrence is None else occurrence.run_id
+            about = "no run was made of its occurrence" if run_id is None else f"run {run_id} has not succeeded"
+            cause = Cause(alarm, task.name, f"{thing(alarm)} is overdue: {about}", now, run_id, None, task.id, nominal)
+            watch.turn(found, alarm, task.name).fire(cause)
+        again = _next_limit(alarm, task, upcoming.get(alarm.id), now)
+        if again is not None:
+            found.timers[alarm.id, TimerKind.LOOK, 0] = max(again, now + SOONEST)
+
+
+def _limit(alarm: Alarm, task: Task, due_at: datetime, now: datetime) -> datetime:
+    """Return the time until which occurrences of a task have to be done by now."""
+    if alarm.settings.due_by is None:
+        return now - timedelta(seconds=alarm.settings.after or 0.0)
+    is_wall_time = next_wall_time(alarm.settings.due_by, _zone(task), due_at - timedelta(microseconds=1)) == due_at
+    return due_at if is_wall_time else EARLIEST + DAY
+
+
+def _next_limit(alarm: Alarm, task: Task, upcoming: Occurrence | None, now: datetime) -> datetime | None:
+    """Return the time of the next look at an overdue alarm; None = its task has no occurrence left."""
+    if alarm.settings.due_by is not None:
+        return next_wall_time(alarm.settings.due_by, _zone(task), now)
+    after = timedelta(seconds=alarm.settings.after or 0.0)
+    times = [upcoming.scheduled_for + after] if upcoming is not None else []
+    if task.next_execution is not None and not task.paused:
+        times.append(task.next_execution + after if task.next_execution + after > now else now + STILL_LATE)
+    return min(times, default=None)
+
+
+def _zone(task: Task) -> ZoneInfo:
+    try:
+        return find_zone(task.spec.schedule.timezone) or _UTC
+    except ScheduleError:
+        # A zone that this machine does not know: the task is set aside by the dispatcher, which says so.
+        return _UTC

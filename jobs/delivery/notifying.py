@@ -1,0 +1,209 @@
+"""Store the consequences of events and timers: firings, and one delivery for each channel, in one transaction."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from ..core.base.times import counted, time_text
+from ..core.events import Cursor
+from ..core.explain.tasks import explain_task
+from ..core.model import Json, Task
+from ..store.db.transaction import Tx
+from ..store.read.facts import of_tasks
+from ..store.read.tasks import by_names
+from . import looking, read, write
+from .read import Place
+from .rules import Alarm, DeliveryEvent, Firing, SubjectKind, TimerKind, notice, wish
+from .watching import Cause, Findings, Key, Watchlist, subject_of, thing
+
+MOST_IN_ONE: Final = 500
+"""Firings in one message."""
+EXPLAINED: Final = 20
+"""Firings of a page whose tasks are explained."""
+P95_FOR: Final = timedelta(hours=1)
+"""Time for which the p95 of a thing is remembered."""
+
+
+@dataclass(slots=True)
+class Reader:
+    """The reader of one node: what it knows between two pages.
+
+    Attributes:
+        node_id: The node.
+        public_url: The address of the dashboard for links; None = it is not known.
+        watch: The alarms; None = they have to be read again.
+        place: The place as it is stored.
+    """
+
+    node_id: int
+    public_url: str | None
+    watch: Watchlist
+    place: Place
+    percentiles: dict[tuple[SubjectKind, str], tuple[float | None, datetime]]
+
+
+def store(tx: Tx, reader: Reader, found: Findings, after: Cursor) -> dict[Key, int | None] | None:
+    """Store findings and the new place of the reader; return the new firings, or None if the reader is out of date."""
+    if not write.advance(tx.conn, reader.node_id, reader.place.cursor, reader.place.version, after):
+        return None
+    return _store(tx, reader, found)
+
+
+def store_timers(tx: Tx, reader: Reader) -> tuple[Findings, dict[Key, int | None]] | None:
+    """Judge due timers and store the consequences; None if the reader is out of date."""
+    cursor = reader.place.cursor
+    if not write.advance(tx.conn, reader.node_id, cursor, reader.place.version, cursor):
+        return None
+    found = looking.judge_timers(tx.conn, reader.watch, read.due_timers(tx.conn, tx.now), tx.now)
+    return found, _store(tx, reader, found)
+
+
+def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
+    _look_at_records(tx, reader.watch, found)
+    _watch_executions(tx, reader, found)
+    write.put_timers(tx.conn, [(*key, due_at) for key, due_at in found.timers.items() if due_at is not None])
+    write.delete_timers(tx.conn, [key for key, due_at in found.timers.items() if due_at is None])
+    if found.streaks:
+        write.set_streaks(tx.conn, found.streaks)
+    old = [key for key, turn in found.turns.items() if turn.closes_old]
+    resolved = write.resolve_firings(tx.conn, old, tx.now) if old else []
+    causes = [turn.cause for turn in found.turns.values() if turn.cause is not None]
+    fired = write.insert_firings(tx.conn, _rows(tx, causes)) if causes else []
+    notify(tx, reader.watch.alarms, DeliveryEvent.RESOLVED, resolved, reader.public_url)
+    notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, fired, reader.public_url)
+    closed = [key for key, turn in found.turns.items() if turn.cause is not None and turn.closed]
+    if closed:
+        ended = write.resolve_firings(tx.conn, closed, tx.now)
+        notify(tx, reader.watch.alarms, DeliveryEvent.RESOLVED, ended, reader.public_url)
+    _end_silences(tx, reader, found)
+    return {(one.alarm_id, one.subject): one.execution_id for one in fired}
+
+
+def _look_at_records(tx: Tx, watch: Watchlist, found: Findings) -> None:
+    """Judge the records of executions that succeeded, in their order."""
+    if not found.successes:
+        return
+    known = read.watched(tx.conn, found.successes)
+    for execution_id, looks in found.successes.items():
+        execution = known.get(execution_id)
+        for alarm, change, at in looks if execution is not None else ():
+            records = (execution.records if execution is not None else None) or 0
+            if records >= (alarm.settings.least_records or 1):
+                watch.resolve(found, alarm, subject_of(alarm))
+                continue
+            sentence = f"{thing(alarm)} succeeded with {counted(records, 'record')} in execution {execution_id}"
+            cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, execution_id, change.task_id)
+            watch.turn(found, alarm, subject_of(alarm)).fire(cause)
+
+
+def _watch_executions(tx: Tx, reader: Reader, found: Findings) -> None:
+    """Set a timer for each execution that began and may take too long."""
+    for (alarm_id, execution_id), (alarm, at) in found.started.items():
+        limit = alarm.settings.after
+        if alarm.settings.times_p95 is not None:
+            usual = _p95(tx, reader, alarm)
+            limit = None if usual is None else alarm.settings.times_p95 * usual
+        if limit is not None:
+            found.timers[alarm_id, TimerKind.RUNNING, execution_id] = at + timedelta(seconds=limit)
+
+
+def _p95(tx: Tx, reader: Reader, alarm: Alarm) -> float | None:
+    about = (alarm.subject_kind, subject_of(alarm))
+    known = reader.percentiles.get(about)
+    if known is None or known[1] <= tx.now:
+        known = reader.percentiles[about] = (read.p95(tx.conn, *about), tx.now + P95_FOR)
+    return known[0]
+
+
+def _rows(tx: Tx, causes: Sequence[Cause]) -> list[dict[str, Any]]:
+    """Return the rows of new firings, with the facts that receivers need."""
+    tasks = by_names(tx.conn, sorted({one.subject for one in causes if one.alarm.subject_kind is SubjectKind.TASK}))
+    explained = [tasks[one.subject] for one in causes if one.subject in tasks][:EXPLAINED]
+    facts = of_tasks(tx.conn, explained, tx.now) if explained else {}
+    sentences = {task.name: explain_task(task, facts[task.id], tx.now).sentence for task in explained}
+    skipped = read.skips(tx.conn, {one.task_id for one in causes if one.is_skipped and one.task_id is not None})
+    successes = {
+        kind: read.last_successes(tx.conn, kind, {one.subject for one in causes if one.alarm.subject_kind is kind})
+        for kind in (SubjectKind.TASK, SubjectKind.JOB)
+    }
+    rows: list[dict[str, Any]] = []
+    for one in causes:
+        alarm, skip = one.alarm, skipped.get(one.task_id or 0) if one.is_skipped else None
+        rows.append(
+            {
+                "alarm_id": alarm.id,
+                "alarm_name": alarm.name,
+                "condition": alarm.condition.value,
+                "severity": alarm.severity.value,
+                "subject_kind": alarm.subject_kind.value,
+                "subject": one.subject,
+                "run_id": one.run_id,
+                "execution_id": one.execution_id,
+                "scheduled_for": one.scheduled_for if skip is None else skip.last_scheduled_for,
+                "sentence": one.sentence,
+                "explanation": sentences.get(one.subject) if alarm.subject_kind is SubjectKind.TASK else None,
+                "policy": _policy(alarm, tasks.get(one.subject)),
+                "last_success_at": successes.get(alarm.subject_kind, {}).get(one.subject),
+                "fired_at": tx.now,
+                "notified": not alarm.is_silenced(tx.now),
+            }
+        )
+    return rows
+
+
+def _policy(alarm: Alarm, task: Task | None) -> dict[str, Json]:
+    """Return the values that decided, the condition in words among them."""
+    values: dict[str, Json] = {"condition": wish(alarm), **alarm.settings.to_json()}
+    if task is None or alarm.subject_kind is not SubjectKind.TASK:
+        return values
+    schedule = task.spec.schedule
+    return {
+        **values,
+        "schedule": f"{schedule.syntax.value} '{schedule.value}' in {schedule.timezone}",
+        "retries": task.spec.retries,
+        "timeout": task.spec.timeout,
+        "misfire": task.spec.misfire.value,
+    }
+
+
+def _end_silences(tx: Tx, reader: Reader, found: Findings) -> None:
+    """Notify of firings that are still open as the silence of their alarm ends."""
+    over = [one for one in found.ended_silences if not _is_silenced(reader.watch.alarms.get(one), tx.now)]
+    if over:
+        waiting = read.unnotified(tx.conn, over)
+        write.mark_notified(tx.conn, [one.id for one in waiting])
+        notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, waiting, reader.public_url, even_if_quiet=True)
+
+
+def _is_silenced(alarm: Alarm | None, now: datetime) -> bool:
+    return alarm is not None and alarm.is_silenced(now)
+
+
+def notify(
+    tx: Tx,
+    alarms: Mapping[int, Alarm],
+    event: DeliveryEvent,
+    firings: Iterable[Firing],
+    public_url: str | None,
+    *,
+    even_if_quiet: bool = False,
+) -> None:
+    """Record one message for each channel about these firings; alarms that are silenced notify nobody."""
+    by_channel: dict[str, list[dict[str, Json]]] = defaultdict(list)
+    for firing in firings:
+        alarm = alarms.get(firing.alarm_id)
+        if alarm is not None and (firing.notified or even_if_quiet):
+            for channel in alarm.channels:
+                by_channel[channel].append(notice(firing, public_url))
+    for channel, notices in by_channel.items():
+        for first in range(0, len(notices), MOST_IN_ONE):
+            payload = payload_of(event, notices[first : first + MOST_IN_ONE], tx.now)
+            write.insert_delivery(tx.conn, channel, event, payload, tx.now)
+
+
+def payload_of(event: DeliveryEvent, notices: Sequence[dict[str, Json]], now: datetime) -> dict[str, Json]:
+    """Return the body of a message as webhooks get it."""
+    data = {"count": len(notices), "alarms": list(notices)}
+    return {"type": f"alarm.{event.value}", "timestamp": time_text(now), "data": data}

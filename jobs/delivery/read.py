@@ -1,0 +1,359 @@
+"""Alarms, their firings, channels and deliveries as they are stored; and the facts that timers ask for.
+
+No statement grows with the number of alarms: each takes any number of them in one parameter.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, exists, func, select
+
+from ..core.events import Cursor
+from ..core.model import Outcome, SkippedOccurrence, Trigger
+from ..store.db import dialect
+from ..store.db.functions import duration
+from ..store.read.listing.keyset import OrderKey
+from ..store.read.listing.listing import Indexes, Listing, columns
+from ..store.read.skipped import newest_of_tasks
+from ..store.schema.delivery import alarm as a
+from ..store.schema.delivery import alarm_firing as f
+from ..store.schema.delivery import alarm_timer as t
+from ..store.schema.delivery import channel as c
+from ..store.schema.delivery import consumer
+from ..store.schema.delivery import delivery as d
+from ..store.schema.rows import reader_of
+from ..store.schema.tables import job, job_execution, periodic_task, run
+from .rules import (
+    Alarm,
+    Channel,
+    ChannelKind,
+    Condition,
+    Delivery,
+    DeliveryEvent,
+    DeliveryState,
+    Firing,
+    Settings,
+    Severity,
+    SubjectKind,
+    TimerKind,
+)
+from .watching import Watchlist
+
+READER: Final = "alarms"
+"""The name of the reader of the event log that judges alarms."""
+
+_WORDS: Final[Mapping[str, Any]] = {
+    "severity": Severity,
+    "condition": Condition,
+    "subject_kind": SubjectKind,
+    "settings": Settings.from_json,
+    "channels": tuple,
+}
+alarm_from = reader_of(Alarm, _WORDS)
+firing_from = reader_of(Firing, {name: _WORDS[name] for name in ("severity", "condition", "subject_kind")})
+channel_from = reader_of(Channel, {"kind": ChannelKind})
+delivery_from = reader_of(Delivery, {"event": DeliveryEvent, "state": DeliveryState})
+
+ALARMS: Listing[Alarm] = Listing(
+    name="alarms",
+    rows=select(a),
+    key=a.c.id,
+    fields={
+        **columns(a, "id name enabled severity condition subject_kind subject created_at updated_at silenced_until"),
+        "firing": exists().where(f.c.alarm_id == a.c.id, f.c.resolved_at.is_(None)),
+    },
+    order=(OrderKey("name"),),
+    model=alarm_from,
+)
+FIRINGS: Listing[Firing] = Listing(
+    name="alarmFirings",
+    rows=select(f),
+    key=f.c.id,
+    fields={
+        **columns(
+            f,
+            "id alarm_id alarm_name condition severity subject_kind subject run_id fired_at resolved_at "
+            "acknowledged_at acknowledged_by",
+        ),
+        "open": f.c.resolved_at.is_(None),
+    },
+    order=(OrderKey("id", descending=True),),
+    model=firing_from,
+    indexes=Indexes(unique=frozenset({"id"}), equal=frozenset({"alarm_id"}), ordered=frozenset({"id", "fired_at"})),
+)
+CHANNELS: Listing[Channel] = Listing(
+    name="channels",
+    rows=select(c),
+    key=c.c.name,
+    fields=columns(c, "name kind created_at updated_at"),
+    order=(OrderKey("name"),),
+    model=channel_from,
+)
+DELIVERIES: Listing[Delivery] = Listing(
+    name="alarmDeliveries",
+    rows=select(d),
+    key=d.c.id,
+    fields=columns(d, "id message_id channel event state attempts created_at ended_at"),
+    order=(OrderKey("id", descending=True),),
+    model=delivery_from,
+    indexes=Indexes(
+        unique=frozenset({"id", "message_id"}), equal=frozenset({"channel"}), ordered=frozenset({"id", "created_at"})
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The place of a reader in the order of events.
+
+    Attributes:
+        cursor: Everything up to it was judged.
+        version: The number of changes of alarms that it knows of.
+        holder: The node that reads, until ``held_until``.
+    """
+
+    cursor: Cursor
+    version: int
+    holder: int | None
+    held_until: datetime | None
+
+
+def place(conn: Connection) -> Place | None:
+    """Return the place of the reader; None before the first alarm."""
+    row = conn.execute(select(consumer).where(consumer.c.name == READER)).first()
+    return None if row is None else Place(Cursor.parse(row.cursor), row.version, row.holder, row.held_until)
+
+
+def watchlist(conn: Connection) -> Watchlist:
+    """Return all alarms, and what is open of each."""
+    opened = select(f.c.alarm_id, f.c.subject, f.c.execution_id).where(f.c.resolved_at.is_(None))
+    armed = select(t.c.alarm_id).where(t.c.kind == TimerKind.LOOK)
+    found = Watchlist(
+        (alarm_from(row) for row in conn.execute(select(a))),
+        {(alarm_id, subject): about for alarm_id, subject, about in conn.execute(opened)},
+    )
+    found.armed.update(conn.execute(armed).scalars())
+    return found
+
+
+class DueTimer(NamedTuple):
+    """A timer whose time has come."""
+
+    alarm_id: int
+    kind: TimerKind
+    about: int
+    due_at: datetime
+
+
+_DUE: Final = select(t).where(t.c.due_at <= bindparam("now", type_=t.c.due_at.type)).order_by(t.c.due_at).limit(500)
+_NEXT: Final = select(func.min(t.c.due_at))
+
+
+def due_timers(conn: Connection, now: datetime) -> list[DueTimer]:
+    """Return timers that are due, the earliest first, at most 500."""
+    return [
+        DueTimer(row.alarm_id, TimerKind(row.kind), row.about, row.due_at) for row in conn.execute(_DUE, {"now": now})
+    ]
+
+
+def next_timer(conn: Connection) -> datetime | None:
+    """Return the time of the next timer."""
+    found: datetime | None = conn.execute(_NEXT).scalar_one()
+    return found
+
+
+class Occurrence(NamedTuple):
+    """An occurrence of a task that became a run."""
+
+    run_id: int
+    scheduled_for: datetime
+
+
+_LIMITS: Final = {"asker": dialect.KINDS[int], "task": dialect.KINDS[int], "until": dialect.KINDS[datetime]}
+
+
+class Limit(NamedTuple):
+    """A task and a time; ``asker`` is the alarm that asks."""
+
+    asker: int
+    task_id: int
+    at: datetime
+
+
+def newest_occurrences(conn: Connection, limits: Sequence[Limit]) -> dict[int, Occurrence]:
+    """Return, by alarm, the newest occurrence of its task that was due by a time and became a run."""
+    asked, parameters = dialect.batch(conn, _LIMITS, limits, "asked")
+    newest = _occurrence_of(asked.c.task).where(run.c.scheduled_for <= asked.c.until)
+    newest = newest.order_by(run.c.scheduled_for.desc()).limit(1)
+    return _occurrences(conn, select(asked.c.asker, newest.scalar_subquery()), parameters)
+
+
+def next_occurrences(conn: Connection, limits: Sequence[Limit]) -> dict[int, Occurrence]:
+    """Return, by alarm, the first occurrence of its task that was due after a time and became a run."""
+    asked, parameters = dialect.batch(conn, _LIMITS, limits, "asked")
+    first = _occurrence_of(asked.c.task).where(run.c.scheduled_for > asked.c.until)
+    first = first.order_by(run.c.scheduled_for).limit(1)
+    return _occurrences(conn, select(asked.c.asker, first.scalar_subquery()), parameters)
+
+
+def waiting_occurrences(conn: Connection, task_ids: Collection[int]) -> dict[int, Occurrence]:
+    """Return the oldest occurrence of each task that became a run and has not begun."""
+    asked, parameters = dialect.batch(conn, {"task": dialect.KINDS[int]}, [(one,) for one in task_ids], "asked")
+    oldest = (
+        _occurrence_of(asked.c.task).where(run.c.finished_at.is_(None), run.c.attempt == 0).order_by(run.c.id).limit(1)
+    )
+    return _occurrences(conn, select(asked.c.task, oldest.scalar_subquery()), parameters)
+
+
+def _occurrence_of(task: ColumnElement[int]) -> Select[Any]:
+    return select(run.c.id).where(
+        run.c.task_id == task, run.c.trigger == Trigger.SCHEDULE.value, run.c.state != "skipped"
+    )
+
+
+def _occurrences(conn: Connection, statement: Select[Any, Any], parameters: Mapping[str, Any]) -> dict[int, Occurrence]:
+    found = {asker: run_id for asker, run_id in conn.execute(statement, parameters) if run_id is not None}
+    known = select(run.c.id, run.c.scheduled_for).where(run.c.id.in_(set(found.values())))
+    times = {row.id: row.scheduled_for for row in conn.execute(known)}
+    return {asker: Occurrence(run_id, times[run_id]) for asker, run_id in found.items() if run_id in times}
+
+
+def last_successes(conn: Connection, kind: SubjectKind, names: Collection[str]) -> dict[str, datetime]:
+    """Return the end of the last execution that succeeded, of each of these tasks or jobs; of groups nothing."""
+    owner = {SubjectKind.TASK: job_execution.c.task_name, SubjectKind.JOB: job_execution.c.job_name}.get(kind)
+    if owner is None or not names:
+        return {}
+    asked, parameters = dialect.batch(conn, {"name": dialect.KINDS[str]}, [(one,) for one in names], "asked")
+    newest = (
+        select(job_execution.c.id)
+        .where(owner == asked.c.name, job_execution.c.outcome == Outcome.SUCCESS.value)
+        .order_by(job_execution.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    statement = select(owner, job_execution.c.completed_at).where(
+        job_execution.c.id.in_(select(newest).select_from(asked))
+    )
+    return {row[0]: row[1] for row in conn.execute(statement, parameters)}
+
+
+class Watched(NamedTuple):
+    """An execution as far as alarms look at it."""
+
+    run_id: int
+    started_at: datetime
+    completed_at: datetime | None
+    records: int | None
+
+
+def watched(conn: Connection, ids: Collection[int]) -> dict[int, Watched]:
+    """Return these executions."""
+    e = job_execution.c
+    statement = select(e.id, e.run_id, e.started_at, e.completed_at, e.records_processed).where(e.id.in_(ids))
+    return {row[0]: Watched(*row[1:]) for row in conn.execute(statement)}
+
+
+RECENT: Final = 200
+LEAST: Final = 20
+"""Executions of which the p95 is taken, and the least number of which there is one."""
+
+
+def p95(conn: Connection, kind: SubjectKind, name: str) -> float | None:
+    """Return the duration that 95 of 100 recent successful executions stay under; None if there are too few."""
+    e = job_execution.c
+    owner = {SubjectKind.TASK: e.task_name, SubjectKind.JOB: e.job_name}.get(kind)
+    recent = select(duration(e.started_at, e.completed_at)).where(e.outcome == Outcome.SUCCESS.value)
+    if owner is None:
+        recent = recent.join_from(job_execution, run, run.c.id == e.run_id).where(run.c.group_name == name)
+    else:
+        recent = recent.where(owner == name)
+    found = sorted(float(one) for one in conn.execute(recent.order_by(e.id.desc()).limit(RECENT)).scalars())
+    return found[min(len(found) - 1, int(len(found) * 0.95))] if len(found) >= LEAST else None
+
+
+def skips(conn: Connection, task_ids: Collection[int]) -> dict[int, SkippedOccurrence]:
+    """Return the newest skipped stretch of each task."""
+    return newest_of_tasks(conn, sorted(task_ids))
+
+
+def alarm_by_name(conn: Connection, name: str, *, lock: bool = False) -> Alarm | None:
+    """Return the alarm of a name."""
+    statement = select(a).where(a.c.name == name)
+    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
+    return None if row is None else alarm_from(row)
+
+
+def alarms_by_ids(conn: Connection, ids: Collection[int]) -> dict[int, Alarm]:
+    """Return these alarms."""
+    return {row.id: alarm_from(row) for row in conn.execute(select(a).where(a.c.id.in_(ids)))}
+
+
+def alarm_names(conn: Connection) -> list[str]:
+    """Return the names of all alarms."""
+    return list(conn.execute(select(a.c.name).order_by(a.c.name)).scalars())
+
+
+def has_job(conn: Connection, name: str) -> bool:
+    """Return whether a job was published."""
+    return conn.execute(select(job.c.name).where(job.c.name == name)).first() is not None
+
+
+def names_of(conn: Connection, kind: SubjectKind) -> list[str]:
+    """Return the names of all tasks or jobs, for a suggestion."""
+    named = periodic_task.c.name if kind is SubjectKind.TASK else job.c.name
+    return list(conn.execute(select(named).order_by(named).limit(5000)).scalars())
+
+
+def firings(conn: Connection, ids: Collection[int], *, lock: bool = False) -> list[Firing]:
+    """Return these firings, by id."""
+    statement = select(f).where(f.c.id.in_(ids)).order_by(f.c.id)
+    return [firing_from(row) for row in conn.execute(statement.with_for_update() if lock else statement)]
+
+
+def open_firings(conn: Connection, alarm_id: int | None, most: int) -> list[int]:
+    """Return the ids of open firings that nobody has acknowledged, the oldest first, of one alarm or of all."""
+    statement = select(f.c.id).where(f.c.resolved_at.is_(None), f.c.acknowledged_at.is_(None))
+    if alarm_id is not None:
+        statement = statement.where(f.c.alarm_id == alarm_id)
+    return list(conn.execute(statement.order_by(f.c.id).limit(most)).scalars())
+
+
+def unnotified(conn: Connection, alarm_ids: Collection[int]) -> list[Firing]:
+    """Return the open firings of alarms of which nobody was notified."""
+    statement = select(f).where(f.c.alarm_id.in_(alarm_ids), f.c.resolved_at.is_(None), f.c.notified.is_(False))
+    return [firing_from(row) for row in conn.execute(statement.order_by(f.c.id))]
+
+
+def channels(conn: Connection, names: Collection[str] | None = None) -> dict[str, Channel]:
+    """Return channels by name."""
+    statement = select(c) if names is None else select(c).where(c.c.name.in_(names))
+    return {row.name: channel_from(row) for row in conn.execute(statement.order_by(c.c.name))}
+
+
+def users_of_channel(conn: Connection, name: str) -> list[str]:
+    """Return the names of the alarms that notify a channel."""
+    rows = conn.execute(select(a.c.name, a.c.channels).order_by(a.c.name))
+    return [row.name for row in rows if name in row.channels]
+
+
+def delivery_by_id(conn: Connection, delivery_id: int, *, lock: bool = False) -> Delivery | None:
+    """Return a delivery."""
+    statement = select(d).where(d.c.id == delivery_id)
+    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
+    return None if row is None else delivery_from(row)
+
+
+def count(conn: Connection, what: str) -> int:
+    """Return how many alarms or channels there are."""
+    table = {"alarms": a, "channels": c}[what]
+    return conn.execute(select(func.count()).select_from(table)).scalar_one()
+
+
+def next_delivery(conn: Connection) -> datetime | None:
+    """Return the time of the next try of a delivery."""
+    found: datetime | None = conn.execute(
+        select(func.min(d.c.next_attempt_at)).where(d.c.state == DeliveryState.PENDING.value)
+    ).scalar_one()
+    return found

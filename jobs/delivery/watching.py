@@ -1,0 +1,304 @@
+"""Judge events by the alarms that concern them: in memory, by a look-up for each event and not for each alarm."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from ..core.base.times import counted
+from ..core.events import Change, Event, EventKind
+from ..core.nodes import NodeState
+from ..core.states import RunState
+from .rules import LOOK_AGAIN, MISSED, Alarm, Condition, SubjectKind, TimerKind, seconds_text
+
+Key: TypeAlias = tuple[int, str]
+"""An alarm, and the name of the thing that it fires about."""
+TimerKey: TypeAlias = tuple[int, TimerKind, int]
+"""An alarm, the purpose of its timer, and the execution that the timer is about, or 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """The reason of a firing.
+
+    Attributes:
+        alarm: The alarm that fires.
+        subject: The thing it fires about.
+        sentence: The reason in words.
+        at: The time when it happened.
+        is_skipped: Whether an occurrence was skipped; its time is in the newest skipped row of the task.
+    """
+
+    alarm: Alarm
+    subject: str
+    sentence: str
+    at: datetime
+    run_id: int | None = None
+    execution_id: int | None = None
+    task_id: int | None = None
+    scheduled_for: datetime | None = None
+    is_skipped: bool = False
+
+
+@dataclass(slots=True)
+class Turn:
+    """Follow one firing through a page of events: close the old one, open a new one, close that.
+
+    Attributes:
+        was_open: Whether it is open as the page begins.
+        closes_old: Whether the page resolves that one.
+        cause: The reason of a new firing, if there is one.
+        closed: Whether the new one is resolved, too.
+    """
+
+    was_open: bool
+    closes_old: bool = False
+    cause: Cause | None = None
+    closed: bool = False
+
+    @property
+    def is_taken(self) -> bool:
+        """Return whether the firing is open at this place of the page."""
+        return (self.was_open and not self.closes_old) or (self.cause is not None and not self.closed)
+
+    def fire(self, cause: Cause) -> None:
+        """Open a firing unless one is open; several openings in one page are one."""
+        if self.was_open and not self.closes_old:
+            return
+        self.cause = self.cause or cause
+        self.closed = False
+
+    def resolve(self) -> None:
+        """Close the open firing, if there is one."""
+        if self.was_open and not self.closes_old:
+            self.closes_old = True
+        elif self.cause is not None:
+            self.closed = True
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collect the consequences of a page of events or of due timers.
+
+    Attributes:
+        turns: Firings that open or close.
+        streaks: New numbers of failed runs in a row, by the id of the alarm.
+        started: Executions to watch, by alarm and execution, with the times of their starts.
+        successes: Executions whose records are to be looked at, by id.
+        timers: Timers to set, or to delete (None).
+        ended_silences: Alarms whose silence is over, by id.
+    """
+
+    turns: dict[Key, Turn] = field(default_factory=dict[Key, Turn])
+    streaks: dict[int, int] = field(default_factory=dict[int, int])
+    started: dict[tuple[int, int], tuple[Alarm, datetime]] = field(
+        default_factory=dict[tuple[int, int], tuple[Alarm, datetime]]
+    )
+    successes: dict[int, list[tuple[Alarm, Change, datetime]]] = field(
+        default_factory=dict[int, list[tuple[Alarm, Change, datetime]]]
+    )
+    timers: dict[TimerKey, datetime | None] = field(default_factory=dict[TimerKey, datetime | None])
+    ended_silences: set[int] = field(default_factory=set[int])
+
+    def __bool__(self) -> bool:
+        return any((self.turns, self.streaks, self.started, self.successes, self.timers, self.ended_silences))
+
+
+_Judge: TypeAlias = Callable[[Findings, Change, datetime], None]
+_NODE_GONE: Final = frozenset({NodeState.EXPIRED.value, NodeState.STALLED.value})
+_NODE_WELL: Final = frozenset({NodeState.ACTIVE.value, NodeState.STARTING.value, NodeState.STOPPED.value})
+_RUN_OVER: Final = frozenset({RunState.SUCCESS.value, RunState.FAILED.value})
+_NO_ALARMS: Final[tuple[Alarm, ...]] = ()
+
+
+class Watchlist:
+    """The enabled alarms by what they are about, with what is open of each.
+
+    Args:
+        alarms: All alarms.
+        open: The executions of open firings, by alarm and thing; None = it is about none.
+    """
+
+    def __init__(self, alarms: Iterable[Alarm], open: Mapping[Key, int | None]) -> None:  # noqa: A002 - the word
+        self.alarms = {alarm.id: alarm for alarm in alarms if alarm.enabled}
+        self.open = dict(open)
+        self.streaks = {alarm.id: alarm.streak for alarm in self.alarms.values()}
+        self.armed: set[int] = set()
+        self._by_condition: dict[Condition, dict[tuple[SubjectKind, str], tuple[Alarm, ...]]] = {}
+        for alarm in self.alarms.values():
+            of_condition = self._by_condition.setdefault(alarm.condition, {})
+            about = (alarm.subject_kind, alarm.subject or "")
+            of_condition[about] = (*of_condition.get(about, _NO_ALARMS), alarm)
+        # Events of most kinds concern nobody: they are passed over by their kind alone.
+        watched = self._by_condition.keys()
+        self._judges = {kind: judge for kind, judge, about in self._all_judges() if not watched.isdisjoint(about)}
+
+    def _all_judges(self) -> Iterator[tuple[EventKind, _Judge, set[Condition]]]:
+        """Yield the judge of each kind of event, and the conditions for which it is needed."""
+        yield EventKind.EXECUTION_STARTED, self._on_started, {Condition.LATE, Condition.SLOW}
+        yield EventKind.EXECUTION_FINISHED, self._on_finished, {Condition.SLOW, Condition.EMPTY}
+        yield EventKind.RUN_UPDATED, self._on_run, {Condition.OVERDUE, Condition.FAILING}
+        yield EventKind.RUN_CREATED, self._on_created, {Condition.BACKLOG}
+        yield EventKind.OCCURRENCE_SKIPPED, self._on_skipped, {Condition.LATE}
+        for kind in (EventKind.TASK_CREATED, EventKind.TASK_UPDATED, EventKind.TASK_DELETED):
+            yield kind, self._on_task, {Condition.LATE, Condition.OVERDUE}
+        for kind in (EventKind.NODE_STARTED, EventKind.NODE_UPDATED, EventKind.NODE_STOPPED):
+            yield kind, self._on_node, {Condition.NODE}
+
+    def judge(self, events: Iterable[Event]) -> Findings:
+        """Return the consequences of events, in their order."""
+        found = Findings()
+        judges = self._judges
+        for event in events:
+            judge = judges.get(event.change.kind)
+            if judge is not None:
+                judge(found, event.change, event.at)
+        return found
+
+    def turn(self, found: Findings, alarm: Alarm, subject: str) -> Turn:
+        """Return the turn of a firing in these findings."""
+        key = (alarm.id, subject)
+        turn = found.turns.get(key)
+        if turn is None:
+            turn = found.turns[key] = Turn(key in self.open)
+        return turn
+
+    def resolve(self, found: Findings, alarm: Alarm, subject: str) -> None:
+        """Close a firing if it is open, or opened on this page."""
+        key = (alarm.id, subject)
+        if key in self.open or key in found.turns:
+            self.turn(found, alarm, subject).resolve()
+
+    def keep(self, found: Findings, opened: Mapping[Key, int | None]) -> None:
+        """Take over the findings once they are stored; ``opened`` has the new firings."""
+        for key, turn in found.turns.items():
+            if turn.closes_old:
+                self.open.pop(key, None)
+            if turn.cause is not None and not turn.closed and key in opened:
+                self.open[key] = opened[key]
+        self.streaks.update(found.streaks)
+        for (alarm_id, kind, _), due_at in found.timers.items():
+            if kind is TimerKind.LOOK:
+                self.armed.discard(alarm_id) if due_at is None else self.armed.add(alarm_id)
+
+    def _about(self, condition: Condition, change: Change) -> Iterator[Alarm]:
+        """Yield the alarms of a condition that a change of a run or an execution concerns."""
+        known = self._by_condition.get(condition)
+        if not known:
+            return
+        if change.task_name is not None:
+            yield from known.get((SubjectKind.TASK, change.task_name), _NO_ALARMS)
+        if change.job_name is not None:
+            yield from known.get((SubjectKind.JOB, change.job_name), _NO_ALARMS)
+        if change.group is not None:
+            yield from known.get((SubjectKind.GROUP, change.group), _NO_ALARMS)
+
+    def _on_started(self, found: Findings, change: Change, at: datetime) -> None:
+        for alarm in self._about(Condition.LATE, change):
+            self.resolve(found, alarm, subject_of(alarm))
+        execution_id = change.execution_id
+        if execution_id is None:
+            return
+        for alarm in self._about(Condition.SLOW, change):
+            if at >= alarm.created_at:
+                found.started[alarm.id, execution_id] = (alarm, at)
+
+    def _on_finished(self, found: Findings, change: Change, at: datetime) -> None:
+        execution_id = change.execution_id
+        if execution_id is None:
+            return
+        for alarm in self._about(Condition.SLOW, change):
+            self._end_watch(found, alarm, change, execution_id, at)
+        if change.state != RunState.SUCCESS.value:
+            return
+        for alarm in self._about(Condition.EMPTY, change):
+            if at >= alarm.created_at:
+                found.successes.setdefault(execution_id, []).append((alarm, change, at))
+
+    def _end_watch(self, found: Findings, alarm: Alarm, change: Change, execution_id: int, at: datetime) -> None:
+        began = found.started.pop((alarm.id, execution_id), None)
+        if began is None:
+            found.timers[alarm.id, TimerKind.RUNNING, execution_id] = None
+        elif alarm.settings.after is not None and at - began[1] > timedelta(seconds=alarm.settings.after):
+            # Both were read at once: nobody read them in time.
+            took = seconds_text((at - began[1]).total_seconds())
+            sentence = f"{thing(alarm)} took {took} in execution {execution_id}"
+            cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, execution_id, change.task_id)
+            turn = self.turn(found, alarm, subject_of(alarm))
+            turn.fire(cause)
+            turn.resolve()
+        if self.open.get((alarm.id, subject_of(alarm))) == execution_id:
+            self.resolve(found, alarm, subject_of(alarm))
+
+    def _on_run(self, found: Findings, change: Change, at: datetime) -> None:
+        if change.state not in _RUN_OVER:
+            return
+        if change.state == RunState.SUCCESS.value:
+            for alarm in self._about(Condition.OVERDUE, change):
+                self.resolve(found, alarm, subject_of(alarm))
+        for alarm in self._about(Condition.FAILING, change):
+            self._count(found, alarm, change, at)
+
+    def _count(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
+        if at < alarm.created_at:
+            return
+        streak = found.streaks.get(alarm.id, self.streaks[alarm.id])
+        if change.state == RunState.SUCCESS.value:
+            if streak:
+                found.streaks[alarm.id] = 0
+            self.resolve(found, alarm, subject_of(alarm))
+            return
+        found.streaks[alarm.id] = streak + 1
+        if streak + 1 >= (alarm.settings.failed_runs or 1):
+            sentence = f"{thing(alarm)} failed {counted(streak + 1, 'time')} in a row, last in run {change.run_id}"
+            cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, None, change.task_id)
+            self.turn(found, alarm, subject_of(alarm)).fire(cause)
+
+    def _on_skipped(self, found: Findings, change: Change, at: datetime) -> None:
+        if change.state not in MISSED:
+            return
+        for alarm in self._about(Condition.LATE, change):
+            if at >= alarm.created_at:
+                sentence = f"{thing(alarm)} missed an occurrence: it was skipped ({change.state})"
+                cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, None, change.task_id)
+                self.turn(found, alarm, subject_of(alarm)).fire(replace(cause, is_skipped=True))
+
+    def _on_created(self, found: Findings, change: Change, at: datetime) -> None:
+        for alarm in self._about(Condition.BACKLOG, change):
+            key = (alarm.id, TimerKind.LOOK, 0)
+            if alarm.id not in self.armed and key not in found.timers:
+                patience = timedelta(seconds=alarm.settings.older_than or LOOK_AGAIN.total_seconds())
+                found.timers[key] = at + min(patience, LOOK_AGAIN)
+
+    def _on_task(self, found: Findings, change: Change, at: datetime) -> None:
+        for condition in (Condition.LATE, Condition.OVERDUE):
+            for alarm in self._about(condition, change):
+                if alarm.subject_kind is not SubjectKind.TASK:
+                    continue
+                found.timers[alarm.id, TimerKind.LOOK, 0] = at
+                if change.kind is EventKind.TASK_DELETED:
+                    self.resolve(found, alarm, subject_of(alarm))
+
+    def _on_node(self, found: Findings, change: Change, at: datetime) -> None:
+        node = change.node
+        known = self._by_condition.get(Condition.NODE, {})
+        if node is None:
+            return
+        for name in (node, ""):
+            for alarm in known.get((SubjectKind.NODE, name), _NO_ALARMS):
+                if change.state in _NODE_GONE and at >= alarm.created_at:
+                    lost = change.state == NodeState.EXPIRED.value
+                    word = "is lost: its lease has run out" if lost else "is silent: it makes no progress"
+                    self.turn(found, alarm, node).fire(Cause(alarm, node, f"Node '{node}' {word}", at))
+                elif change.state in _NODE_WELL:
+                    self.resolve(found, alarm, node)
+
+
+def subject_of(alarm: Alarm) -> str:
+    """Return the name of the thing that an alarm fires about, unless it is about every node."""
+    return alarm.subject or ""
+
+
+def thing(alarm: Alarm) -> str:
+    """Return the subject of an alarm as a sentence begins with it."""
+    return f"{alarm.subject_kind.value.capitalize()} '{alarm.subject}'"

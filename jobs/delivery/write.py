@@ -1,0 +1,270 @@
+"""Statements that change alarms, timers, firings, channels, deliveries, and the place of their reader."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from secrets import token_hex
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, insert, or_, select, tuple_, update
+
+from ..core.events import Cursor
+from ..core.model import Json
+from ..store.db import dialect
+from ..store.db.functions import sql_literal
+from ..store.schema.delivery import alarm as a
+from ..store.schema.delivery import alarm_firing as f
+from ..store.schema.delivery import alarm_timer as t
+from ..store.schema.delivery import channel as c
+from ..store.schema.delivery import consumer
+from ..store.schema.delivery import delivery as d
+from .read import READER, alarm_from, channel_from, delivery_from, firing_from
+from .rules import Alarm, Channel, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
+
+_PENDING = d.c.state == sql_literal(DeliveryState.PENDING)
+
+
+def begin_reader(conn: Connection, cursor: Cursor) -> None:
+    """Begin to read at a place, unless the reader has begun."""
+    conn.execute(dialect.insert_or_ignore(conn, consumer).values(name=READER, cursor=str(cursor), version=0))
+
+
+def move_reader(conn: Connection, cursor: Cursor) -> None:
+    """Let the reader go on at another place."""
+    conn.execute(update(consumer).where(consumer.c.name == READER).values(cursor=str(cursor)))
+
+
+def note_change(conn: Connection) -> None:
+    """Let the reader look at the alarms again."""
+    conn.execute(update(consumer).where(consumer.c.name == READER).values(version=consumer.c.version + 1))
+
+
+def hold_reader(conn: Connection, node_id: int, now: datetime, until: datetime) -> bool:
+    """Take the reader for a node until a time; False if another node has it."""
+    free = or_(consumer.c.holder == node_id, consumer.c.held_until.is_(None), consumer.c.held_until <= now)
+    statement = update(consumer).where(consumer.c.name == READER, free).values(holder=node_id, held_until=until)
+    return conn.execute(statement).rowcount == 1
+
+
+def free_reader(conn: Connection, node_id: int) -> None:
+    """Give the reader to a node, no matter who has it."""
+    conn.execute(update(consumer).where(consumer.c.name == READER).values(holder=node_id, held_until=None))
+
+
+def advance(conn: Connection, node_id: int, before: Cursor, version: int, after: Cursor) -> bool:
+    """Move the place of the reader; False if anybody else has moved it, holds it, or has changed alarms."""
+    statement = (
+        update(consumer)
+        .where(
+            consumer.c.name == READER,
+            consumer.c.cursor == str(before),
+            consumer.c.version == version,
+            consumer.c.holder == node_id,
+        )
+        .values(cursor=str(after))
+    )
+    return conn.execute(statement).rowcount == 1
+
+
+def insert_alarm(conn: Connection, alarm: Alarm) -> Alarm | None:
+    """Keep a new alarm with an id of its own; None if its name is taken."""
+    row = conn.execute(dialect.insert_or_ignore(conn, a).values(**_alarm_values(alarm)).returning(a)).one_or_none()
+    return None if row is None else alarm_from(row)
+
+
+def update_alarm(conn: Connection, alarm: Alarm) -> Alarm:
+    """Store an alarm as it is now."""
+    return alarm_from(
+        conn.execute(update(a).where(a.c.id == alarm.id).values(**_alarm_values(alarm)).returning(a)).one()
+    )
+
+
+def _alarm_values(alarm: Alarm) -> dict[str, object]:
+    names = (
+        "name description enabled subject streak silenced_until silenced_by silence_reason version created_at "
+        "created_by updated_at"
+    )
+    values: dict[str, object] = {name: getattr(alarm, name) for name in names.split()}
+    words = {name: getattr(alarm, name).value for name in ("severity", "condition", "subject_kind")}
+    return {**values, **words, "settings": alarm.settings.to_json(), "channels": list(alarm.channels)}
+
+
+def delete_alarm(conn: Connection, alarm_id: int) -> None:
+    """Delete an alarm with its timers."""
+    conn.execute(delete(a).where(a.c.id == alarm_id))
+
+
+def set_streaks(conn: Connection, streaks: Mapping[int, int]) -> None:
+    """Store the failed runs in a row of alarms."""
+    columns = {"alarm": dialect.KINDS[int], "streak": dialect.KINDS[int]}
+    rows, parameters = dialect.batch(conn, columns, list(streaks.items()), "rows")
+    conn.execute(update(a).where(a.c.id == rows.c.alarm).values(streak=rows.c.streak), parameters)
+
+
+def put_timers(conn: Connection, rows: Sequence[tuple[int, TimerKind, int, datetime]]) -> None:
+    """Set timers, each of an alarm, a purpose and what it is about; those of alarms that are gone are left out."""
+    if not rows:
+        return
+    columns = {
+        "alarm_id": dialect.KINDS[int],
+        "kind": dialect.KINDS[str],
+        "about": dialect.KINDS[int],
+        "due_at": dialect.KINDS[datetime],
+    }
+    asked = [(alarm_id, kind.value, about, due_at) for alarm_id, kind, about, due_at in rows]
+    batch, parameters = dialect.batch(conn, columns, asked, "timers")
+    present = select(batch).join_from(batch, a, a.c.id == batch.c.alarm_id)
+    statement = dialect.upsert(conn, t, ["alarm_id", "kind", "about"], ["due_at"])
+    # SQLite takes no join before ON CONFLICT without a WHERE.
+    conn.execute(statement.from_select(list(columns), present.where(a.c.id.is_not(None))), parameters)
+
+
+def delete_timers(conn: Connection, keys: Collection[tuple[int, TimerKind, int]]) -> None:
+    """Delete timers."""
+    if not keys:
+        return
+    columns = {"alarm_id": dialect.KINDS[int], "kind": dialect.KINDS[str], "about": dialect.KINDS[int]}
+    rows = [(alarm_id, kind.value, about) for alarm_id, kind, about in keys]
+    batch, parameters = dialect.batch(conn, columns, rows, "timers")
+    wanted = select(batch.c.alarm_id, batch.c.kind, batch.c.about)
+    conn.execute(delete(t).where(tuple_(t.c.alarm_id, t.c.kind, t.c.about).in_(wanted)), parameters)
+
+
+def insert_firings(conn: Connection, rows: Sequence[Mapping[str, Any]]) -> list[Firing]:
+    """Open firings; those whose alarm fires about the same thing already are left out."""
+    return sorted((firing_from(row) for row in dialect.insert_rows(conn, f, rows)), key=lambda one: one.id)
+
+
+def resolve_firings(conn: Connection, keys: Collection[tuple[int, str]], now: datetime) -> list[Firing]:
+    """Close the open firings of these alarms and things, and return them."""
+    columns = {"alarm_id": dialect.KINDS[int], "subject": dialect.KINDS[str]}
+    batch, parameters = dialect.batch(conn, columns, list(keys), "keys")
+    wanted = select(batch.c.alarm_id, batch.c.subject)
+    statement = (
+        update(f)
+        .where(f.c.resolved_at.is_(None), tuple_(f.c.alarm_id, f.c.subject).in_(wanted))
+        .values(resolved_at=now)
+        .returning(f)
+    )
+    return sorted((firing_from(row) for row in conn.execute(statement, parameters)), key=lambda one: one.id)
+
+
+def resolve_all(conn: Connection, alarm_id: int, now: datetime) -> list[Firing]:
+    """Close every open firing of an alarm, and return them."""
+    statement = update(f).where(f.c.resolved_at.is_(None), f.c.alarm_id == alarm_id).values(resolved_at=now)
+    return sorted((firing_from(row) for row in conn.execute(statement.returning(f))), key=lambda one: one.id)
+
+
+def mark_notified(conn: Connection, ids: Collection[int]) -> None:
+    """Note that deliveries about these firings were recorded."""
+    conn.execute(update(f).where(f.c.id.in_(ids)).values(notified=True))
+
+
+def acknowledge(conn: Connection, ids: Collection[int], by: str, note: str | None, now: datetime) -> None:
+    """Note that somebody has seen these firings."""
+    values = {"acknowledged_at": now, "acknowledged_by": by, "note": note}
+    conn.execute(update(f).where(f.c.id.in_(ids), f.c.acknowledged_at.is_(None)).values(**values))
+
+
+def keep_channel(conn: Connection, channel: Channel) -> Channel:
+    """Set a channel, new or in the place of the old one."""
+    values = {
+        "name": channel.name,
+        "kind": channel.kind.value,
+        "settings": channel.settings,
+        "updated_at": channel.updated_at,
+        "updated_by": channel.updated_by,
+    }
+    statement = dialect.upsert(conn, c, ["name"], ["kind", "settings", "updated_at", "updated_by"])
+    row = conn.execute(statement.values(**values, created_at=channel.created_at).returning(c)).one()
+    return channel_from(row)
+
+
+def delete_channel(conn: Connection, name: str) -> None:
+    """Delete a channel."""
+    conn.execute(delete(c).where(c.c.name == name))
+
+
+def insert_delivery(
+    conn: Connection, channel: str, event: DeliveryEvent, payload: Mapping[str, Json], now: datetime
+) -> Delivery:
+    """Record a message that is to be sent at once."""
+    values = {
+        "message_id": f"msg_{token_hex(16)}",
+        "channel": channel,
+        "event": event.value,
+        "payload": payload,
+        "state": DeliveryState.PENDING.value,
+        "attempts": 0,
+        "created_at": now,
+        "next_attempt_at": now,
+    }
+    return delivery_from(conn.execute(insert(d).values(**values).returning(d)).one())
+
+
+def claim_deliveries(
+    conn: Connection, now: datetime, until: datetime, *, per_channel: int, busy: Mapping[str, int]
+) -> list[Delivery]:
+    """Take due deliveries, a few of each channel; another node may take them from ``until`` on.
+
+    Args:
+        conn: The transaction.
+        now: The time.
+        until: The time at which a try that nobody has ended counts as lost.
+        per_channel: The most that are on their way to one channel.
+        busy: The deliveries that are on their way from here, by channel.
+    """
+    place = func.row_number().over(partition_by=d.c.channel, order_by=(d.c.next_attempt_at, d.c.id)).label("place")
+    full = [name for name, number in busy.items() if number >= per_channel]
+    due = select(d.c.id, place).where(_PENDING, d.c.next_attempt_at <= now, d.c.channel.not_in(full)).subquery("due")
+    chosen = conn.execute(
+        select(d.c.id)
+        .where(d.c.id.in_(select(due.c.id).where(due.c.place <= per_channel)), _PENDING, d.c.next_attempt_at <= now)
+        .with_for_update(skip_locked=True)
+    ).scalars()
+    statement = update(d).where(d.c.id.in_(list(chosen))).values(attempts=d.c.attempts + 1, next_attempt_at=until)
+    return sorted((delivery_from(row) for row in conn.execute(statement.returning(d))), key=lambda one: one.id)
+
+
+def end_delivery(
+    conn: Connection,
+    delivery: Delivery,
+    state: DeliveryState,
+    *,
+    next_at: datetime | None,
+    status: int | None,
+    answer: str | None,
+    error: str | None,
+    now: datetime,
+) -> bool:
+    """Store the outcome of a try; False if the delivery has been tried again or ended since."""
+    statement = (
+        update(d)
+        .where(d.c.id == delivery.id, d.c.attempts == delivery.attempts, _PENDING)
+        .values(
+            state=state.value,
+            next_attempt_at=next_at,
+            ended_at=None if next_at is not None else now,
+            status=status,
+            answer=answer,
+            error=error,
+        )
+    )
+    return conn.execute(statement).rowcount == 1
+
+
+def renew_delivery(conn: Connection, delivery_id: int, now: datetime) -> Delivery:
+    """Send a delivery again, under the same id."""
+    values = {"state": DeliveryState.PENDING.value, "next_attempt_at": now, "ended_at": None}
+    return delivery_from(conn.execute(update(d).where(d.c.id == delivery_id).values(**values).returning(d)).one())
+
+
+KEPT = timedelta(days=90)
+"""Time for which resolved firings and ended deliveries are kept."""
+
+
+def prune(conn: Connection, now: datetime, limit: int = 1000) -> int:
+    """Delete some old resolved firings and ended deliveries; return how many."""
+    old = select(f.c.id).where(f.c.fired_at < now - KEPT, f.c.resolved_at.is_not(None)).limit(limit)
+    sent = select(d.c.id).where(d.c.created_at < now - KEPT, d.c.next_attempt_at.is_(None)).limit(limit)
+    gone = conn.execute(delete(f).where(f.c.id.in_(old))).rowcount
+    return gone + conn.execute(delete(d).where(d.c.id.in_(sent))).rowcount

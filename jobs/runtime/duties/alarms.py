@@ -1,0 +1,283 @@
+"""The two duties of alarms: one node reads the event log and judges it, and every node sends what is due."""
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+from random import Random, SystemRandom
+from typing import Final
+
+from typing_extensions import override
+
+from ...base.services import Services
+from ...builtin.address_guard import AddressGuard, AllowList
+from ...core.arguments.secrets import references, resolved
+from ...core.events import Cursor, Event
+from ...core.outcome import Failed
+from ...delivery import read, write
+from ...delivery.channels import WHOLE, Sent, send
+from ...delivery.notifying import Reader, store, store_timers
+from ...delivery.rules import Delivery, DeliveryState, next_try
+from ...queue.base.changes import publish
+from ...store.db.database import Connection, Database
+from ...store.db.faults import log_fault
+from ...store.db.transaction import Tx, Wake
+from ...store.read import events
+from ...store.read.clock import server_time
+from ..attempts.keeping import read_secrets
+from ..base.service import ChangeDetector, Watch
+
+log = logging.getLogger(__name__)
+
+PAUSE: Final = 1.0
+"""Seconds between two looks: events of a second are judged together."""
+HELD_FOR: Final = timedelta(seconds=15)
+"""Time after which another node reads on if the one that reads is gone."""
+STORED_EVERY: Final = timedelta(seconds=5)
+"""Time after which a place is stored although nothing was found; a node that takes over reads that much again."""
+_LONGEST: Final = 600.0
+
+
+class _Timed(Watch):
+    """A watch with a timer for the next thing that comes due."""
+
+    def __init__(self, name: str, database: Database, poll: float) -> None:
+        super().__init__(name, hints=Wake.EVENTS, poll=poll, should_poll=ChangeDetector(database).should_poll)
+        self._timer: asyncio.TimerHandle | None = None
+
+    def set_timer(self, seconds: float | None) -> None:
+        """Look again in so many seconds; None = only if something happens."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if seconds is not None:
+            self._timer = asyncio.get_running_loop().call_later(min(max(0.0, seconds), _LONGEST), self.poke)
+
+    @property
+    @override
+    def pause(self) -> float:
+        """Seconds between two looks."""
+        return PAUSE
+
+    @override
+    async def stop(self) -> None:
+        """End, and wait for the end."""
+        await super().stop()
+        self.set_timer(None)
+
+
+class AlarmReader(_Timed):
+    """Judges events and timers by the alarms; one node at a time, any node.
+
+    What is found is stored with the place that it was found at, in one transaction that fails if anybody else has
+    moved the place: so each event is judged once, whichever node dies when.
+
+    Args:
+        services: The database, and the address of the dashboard for links.
+        node_id: This node.
+        poll: Seconds after which it looks without a hint.
+    """
+
+    def __init__(self, services: Services, node_id: int, *, poll: float) -> None:
+        super().__init__("alarms", services.database, poll)
+        self._database = services.database
+        self._public_url = services.public_url
+        self._node_id = node_id
+        self._reader: Reader | None = None
+        self._cursor = Cursor(0, 0)
+        self._stored_at: datetime | None = None
+
+    async def look(self) -> None:
+        """Judge everything that has happened or come due."""
+        self.set_timer(None)
+        place = await self._database.read(read.place)
+        if place is None or not await self._hold(place):
+            return
+        reader = await self._known(place)
+        if not reader.watch.alarms and not await self._database.read(read.next_timer):
+            return
+        if not self._database.is_sqlite and await self._database.read(events.has_unpublished):
+            # A cluster of workers has no server that numbers events.
+            await self._database.write(publish, events.BATCHES)
+        up_to_date = await self._judge_timers(reader) and await self._judge_events(reader)
+        if not up_to_date:
+            self._reader = None
+            self.set_timer(0.0)
+            return
+        self.set_timer(await _seconds_until(self._database, await self._database.read(read.next_timer)))
+
+    async def _hold(self, place: read.Place) -> bool:
+        """Take the reader, or keep it; false if another node has it."""
+        now = await server_time(self._database)
+        if place.holder == self._node_id and place.held_until is not None and now < place.held_until - HELD_FOR / 2:
+            return True
+        if place.holder not in {None, self._node_id} and place.held_until is not None and now < place.held_until:
+            if not self._database.is_sqlite:
+                self.set_timer((place.held_until - now).total_seconds())
+                return False
+            # One process has the file: the holder was an earlier node of it.
+            await self._database.write(_take_over, self._node_id)
+        return await self._database.write(_hold, self._node_id)
+
+    async def _known(self, place: read.Place) -> Reader:
+        """Return what this node knows, read again if anybody else has changed it."""
+        known = self._reader
+        if known is not None and (known.place.cursor, known.place.version) == (place.cursor, place.version):
+            return known
+        watch = await self._database.read(read.watchlist)
+        percentiles = {} if known is None else known.percentiles
+        self._reader = Reader(self._node_id, self._public_url, watch, place, percentiles)
+        self._cursor = place.cursor
+        return self._reader
+
+    async def _judge_timers(self, reader: Reader) -> bool:
+        """Judge due timers; false if the reader is out of date."""
+        while await self._database.read(read.due_timers, await server_time(self._database)):
+            done = await self._database.write(store_timers, reader)
+            if done is None:
+                return False
+            reader.watch.keep(*done)
+        return True
+
+    async def _judge_events(self, reader: Reader) -> bool:
+        """Judge the events since the last look; false if the reader is out of date."""
+        while True:
+            page = await self._database.read(events.following, self._cursor, events.BATCHES)
+            if page is None:
+                page = await self._database.read(_from_oldest, self._cursor)
+                log.warning("events that alarms had not judged are gone: pruned, or the database was set back")
+            if not page:
+                return True
+            found = reader.watch.judge(page)
+            after = page[-1].cursor
+            now = page[-1].at
+            if found or self._stored_at is None or abs(now - self._stored_at) >= STORED_EVERY:
+                opened = await self._database.write(store, reader, found, after)
+                if opened is None:
+                    return False
+                reader.watch.keep(found, opened)
+                place = reader.place
+                reader.place = read.Place(after, place.version, place.holder, place.held_until)
+                self._stored_at = now
+            self._cursor = after
+            await asyncio.sleep(0)
+
+
+def _from_oldest(conn: Connection, cursor: Cursor) -> list[Event]:
+    """Return the events that are there where those after a cursor are gone."""
+    oldest = events.oldest_seq(conn)
+    behind = oldest is not None and oldest > cursor.seq
+    return events.after(conn, Cursor(0, 0) if behind else events.newest(conn), events.BATCHES)
+
+
+def _hold(tx: Tx, node_id: int) -> bool:
+    return write.hold_reader(tx.conn, node_id, tx.now, tx.now + HELD_FOR)
+
+
+def _take_over(tx: Tx, node_id: int) -> None:
+    write.free_reader(tx.conn, node_id)
+
+
+async def _seconds_until(database: Database, at: datetime | None) -> float | None:
+    return None if at is None else (at - await server_time(database)).total_seconds()
+
+
+PER_CHANNEL: Final = 4
+"""Deliveries on their way to one channel, so that one that hangs delays no other."""
+LOST_AFTER: Final = timedelta(seconds=1.5 * WHOLE)
+"""Time after which a delivery whose node is gone is tried again."""
+PRUNE_EVERY: Final = timedelta(hours=1)
+
+
+class AlarmSender(_Timed):
+    """Sends deliveries; each is taken in one transaction and ended in another, with the same id in between.
+
+    Args:
+        services: The database, the addresses that are allowed, and the keys of secrets.
+        poll: Seconds after which it looks without a hint.
+        chance: Draws the pauses between tries.
+    """
+
+    def __init__(self, services: Services, *, poll: float, chance: Random | None = None) -> None:
+        super().__init__("alarm deliveries", services.database, poll)
+        self._services = services
+        self._database = services.database
+        self._guard = AddressGuard(AllowList.parse(services.http_allow))
+        self._chance = chance or SystemRandom()
+        self._sending: dict[asyncio.Task[None], str] = {}
+        self._pruned_at: datetime | None = None
+
+    async def look(self) -> None:
+        """Begin to send what is due."""
+        self.set_timer(None)
+        next_at = await self._database.read(read.next_delivery)
+        now = await server_time(self._database)
+        if next_at is not None and next_at <= now:
+            busy = dict[str, int]()
+            for channel in self._sending.values():
+                busy[channel] = busy.get(channel, 0) + 1
+            for delivery in await self._database.write(_claim, busy):
+                task = asyncio.create_task(self._send(delivery), name=f"cronograph-delivery-{delivery.id}")
+                self._sending[task] = delivery.channel
+                task.add_done_callback(self._ended)
+            next_at = await self._database.read(read.next_delivery)
+        if self._pruned_at is None or now - self._pruned_at >= PRUNE_EVERY:
+            self._pruned_at = now
+            while await self._database.write(_prune):
+                pass
+        self.set_timer(await _seconds_until(self._database, next_at))
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._sending.pop(task, None)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            # Its time runs out, and it is sent again.
+            log_fault(log, f"the outcome of {task.get_name()} was not stored", error)
+        self.poke()
+
+    async def _send(self, delivery: Delivery) -> None:
+        channel = (await self._database.read(read.channels, [delivery.channel])).get(delivery.channel)
+        now = await server_time(self._database)
+        if channel is None:
+            sent = Sent(f"channel '{delivery.channel}' was deleted", is_final=True)
+        else:
+            values = await read_secrets(self._services, references(channel.settings))
+            if isinstance(values, dict):
+                sent = await send(channel, resolved(channel.settings, values), delivery, self._guard, now)
+            else:
+                sent = Sent(values.message if isinstance(values, Failed) else values.reason)
+        await self._database.write(_end, delivery, sent, self._chance.random())
+
+    @override
+    async def stop(self) -> None:
+        """End; what is on its way is sent again by another node, under the same id."""
+        await super().stop()
+        for task in list(self._sending):
+            task.cancel()
+        if self._sending:
+            await asyncio.wait(list(self._sending))
+
+
+def _claim(tx: Tx, busy: dict[str, int]) -> list[Delivery]:
+    return write.claim_deliveries(tx.conn, tx.now, tx.now + LOST_AFTER, per_channel=PER_CHANNEL, busy=busy)
+
+
+def _prune(tx: Tx) -> int:
+    return write.prune(tx.conn, tx.now)
+
+
+def _end(tx: Tx, delivery: Delivery, sent: Sent, chance: float) -> None:
+    next_at = None
+    if sent.error is not None and not sent.is_final:
+        next_at = next_try(delivery.attempts, delivery.created_at, tx.now, chance=chance, asked=sent.retry_after)
+    state = DeliveryState.SENT if sent.error is None else DeliveryState.FAILED
+    if sent.error is not None:
+        log.warning("delivery %s to channel %s failed: %s", delivery.message_id, delivery.channel, sent.error)
+    write.end_delivery(
+        tx.conn,
+        delivery,
+        state if next_at is None else DeliveryState.PENDING,
+        next_at=next_at,
+        status=sent.status,
+        answer=sent.answer,
+        error=sent.error,
+        now=tx.now,
+    )

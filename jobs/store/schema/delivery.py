@@ -1,0 +1,129 @@
+"""The tables of alarms: conditions, their timers and firings, and the channels and deliveries that notify people."""
+
+from sqlalchemy import Boolean, CheckConstraint, Column, ForeignKey, Index, Integer, String, Table, Text
+
+from .types import NO_REUSE, JsonDocument, Key, Name, UtcDateTime, key, metadata, partial_index
+
+alarm = Table(
+    "alarm",
+    metadata,
+    key(),
+    Column("name", Name, nullable=False, unique=True),
+    Column("description", Text, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("severity", String(8), nullable=False),
+    Column("condition", String(8), nullable=False),
+    Column("subject_kind", String(8), nullable=False),
+    # No value: every node.
+    Column("subject", Name),
+    Column("settings", JsonDocument, nullable=False),
+    Column("channels", JsonDocument, nullable=False),
+    # Failed runs since the last success.
+    Column("streak", Integer, nullable=False),
+    Column("silenced_until", UtcDateTime),
+    Column("silenced_by", Name),
+    Column("silence_reason", Text),
+    Column("version", Integer, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("created_by", Name, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    CheckConstraint(
+        "condition IN ('backlog', 'empty', 'failing', 'late', 'node', 'overdue', 'slow')", name="condition"
+    ),
+    CheckConstraint("severity IN ('critical', 'info', 'warning')", name="severity"),
+    CheckConstraint("subject_kind IN ('group', 'job', 'node', 'task')", name="subject_kind"),
+    **NO_REUSE,
+)
+
+alarm_timer = Table(
+    "alarm_timer",
+    metadata,
+    Column("alarm_id", Key, ForeignKey("alarm.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("kind", String(8), primary_key=True),
+    # The execution that is watched; 0 = the timer is about the alarm as a whole.
+    Column("about", Key, primary_key=True, autoincrement=False),
+    Column("due_at", UtcDateTime, nullable=False, index=True),
+    CheckConstraint("kind IN ('look', 'running', 'silence')", name="kind"),
+)
+
+alarm_firing = Table(
+    "alarm_firing",
+    metadata,
+    key(),
+    # Without a foreign key: the history outlives its alarm.
+    Column("alarm_id", Key, nullable=False),
+    Column("alarm_name", Name, nullable=False),
+    Column("condition", String(8), nullable=False),
+    Column("severity", String(8), nullable=False),
+    Column("subject_kind", String(8), nullable=False),
+    Column("subject", Name, nullable=False),
+    Column("run_id", Key),
+    Column("execution_id", Key),
+    Column("scheduled_for", UtcDateTime),
+    Column("sentence", Text, nullable=False),
+    Column("explanation", Text),
+    Column("policy", JsonDocument, nullable=False),
+    Column("last_success_at", UtcDateTime),
+    Column("fired_at", UtcDateTime, nullable=False),
+    Column("resolved_at", UtcDateTime),
+    Column("acknowledged_at", UtcDateTime),
+    Column("acknowledged_by", Name),
+    Column("note", Text),
+    # False while its alarm is silenced: nobody was notified of it.
+    Column("notified", Boolean, nullable=False),
+    partial_index("uq_alarm_firing_open", "resolved_at IS NULL", "alarm_id", "subject", unique=True),
+    Index("ix_alarm_firing_alarm", "alarm_id", "id"),
+    Index("ix_alarm_firing_fired_at", "fired_at"),
+    **NO_REUSE,
+)
+
+channel = Table(
+    "channel",
+    metadata,
+    Column("name", Name, primary_key=True),
+    Column("kind", String(12), nullable=False),
+    Column("settings", JsonDocument, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    Column("updated_by", Name, nullable=False),
+    CheckConstraint("kind IN ('alertmanager', 'chat', 'mail', 'webhook')", name="kind"),
+)
+
+delivery = Table(
+    "delivery",
+    metadata,
+    key(),
+    # The same over all tries, so that a receiver can drop a repetition.
+    Column("message_id", String(40), nullable=False, unique=True),
+    Column("channel", Name, nullable=False),
+    Column("event", String(8), nullable=False),
+    Column("payload", JsonDocument, nullable=False),
+    Column("state", String(8), nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("next_attempt_at", UtcDateTime),
+    Column("ended_at", UtcDateTime),
+    Column("status", Integer),
+    Column("answer", Text),
+    Column("error", Text),
+    CheckConstraint("event IN ('fired', 'resolved', 'test')", name="event"),
+    CheckConstraint("state IN ('failed', 'pending', 'sent')", name="state"),
+    CheckConstraint("(state = 'pending') = (next_attempt_at IS NOT NULL)", name="pending_has_time"),
+    partial_index("ix_delivery_pending", "state = 'pending'", "next_attempt_at", "id"),
+    Index("ix_delivery_channel", "channel", "id"),
+    Index("ix_delivery_created_at", "created_at"),
+    **NO_REUSE,
+)
+
+consumer = Table(
+    "consumer",
+    metadata,
+    Column("name", Name, primary_key=True),
+    # Its place in the order of events.
+    Column("cursor", String(60), nullable=False),
+    # Counts the changes of what it looks for.
+    Column("version", Key, nullable=False),
+    # The node that reads now, and until when the others leave it that.
+    Column("holder", Key),
+    Column("held_until", UtcDateTime),
+)

@@ -1,0 +1,346 @@
+"""``cronograph alarms`` and ``channels``: conditions that notify people, and the ways to do so."""
+
+import time
+from typing import Annotated, Any, Final
+
+import typer
+
+from ....graphql.client.command_line import (
+    ACKNOWLEDGE_ALARMS,
+    ALARM_DELIVERIES,
+    ALARM_FIRINGS,
+    ALARMS,
+    CHANNELS,
+    CREATE_ALARM,
+    DELETE_ALARM,
+    DELETE_CHANNEL,
+    REDELIVER_ALARM,
+    SET_CHANNEL,
+    SILENCE_ALARM,
+    TEST_CHANNEL,
+    UPDATE_ALARM,
+)
+from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.times import counted
+from ..base.application import CommandLine
+from ..base.output import Refused
+from .api import Api, Limit, at_server, changes_server
+from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show
+from .values import FLAG, NUMBER, TEXT, TIME, WORD, seconds_of
+
+ALARM_LIST: Final = Listing(
+    "alarms",
+    ALARMS,
+    ("name", "isEnabled", "severity", "sentence", "channels", "silenceEndsAt"),
+    {
+        **dict.fromkeys(("id", "name", "subject"), TEXT),
+        **dict.fromkeys(("severity", "condition", "subjectKind"), WORD),
+        **dict.fromkeys(("isEnabled", "isFiring"), FLAG),
+        **dict.fromkeys(("createdAt", "updatedAt", "silenceEndsAt"), TIME),
+    },
+    ("name", "id", "updatedAt"),
+)
+FIRING_LIST: Final = Listing(
+    "firings",
+    ALARM_FIRINGS,
+    ("id", "severity", "alarmName", "sentence", "firedAt", "resolvedAt", "acknowledgedBy"),
+    {
+        **dict.fromkeys(("id", "alarmName", "subject", "runId", "acknowledgedBy"), TEXT),
+        **dict.fromkeys(("severity", "condition", "subjectKind"), WORD),
+        "isOpen": FLAG,
+        **dict.fromkeys(("firedAt", "resolvedAt", "acknowledgedAt"), TIME),
+    },
+    ("id", "firedAt"),
+)
+CHANNEL_LIST: Final = Listing(
+    "channels",
+    CHANNELS,
+    ("name", "kind", "address", "updatedAt", "updatedBy"),
+    {"name": TEXT, "kind": WORD, "createdAt": TIME, "updatedAt": TIME},
+    ("name", "updatedAt"),
+)
+DELIVERY_LIST: Final = Listing(
+    "deliveries",
+    ALARM_DELIVERIES,
+    ("id", "state", "channel", "event", "attempts", "status", "error", "createdAt", "nextAttemptAt"),
+    {
+        **dict.fromkeys(("id", "messageId", "channel"), TEXT),
+        **dict.fromkeys(("state", "event"), WORD),
+        "attempts": NUMBER,
+        **dict.fromkeys(("createdAt", "endedAt"), TIME),
+    },
+    ("id", "createdAt"),
+)
+
+alarms = CommandLine(
+    help="Look at alarms, create, silence and acknowledge them, on a running server.", no_args_is_help=True
+)
+AlarmName = Annotated[str, typer.Argument(help="Name of the alarm.")]
+add_list(alarms, ALARM_LIST, "List alarms.")
+
+
+@alarms.command(name="firings")
+@at_server
+def show_firings(
+    api: Api,
+    resolved: Annotated[bool, typer.Option("--resolved", help="Include firings that are resolved.")] = False,
+    filter: Filter = None,
+    columns: Columns = None,
+    sort: Sort = None,
+    limit: Limit = 50,
+    watch: Watch = None,
+) -> None:
+    """List the open firings of alarms, or with --resolved their history."""
+    show(api, FIRING_LIST, (filter, columns, sort, limit, watch), None if resolved else {"isOpen": {"eq": True}})
+
+
+def _flag(name: str, metavar: str | None, text: str) -> typer.models.OptionInfo:
+    option: typer.models.OptionInfo = typer.Option(name, metavar=metavar, help=text)
+    return option
+
+
+@alarms.command(name="create")
+@changes_server()
+def create_alarm(
+    api: Api,
+    name: AlarmName,
+    task: Annotated[str | None, _flag("--task", "NAME", "Watch this task.")] = None,
+    job: Annotated[str | None, _flag("--job", "NAME", "Watch the runs of this job.")] = None,
+    group: Annotated[str | None, _flag("--group", "NAME", "Watch the runs of this group.")] = None,
+    node: Annotated[str | None, _flag("--node", "NAME", "Watch this node; `any` = every node.")] = None,
+    late: Annotated[str | None, _flag("--late", "TIME", "An occurrence starts so late, or is missed.")] = None,
+    due_by: Annotated[str | None, _flag("--due-by", "HH:MM", "It is not done by this time of day.")] = None,
+    overdue: Annotated[str | None, _flag("--overdue", "TIME", "It is not done so long after it was due.")] = None,
+    slow: Annotated[str | None, _flag("--slow", "TIME", "It runs for longer; `3x` = 3 times its p95.")] = None,
+    failing: Annotated[int | None, _flag("--failing", "N", "N runs in a row fail.")] = None,
+    empty: Annotated[bool, typer.Option("--empty", help="It succeeds without records.")] = False,
+    older: Annotated[str | None, _flag("--older-than", "TIME", "A run waits for longer.")] = None,
+    deeper: Annotated[int | None, _flag("--deeper-than", "N", "More than N runs wait.")] = None,
+    channel: Annotated[list[str] | None, _flag("--channel", "NAME", "Notify this channel; repeatable.")] = None,
+    severity: Annotated[str, _flag("--severity", "WORD", "`info`, `warning` or `critical`.")] = "warning",
+) -> None:
+    """Create an alarm: one subject, and one condition on it."""
+    subject: dict[str, Any] = {"task": task, "job": job, "group": group, "node": None if node == "any" else node}
+    subject = {kind: value for kind, value in subject.items() if value is not None}
+    if node == "any":
+        subject["anyNode"] = True
+    conditions: dict[str, Any] = {
+        "late": late and {"grace": seconds_of("--late", late)},
+        "overdue": (due_by and {"dueBy": due_by}) or (overdue and {"after": seconds_of("--overdue", overdue)}),
+        "slow": slow and _slow(slow),
+        "failing": failing and {"failedRuns": failing},
+        "empty": {"leastRecords": 1} if empty else None,
+        "backlog": _backlog(older, deeper),
+        "node": node is not None,
+    }
+    condition = {kind: value for kind, value in conditions.items() if value}
+    if len(subject) != 1 or len(condition) != 1:
+        raise ConfigurationError(
+            "an alarm needs one subject (--task, --job, --group or --node) and one condition (--late, --due-by, "
+            f"--overdue, --slow, --failing, --empty, or --older-than and --deeper-than), got {len(subject)} and "
+            f"{len(condition)}"
+        )
+    given = {"subject": subject, "condition": condition, "channels": channel or [], "severity": _severity(severity)}
+    made = api.change(CREATE_ALARM, name=name, **given)["alarm"]
+    api.result({"alarm": made}, f"Alarm {name}: {made['sentence']}")
+
+
+def _severity(word: str) -> str:
+    if word not in {"info", "warning", "critical"}:
+        raise ConfigurationError(f"--severity: must be info, warning or critical, got {word[:40]!r}")
+    return word.upper()
+
+
+def _slow(text: str) -> dict[str, float | None]:
+    factor = text.removesuffix("x")
+    if factor != text and factor.replace(".", "", 1).isdecimal():
+        return {"timesP95": float(factor)}
+    return {"after": seconds_of("--slow", text)}
+
+
+def _backlog(older: str | None, deeper: int | None) -> dict[str, Any]:
+    both = {"olderThan": older and seconds_of("--older-than", older), "deeperThan": deeper}
+    return {name: value for name, value in both.items() if value is not None}
+
+
+@alarms.command(name="enable")
+@changes_server(version=True)
+def enable_alarm(api: Api, name: AlarmName) -> None:
+    """Let an alarm watch its subject again."""
+    api.result({"alarm": api.change(UPDATE_ALARM, name=name, enabled=True)["alarm"]}, f"Alarm {name} enabled")
+
+
+@alarms.command(name="disable")
+@changes_server(version=True)
+def disable_alarm(api: Api, name: AlarmName) -> None:
+    """Keep an alarm, but let it watch nothing; its open firings are resolved."""
+    api.result({"alarm": api.change(UPDATE_ALARM, name=name, enabled=False)["alarm"]}, f"Alarm {name} disabled")
+
+
+@alarms.command(name="delete")
+@changes_server(version=True)
+def delete_alarm(api: Api, name: AlarmName) -> None:
+    """Delete an alarm; its open firings are resolved, and its history is kept."""
+    api.result({"alarm": api.change(DELETE_ALARM, name=name)["alarm"]}, f"Alarm {name} deleted")
+
+
+@alarms.command(name="silence")
+@changes_server(version=True)
+def silence_alarm(
+    api: Api,
+    name: AlarmName,
+    until: Annotated[str | None, typer.Argument(help="RFC 3339 time, e.g. `2026-01-31T09:30:00Z`; none = now.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
+) -> None:
+    """Let an alarm notify nobody until a time; without a time the silence ends."""
+    changed = api.change(SILENCE_ALARM, name=name, endsAt=until, reason=reason)["alarm"]
+    ends = changed["silenceEndsAt"]
+    api.result(
+        {"alarm": changed}, f"Alarm {name} notifies again" if ends is None else f"Alarm {name} silent until {ends}"
+    )
+
+
+@alarms.command(name="acknowledge")
+@changes_server()
+def acknowledge_alarms(
+    api: Api,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of firings.")] = None,
+    alarm: Annotated[str | None, typer.Option("--alarm", help="All open firings of this alarm.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="All open firings.")] = False,
+    note: Annotated[str | None, typer.Option("--note", help="A note for others.")] = None,
+) -> None:
+    """Say that you take care of firings."""
+    chosen = {name: value for name, value in {"ids": ids, "alarm": alarm, "all": all_ or None}.items() if value}
+    if len(chosen) != 1:
+        raise ConfigurationError("give ids of firings, --alarm NAME or --all")
+    done = api.change(ACKNOWLEDGE_ALARMS, firings=chosen, note=note)
+    api.result({"count": done["count"], "firings": done["firings"]}, f"{counted(done['count'], 'firing')} acknowledged")
+
+
+channels = CommandLine(help="Look at channels, set and test them, on a running server.", no_args_is_help=True)
+ChannelName = Annotated[str, typer.Argument(help="Name of the channel.")]
+add_list(channels, CHANNEL_LIST, "List channels.")
+
+
+def _set(api: Api, name: str, **settings: object) -> None:
+    channel = api.change(SET_CHANNEL, name=name, settings=settings)["channel"]
+    api.result({"channel": channel}, f"Channel {name} set: {channel['address']}")
+
+
+@channels.command(name="set-chat")
+@changes_server()
+def set_chat(
+    api: Api,
+    name: ChannelName,
+    url_secret: Annotated[str, typer.Option("--url-secret", metavar="NAME", help="The secret that has the URL.")],
+    teams: Annotated[bool, typer.Option("--teams", help="Send cards as Teams takes them. (default: Slack)")] = False,
+) -> None:
+    """Set a channel that posts to Slack, Teams, Mattermost and the like."""
+    _set(api, name, chat={"urlSecret": url_secret, "form": "TEAMS" if teams else "SLACK"})
+
+
+@channels.command(name="set-webhook")
+@changes_server()
+def set_webhook(
+    api: Api,
+    name: ChannelName,
+    address: Annotated[str, typer.Argument(help="URL to post to.", metavar="URL")],
+    secret: Annotated[list[str], typer.Option("--secret", metavar="NAME", help="A secret that signs; repeatable.")],
+) -> None:
+    """Set a channel that posts signed JSON, by the rules of Standard Webhooks."""
+    _set(api, name, webhook={"url": address, "secrets": secret})
+
+
+@channels.command(name="set-alertmanager")
+@changes_server()
+def set_alertmanager(
+    api: Api, name: ChannelName, address: Annotated[str, typer.Argument(help="URL of the Alertmanager.", metavar="URL")]
+) -> None:
+    """Set a channel that posts to Prometheus' Alertmanager."""
+    _set(api, name, alertmanager={"url": address})
+
+
+@channels.command(name="set-mail")
+@changes_server()
+def set_mail(
+    api: Api,
+    name: ChannelName,
+    host: Annotated[str, typer.Argument(help="Host of the mail server.")],
+    recipient: Annotated[list[str], typer.Option("--to", metavar="ADDRESS", help="Who gets the mails; repeatable.")],
+    sender: Annotated[str, typer.Option("--from", metavar="ADDRESS", help="The address that mails come from.")],
+    port: Annotated[int, typer.Option("--port", help="Port of the mail server.")] = 587,
+    tls: Annotated[str, typer.Option("--tls", help="`starttls`, `implicit` or `none`.")] = "starttls",
+    username: Annotated[str | None, typer.Option("--username", help="Name for the sign-in.")] = None,
+    password_secret: Annotated[
+        str | None, typer.Option("--password-secret", metavar="NAME", help="The secret that has the password.")
+    ] = None,
+) -> None:
+    """Set a channel that sends mails by SMTP."""
+    if tls not in {"starttls", "implicit", "none"}:
+        raise ConfigurationError(f"--tls: must be starttls, implicit or none, got {tls[:40]!r}")
+    settings: dict[str, Any] = {
+        "host": host,
+        "port": port,
+        "tls": tls.upper(),
+        "sender": sender,
+        "recipients": recipient,
+    }
+    optional = {"username": username, "passwordSecret": password_secret}
+    _set(api, name, mail=settings | {key: value for key, value in optional.items() if value is not None})
+
+
+@channels.command(name="delete")
+@changes_server()
+def delete_channel(
+    api: Api,
+    name: ChannelName,
+    force: Annotated[bool, typer.Option("--force", help="Although alarms notify it.")] = False,
+) -> None:
+    """Delete a channel; refused as long as alarms notify it."""
+    api.result({"channel": api.change(DELETE_CHANNEL, name=name, force=force)["channel"]}, f"Channel {name} deleted")
+
+
+WAIT: Final = 40.0
+"""Seconds that a test waits for the outcome of a try."""
+
+
+@channels.command(name="test")
+@changes_server()
+def send_test(api: Api, name: ChannelName) -> None:
+    """Send a test message, wait for the answer of the receiver, and show it; status 1 if it fails."""
+    delivery = api.change(TEST_CHANNEL, name=name)["delivery"]
+    if api.is_dry:
+        api.result({"delivery": delivery}, f"a test message to channel {name}")
+        return
+    give_up_at = time.monotonic() + WAIT
+    while delivery["state"] == "PENDING" and delivery["error"] is None and time.monotonic() < give_up_at:
+        time.sleep(0.5)
+        (delivery,) = api.rows(ALARM_DELIVERIES, 1, filter={"id": {"eq": delivery["id"]}}, orderBy=[])
+    if delivery["state"] != "SENT":
+        answer = "" if delivery["answer"] is None else f"; it said {delivery['answer'][:200]!r}"
+        raise Refused(f"channel {name}: {delivery['error'] or f'no outcome within {WAIT:g} s'}{answer}")
+    api.result(
+        {"delivery": delivery}, f"Channel {name} accepted the message: {delivery['status']} {delivery['answer']}"
+    )
+
+
+@channels.command(name="deliveries")
+@at_server
+def show_deliveries(
+    api: Api,
+    filter: Filter = None,
+    columns: Columns = None,
+    sort: Sort = None,
+    limit: Limit = 50,
+    watch: Watch = None,
+) -> None:
+    """List the messages to channels, with the answers of the receivers."""
+    show(api, DELIVERY_LIST, (filter, columns, sort, limit, watch))
+
+
+@channels.command(name="redeliver")
+@changes_server()
+def redeliver(api: Api, delivery_id: Annotated[str, typer.Argument(help="Id of the delivery.", metavar="ID")]) -> None:
+    """Send a delivery that has ended again, with the same message id."""
+    delivery = api.change(REDELIVER_ALARM, id=delivery_id)["delivery"]
+    api.result({"delivery": delivery}, f"Delivery {delivery_id} is sent again")

@@ -1,0 +1,231 @@
+"""The durable reader: one node at a time, each event judged once, whichever node dies when."""
+
+from datetime import timedelta
+
+from sqlalchemy import event as sql_event
+from sqlalchemy.engine import Engine
+
+from cronograph.jobs.actions.nodes import rescue_expired
+from cronograph.jobs.core.outcome import Failed, Succeeded
+from cronograph.jobs.delivery import actions, read
+from cronograph.jobs.delivery.rules import Condition, DeliveryEvent, SubjectKind
+from cronograph.jobs.runtime.duties.alarms import HELD_FOR
+from cronograph.jobs.store.write import events
+from tests.delivery.conftest import Alarms
+from tests.support.storage import Stored, Worker
+
+FAILED = Failed("ValueError", "no such invoice", permanent=True)
+OPS = ("ops",)
+
+
+def fail(stored: Stored, worker: Worker, **changes: object) -> None:
+    """End one run as failed."""
+    stored.enqueue(retries=0, **changes)
+    worker.end(worker.start(), FAILED)
+
+
+async def test_a_firing_and_its_delivery_are_one_transaction(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.webhook(1)
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, channels=OPS, failed_runs=1)
+    fail(stored, worker)
+    (firing,) = await alarms.look(1)
+    (delivery,) = alarms.deliveries()
+    assert delivery.event is DeliveryEvent.FIRED
+    assert delivery.payload["type"] == "alarm.fired"
+    (notice,) = delivery.payload["data"]["alarms"]
+    assert notice["id"] == str(firing.id)
+    assert notice["url"] == f"https://cron.test/runs/{firing.run_id}"
+    assert notice["policy"]["condition"] == "job 'work' fails 1 time in a row"
+    stored.enqueue()
+    worker.end(worker.start())
+    await alarms.look(1)
+    assert [one.event for one in alarms.deliveries()] == [DeliveryEvent.FIRED, DeliveryEvent.RESOLVED]
+
+
+async def test_another_node_goes_on_where_the_first_one_stopped(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=2)
+    fail(stored, worker)
+    await alarms.look(1)
+    # The first node is dead from here on.
+    fail(stored, worker)
+    stored.now += HELD_FOR + timedelta(seconds=1)
+    second = alarms.another_reader(2)
+    await second.look()
+    await second.stop()
+    (firing,) = alarms.firings()
+    assert firing.sentence.startswith("Job 'work' failed 2 times in a row")
+    # It was only slow: what it knows is out of date, and it stores nothing of it.
+    await alarms.reader.look()
+    assert len(alarms.firings()) == 1
+
+
+async def test_a_node_that_was_overtaken_stores_nothing(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    await alarms.look()
+    second = alarms.another_reader(2)
+    for _ in range(3):
+        fail(stored, worker)
+        stored.enqueue()
+        worker.end(worker.start(), Succeeded())
+        stored.now += HELD_FOR + timedelta(seconds=1)
+        await second.look()
+        await alarms.reader.look()
+    await second.stop()
+    assert len(alarms.firings()) == 3
+
+
+async def test_two_alarms_changed_meanwhile_are_read_again(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    await alarms.look()
+    alarms.create(Condition.FAILING, "default", SubjectKind.GROUP, failed_runs=1, name="group")
+    alarms.change(enabled=False)
+    fail(stored, worker)
+    (firing,) = await alarms.look(1)
+    assert firing.alarm_name == "group"
+
+
+async def test_events_that_were_pruned_unread_are_passed_over(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    await alarms.look()
+    for _ in range(3):
+        fail(stored, worker)
+    stored.do(lambda tx: events.publish(tx.conn))
+    stored.pass_time(60)
+    stored.do(lambda tx: events.prune(tx.conn, tx.now, 1000))
+    await alarms.look()
+    assert alarms.firings() == []
+    fail(stored, worker)
+    assert len(await alarms.look(1)) == 1
+
+
+async def test_a_silenced_alarm_notifies_nobody_until_its_silence_ends(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.webhook(1)
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, channels=OPS, failed_runs=1)
+    until = stored.now + timedelta(seconds=60)
+    alarms.acting(lambda tx: actions.silence_alarm(tx, "alarm", until, "a deploy"))
+    fail(stored, worker)
+    (firing,) = await alarms.look(1)
+    assert not firing.notified
+    assert alarms.deliveries() == []
+    await alarms.look(58)
+    assert alarms.deliveries() == []
+    await alarms.look(1)
+    (delivery,) = alarms.deliveries()
+    assert delivery.payload["data"]["alarms"][0]["id"] == str(firing.id)
+    await alarms.look(60)
+    assert len(alarms.deliveries()) == 1
+
+
+async def test_a_firing_that_ends_within_the_silence_notifies_nobody(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.webhook(1)
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, channels=OPS, failed_runs=1)
+    until = stored.now + timedelta(seconds=60)
+    alarms.acting(lambda tx: actions.silence_alarm(tx, "alarm", until, None))
+    fail(stored, worker)
+    await alarms.look(1)
+    stored.enqueue()
+    worker.end(worker.start())
+    await alarms.look(1)
+    await alarms.look(60)
+    assert alarms.deliveries() == []
+    assert len(alarms.firings()) == 1
+
+
+async def test_many_firings_of_one_look_are_one_message(alarms: Alarms, stored: Stored) -> None:
+    names = tuple(f"job-{number}" for number in range(30))
+    worker = stored.node(jobs=names, slots=50)
+    alarms.webhook(1)
+    for name in names:
+        alarms.create(Condition.FAILING, name, SubjectKind.JOB, channels=OPS, failed_runs=1, name=name)
+    for name in names:
+        stored.enqueue(job_name=name, retries=0)
+    for started in worker.take(50).started:
+        worker.end(started, FAILED)
+    assert len(await alarms.look(1)) == 30
+    (delivery,) = alarms.deliveries()
+    assert delivery.payload["data"]["count"] == 30
+
+
+async def test_statements_do_not_grow_with_alarms(alarms: Alarms, stored: Stored) -> None:
+    """The same look with ten times as many alarms and firings sends as many statements."""
+    sent: list[str] = []
+
+    def count(_conn: object, _cursor: object, statement: str, *_rest: object) -> None:
+        sent.append(statement)
+
+    names = tuple(f"job-{number}" for number in range(60))
+    worker = stored.node(jobs=names, slots=100)
+    for name in names:
+        alarms.create(Condition.FAILING, name, SubjectKind.JOB, failed_runs=1, name=f"failing-{name}")
+        alarms.create(Condition.SLOW, name, SubjectKind.JOB, after=5, name=f"slow-{name}")
+        stored.task(name=name, job_name=name, value="0 * * * * *")
+        alarms.create(Condition.LATE, name, SubjectKind.TASK, grace=10, name=f"late-{name}")
+        alarms.create(Condition.OVERDUE, name, SubjectKind.TASK, after=10, name=f"overdue-{name}")
+    await alarms.look()
+    counts: list[int] = []
+    sql_event.listen(Engine, "before_cursor_execute", count)
+    try:
+        for some in (names[:5], names[5:]):
+            for name in some:
+                stored.enqueue(job_name=name, retries=0)
+            started = worker.take(100).started
+            sent.clear()
+            await alarms.look(6)
+            looked = len(sent)
+            for one in started:
+                worker.end(one, FAILED)
+            sent.clear()
+            await alarms.look(1)
+            counts.append(looked + len(sent))
+    finally:
+        sql_event.remove(Engine, "before_cursor_execute", count)
+    assert len(alarms.firings()) == 120
+    assert counts[1] <= counts[0] + 2
+
+
+async def test_without_alarms_no_event_is_read(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarm = alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    await alarms.look()
+    alarms.acting(lambda tx: actions.delete_alarm(tx, alarm.name))
+    before = stored.do(lambda tx: read.place(tx.conn))
+    for _ in range(3):
+        fail(stored, worker)
+    await alarms.look(60)
+    after = stored.do(lambda tx: read.place(tx.conn))
+    assert before is not None
+    assert after is not None
+    assert after.cursor == before.cursor
+    # What failed meanwhile is of no concern to the next alarm.
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    assert await alarms.look(1) == []
+
+
+async def test_an_alarm_that_is_deleted_or_disabled_resolves_what_is_open(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.webhook(1)
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, channels=OPS, failed_runs=1)
+    fail(stored, worker)
+    assert len(await alarms.look(1)) == 1
+    alarms.change(enabled=False)
+    assert await alarms.look(1) == []
+    assert [one.event for one in alarms.deliveries()] == [DeliveryEvent.FIRED, DeliveryEvent.RESOLVED]
+
+
+async def test_an_acknowledged_lost_node_is_resolved(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node("w1")
+    alarms.create(Condition.NODE, None, SubjectKind.NODE)
+    stored.pass_time(61)
+    stored.do(rescue_expired, [worker.node])
+    (firing,) = await alarms.look(1)
+    alarms.acting(lambda tx: actions.acknowledge(tx, [firing.id], "it was scaled down"))
+    assert await alarms.look(1) == []
+    (seen,) = alarms.firings()
+    assert (seen.acknowledged_by, seen.note) == ("anna", "it was scaled down")

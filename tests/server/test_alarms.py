@@ -1,0 +1,190 @@
+"""Alarms of a real server: a node that is killed loses nothing, and sends nothing under another id."""
+
+import base64
+import json
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from standardwebhooks import Webhook
+from typing_extensions import override
+
+from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.waiting import wait_until
+from tests.support.web import post
+
+JOBS = """
+from cronograph.jobs import PermanentFailure, job
+
+@job("broken", retries=0)
+async def broken() -> None:
+    raise PermanentFailure("no luck")
+
+@job("well")
+async def well() -> None:
+    pass
+"""
+SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+LOOPBACK = {
+    "CRONOGRAPH_HTTP_ALLOW": "127.0.0.1",
+    "CRONOGRAPH_SECRET_KEY": base64.b64encode(b"k" * 32).decode(),
+}
+
+
+class Receiver:
+    """A receiver of webhooks in threads, which can hang.
+
+    Attributes:
+        messages: The headers and bodies that it was sent, in order.
+        hangs: Whether it answers nobody for now.
+    """
+
+    def __init__(self) -> None:
+        self.messages: list[tuple[dict[str, str], bytes]] = []
+        self.hangs = threading.Event()
+        self.over = threading.Event()
+        self.status = 200
+
+    def take(self, headers: dict[str, str], body: bytes) -> None:
+        """Keep a message, and hold its sender up if the test wants that."""
+        self.messages.append((headers, body))
+        if self.hangs.is_set():
+            self.over.wait(60)
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the messages."""
+        return [headers["webhook-id"] for headers, _ in self.messages]
+
+
+@contextmanager
+def receiving() -> Generator[tuple[Receiver, str]]:
+    """A receiver, and its address."""
+    receiver = Receiver()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            receiver.take({name.lower(): value for name, value in self.headers.items()}, body)
+            self.send_response(receiver.status)
+            self.send_header("content-length", "2")
+            self.end_headers()
+            self.wfile.write(b"ok")
+
+        @override
+        def log_message(self, format: str, *args: Any) -> None:
+            """Write nothing."""
+
+        @override
+        def handle(self) -> None:
+            """Serve a sender that may be killed meanwhile."""
+            try:
+                super().handle()
+            except (ConnectionError, BrokenPipeError):
+                return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield receiver, f"http://127.0.0.1:{server.server_port}/hook"
+    finally:
+        receiver.over.set()
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+def ask(server: CronographProcess, query: str, **variables: object) -> Any:
+    """The data of a GraphQL operation that is not refused."""
+    answer = post(f"{server.url}/graphql", {"query": query, "variables": variables}).json()
+    assert "errors" not in answer, answer
+    data: dict[str, Any] = answer["data"]
+    assert [payload["errors"] for payload in data.values() if payload.get("errors")] == []
+    return data
+
+
+def set_up(server: CronographProcess, url: str) -> None:
+    """Set a webhook, and an alarm that notifies it of each failure."""
+    ask(server, f'mutation {{ setSecret(input: {{ name: "hook", value: "{SECRET}" }}) {{ errors {{ message }} }} }}')
+    settings = f'{{ webhook: {{ url: "{url}", secrets: ["hook"] }} }}'
+    ask(server, f'mutation {{ setChannel(input: {{ name: "ops", settings: {settings} }}) {{ errors {{ message }} }} }}')
+    alarm = 'name: "broken", subject: { job: "broken" }, condition: { failing: { failedRuns: 1 } }, channels: ["ops"]'
+    ask(server, f"mutation {{ createAlarm(input: {{ {alarm} }}) {{ errors {{ message }} }} }}")
+
+
+def run(server: CronographProcess, job: str) -> None:
+    """Start one run of a job."""
+    ask(server, f'mutation {{ triggerJob(jobName: "{job}") {{ errors {{ message }} }} }}')
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(240)
+def test_a_server_that_is_killed_between_recorded_and_sent_sends_the_same_message(
+    database_url: str, processes: ProcessStarter
+) -> None:
+    (processes.folder / "alarm_jobs.py").write_text(JOBS)
+    with receiving() as (receiver, url):
+        receiver.hangs.set()
+        server = processes.serve(database_url, "--jobs", "alarm_jobs", "--heartbeat", "1", "--lease", "3", env=LOOPBACK)
+        set_up(server, url)
+        run(server, "broken")
+        wait_until(lambda: len(receiver.messages) == 1, message="the first try")
+        server.kill()
+        receiver.hangs.clear()
+        receiver.over.set()
+        server = processes.serve(database_url, "--jobs", "alarm_jobs", env=LOOPBACK)
+        wait_until(lambda: len(receiver.messages) == 2, within=120, message="the second try")
+        headers, body = receiver.messages[1]
+        assert Webhook(SECRET).verify(body, headers)["type"] == "alarm.fired"
+        assert len(set(receiver.ids)) == 1
+        assert receiver.messages[0][1] == body
+        found = "{ alarmFirings { totalCount } alarmDeliveries { nodes { state attempts messageId answer } } }"
+
+        def is_sent() -> bool:
+            return bool(ask(server, found)["alarmDeliveries"]["nodes"][0]["state"] == "SENT")
+
+        wait_until(is_sent, message="the outcome to be stored")
+        answer = ask(server, found)
+        assert answer["alarmFirings"]["totalCount"] == 1
+        (delivery,) = answer["alarmDeliveries"]["nodes"]
+        assert delivery == {"state": "SENT", "attempts": 2, "messageId": receiver.ids[0], "answer": "ok"}
+
+
+@pytest.mark.costly
+def test_a_channel_is_tested_and_a_delivery_repeated_from_the_command_line(
+    sqlite_url: str, processes: ProcessStarter
+) -> None:
+    (processes.folder / "alarm_jobs.py").write_text(JOBS)
+    with receiving() as (receiver, url):
+        server = processes.serve(sqlite_url, "--jobs", "alarm_jobs", env=LOOPBACK)
+        set_up(server, url)
+        here = {"CRONOGRAPH_URL": server.url}
+        assert processes.run("channels", "test", "ops", env=here) == (0, "Channel ops accepted the message: 200 ok\n")
+        run(server, "broken")
+        wait_until(lambda: len(receiver.messages) == 2, message="the alarm")
+        run(server, "well")
+        status, said = processes.run("alarms", "firings", "--json", env=here)
+        assert status == 0
+        (firing,) = json.loads(said)["firings"]
+        status, said = processes.run("alarms", "acknowledge", firing["id"], "--note", "on it", env=here)
+        assert (status, said) == (0, "1 firing acknowledged\n")
+        rows = json.loads(processes.run("channels", "deliveries", "--json", env=here)[1])["deliveries"]
+        (sent,) = [row for row in rows if row["event"] == "FIRED"]
+        wait_until(lambda: ended(processes, here, sent["id"]), message="the outcome to be stored")
+        assert processes.run("channels", "redeliver", sent["id"], env=here)[0] == 0
+        wait_until(lambda: len(receiver.messages) == 3, message="the repetition")
+        assert receiver.ids[1] == receiver.ids[2]
+        receiver.status = 404
+        status, said = processes.run("channels", "test", "ops", env=here)
+        assert status == 1
+        assert "the receiver answered 404; it said 'ok'" in said
+
+
+def ended(processes: ProcessStarter, here: dict[str, str], delivery_id: str) -> bool:
+    """Return whether a delivery was accepted."""
+    rows = json.loads(processes.run("channels", "deliveries", "--json", env=here)[1])["deliveries"]
+    return any(row["id"] == delivery_id and row["state"] == "SENT" for row in rows)

@@ -47,11 +47,17 @@ HOT = {
 
 
 def upgrade() -> None:
-    """Make every table with its indexes."""
+    """Make every table with its indexes; some have two parts on PostgreSQL, each with keys and indexes of its own."""
+    connection = op.get_bind()
+    parts = PARTS if connection.dialect.name == "postgresql" else {}
     for table in SCHEMA.tables.values():
         op.execute(CreateTable(table))
+        schema = str(connection.schema_for_object(table))
+        for statement in parts.get(table.name, ()):
+            op.execute(statement.format(schema=schema))
         for index in sorted(table.indexes, key=lambda one: str(one.name)):
-            op.execute(CreateIndex(index))
+            if table.name not in parts:
+                op.execute(CreateIndex(index))
     # The publisher of events counts from here; there is never a second row.
     op.bulk_insert(SCHEMA.tables["event_publisher"], [FIRST])
 
@@ -363,8 +369,8 @@ Table(
     Column("log_lines", Integer(), nullable=False),
     Column("log_cut", KEY, nullable=False),
     Column("trace_id", String(32)),
-    PrimaryKeyConstraint("id", name="pk_job_execution"),
-    UniqueConstraint("run_id", "attempt", name="uq_job_execution_run_id_attempt"),
+    PrimaryKeyConstraint("id", name="pk_job_execution").ddl_if(dialect="sqlite"),
+    UniqueConstraint("run_id", "attempt", name="uq_job_execution_run_id_attempt").ddl_if(dialect="sqlite"),
     CheckConstraint("(completed_at IS NULL) = (success IS NULL)", name="ck_job_execution_completed_iff_judged"),
     CheckConstraint("(completed_at IS NULL) = (outcome IS NULL)", name="ck_job_execution_completed_iff_outcome"),
     CheckConstraint(
@@ -391,6 +397,7 @@ Table(
         "id",
         where="outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'suspended', 'timed_out')",
     ),
+    postgresql_partition_by="LIST ((completed_at IS NULL))",
     sqlite_autoincrement=True,
 )
 Table(
@@ -607,7 +614,7 @@ Table(
     Column("max_duration", Float()),
     Column("deadline_at", TIME),
     Column("lost_follow_ups", DOCUMENT),
-    PrimaryKeyConstraint("id", name="pk_run"),
+    PrimaryKeyConstraint("id", name="pk_run").ddl_if(dialect="sqlite"),
     CheckConstraint(
         "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
         name="ck_run_finished_iff_final",
@@ -707,7 +714,7 @@ Table(
         "'waiting') AND (key_until_start IS NULL OR attempt = 0)",
         unique=True,
     ),
-    postgresql_with=HOT,
+    postgresql_partition_by="LIST ((finished_at IS NULL))",
     sqlite_autoincrement=True,
 )
 Table(
@@ -1055,3 +1062,149 @@ Table(
     Index("ix_refresh_token_user_id", "user_id"),
     sqlite_autoincrement=True,
 )
+# What makes the parts of tables on PostgreSQL.
+PARTS: dict[str, list[str]] = {
+    "job_execution": [
+        (
+            "CREATE TABLE {schema}.job_execution_open PARTITION OF {schema}.job_execution FOR "
+            "VALUES IN (true) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, "
+            "autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05)"
+        ),
+        (
+            "ALTER TABLE {schema}.job_execution_open ADD CONSTRAINT ck_job_execution_open_part "
+            "CHECK (success IS NULL AND outcome IS NULL), ADD CONSTRAINT pk_job_execution PRIMARY "
+            "KEY (id), ADD CONSTRAINT uq_job_execution_run_id_attempt UNIQUE (run_id, attempt)"
+        ),
+        ("CREATE TABLE {schema}.job_execution_done PARTITION OF {schema}.job_execution FOR VALUES IN (false)"),
+        (
+            "ALTER TABLE {schema}.job_execution_done ADD CONSTRAINT ck_job_execution_done_part "
+            "CHECK (success IS NOT NULL AND outcome IS NOT NULL), ADD CONSTRAINT "
+            "pk_job_execution_done PRIMARY KEY (id), ADD CONSTRAINT "
+            "uq_job_execution_run_id_attempt_done UNIQUE (run_id, attempt)"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_by_hand_done ON {schema}.job_execution_done (trigger, "
+            "id) WHERE trigger IN ('manual', 'retry')"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_completed_at_done ON {schema}.job_execution_done "
+            "(completed_at) WHERE completed_at IS NOT NULL"
+        ),
+        ("CREATE INDEX ix_job_execution_failed_done ON {schema}.job_execution_done (id) WHERE success = false"),
+        (
+            "CREATE INDEX ix_job_execution_failed_job_done ON {schema}.job_execution_done "
+            "(job_name, id) WHERE success = false"
+        ),
+        ("CREATE INDEX ix_job_execution_job_done ON {schema}.job_execution_done (job_name, id)"),
+        ("CREATE INDEX ix_job_execution_started_at_done ON {schema}.job_execution_done (started_at)"),
+        (
+            "CREATE INDEX ix_job_execution_task_done ON {schema}.job_execution_done (task_id, id) "
+            "WHERE task_id IS NOT NULL"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_task_name_done ON {schema}.job_execution_done "
+            "(task_name, id) WHERE task_name IS NOT NULL"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_unusual_done ON {schema}.job_execution_done (outcome, "
+            "id) WHERE outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'suspended', "
+            "'timed_out')"
+        ),
+    ],
+    "run": [
+        (
+            "CREATE TABLE {schema}.run_open PARTITION OF {schema}.run FOR VALUES IN (true) WITH "
+            "(fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, "
+            "autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05)"
+        ),
+        (
+            "ALTER TABLE {schema}.run_open ADD CONSTRAINT ck_run_open_part CHECK (state IN "
+            "('running', 'scheduled', 'stuck', 'suspended', 'waiting')), ADD CONSTRAINT pk_run "
+            "PRIMARY KEY (id)"
+        ),
+        ("CREATE TABLE {schema}.run_done PARTITION OF {schema}.run FOR VALUES IN (false)"),
+        (
+            "ALTER TABLE {schema}.run_done ADD CONSTRAINT ck_run_done_part CHECK (state IN "
+            "('cancelled', 'failed', 'skipped', 'success')), ADD CONSTRAINT pk_run_done PRIMARY "
+            "KEY (id)"
+        ),
+        (
+            "CREATE INDEX ix_run_available ON {schema}.run_open (coalesce(due_at, available_at)) "
+            "WHERE state IN ('stuck', 'waiting') AND attempt >= 0"
+        ),
+        (
+            "CREATE INDEX ix_run_cap ON {schema}.run_open (job_name, cap_key, id) WHERE cap_key "
+            "IS NOT NULL AND attempt = 0 AND finished_at IS NULL"
+        ),
+        (
+            "CREATE INDEX ix_run_claimable ON {schema}.run_open (group_name, state, priority, "
+            "available_at, id) WHERE state IN ('stuck', 'waiting')"
+        ),
+        (
+            "CREATE INDEX ix_run_claimable_job ON {schema}.run_open (job_name, group_name, state, "
+            "priority, available_at, id) WHERE state IN ('stuck', 'waiting') AND failures >= 0"
+        ),
+        (
+            "CREATE INDEX ix_run_concurrent ON {schema}.run_open (concurrency_key) WHERE "
+            "concurrency_key IS NOT NULL AND state IN ('running', 'scheduled')"
+        ),
+        (
+            "CREATE INDEX ix_run_deadline ON {schema}.run_open (deadline_at, id) WHERE "
+            "deadline_at IS NOT NULL AND finished_at IS NULL"
+        ),
+        (
+            "CREATE INDEX ix_run_expires ON {schema}.run_open (expires_at, id) WHERE expires_at "
+            "IS NOT NULL AND attempt = 0 AND finished_at IS NULL"
+        ),
+        ("CREATE INDEX ix_run_finished_done ON {schema}.run_done (finished_at) WHERE finished_at IS NOT NULL"),
+        ("CREATE INDEX ix_run_flow ON {schema}.run_open (flow_id, id) WHERE flow_id IS NOT NULL"),
+        ("CREATE INDEX ix_run_flow_done ON {schema}.run_done (flow_id, id) WHERE flow_id IS NOT NULL"),
+        (
+            "CREATE INDEX ix_run_held_concurrency ON {schema}.run_open (concurrency_key, state, "
+            "priority, due_at, id) WHERE due_at IS NOT NULL AND concurrency_key IS NOT NULL AND "
+            "state IN ('stuck', 'waiting')"
+        ),
+        (
+            "CREATE INDEX ix_run_held_rate ON {schema}.run_open (job_name, rate_key, state, "
+            "priority, due_at, id) WHERE due_at IS NOT NULL AND rate_key IS NOT NULL AND state IN "
+            "('stuck', 'waiting')"
+        ),
+        ("CREATE INDEX ix_run_job ON {schema}.run_open (job_name, id)"),
+        ("CREATE INDEX ix_run_job_done ON {schema}.run_done (job_name, id)"),
+        ("CREATE INDEX ix_run_key_until ON {schema}.run_open (unique_key, id) WHERE key_until IS NOT NULL"),
+        ("CREATE INDEX ix_run_key_until_done ON {schema}.run_done (unique_key, id) WHERE key_until IS NOT NULL"),
+        ("CREATE INDEX ix_run_occupying ON {schema}.run_open (node_id) WHERE state IN ('running', 'scheduled')"),
+        ("CREATE INDEX ix_run_retried ON {schema}.run_open (retried_from) WHERE retried_from IS NOT NULL"),
+        ("CREATE INDEX ix_run_retried_done ON {schema}.run_done (retried_from) WHERE retried_from IS NOT NULL"),
+        ("CREATE INDEX ix_run_stuck ON {schema}.run_open (group_name, available_at, id) WHERE state = 'stuck'"),
+        ("CREATE INDEX ix_run_suspended ON {schema}.run_open (group_name, id) WHERE state = 'suspended'"),
+        ("CREATE INDEX ix_run_task ON {schema}.run_open (task_id, id) WHERE task_id IS NOT NULL"),
+        ("CREATE INDEX ix_run_task_done ON {schema}.run_done (task_id, id) WHERE task_id IS NOT NULL"),
+        (
+            "CREATE INDEX ix_run_unread ON {schema}.run_open (job_name, id) WHERE unread_by IS "
+            "NOT NULL AND finished_at IS NULL"
+        ),
+        (
+            "CREATE INDEX ix_run_unusual_done ON {schema}.run_done (state, id) WHERE state IN "
+            "('cancelled', 'failed', 'skipped')"
+        ),
+        ("CREATE INDEX ix_run_wake ON {schema}.run_open (wake_at, id) WHERE wake_at IS NOT NULL"),
+        (
+            "CREATE UNIQUE INDEX uq_run_exclusive ON {schema}.run_open (task_id) WHERE exclusive "
+            "AND state IN ('running', 'scheduled')"
+        ),
+        (
+            "CREATE UNIQUE INDEX uq_run_occurrence ON {schema}.run_open (task_id, scheduled_for) "
+            "WHERE trigger = 'schedule'"
+        ),
+        (
+            "CREATE UNIQUE INDEX uq_run_occurrence_done ON {schema}.run_done (task_id, "
+            "scheduled_for) WHERE trigger = 'schedule'"
+        ),
+        (
+            "CREATE UNIQUE INDEX uq_run_unique_key ON {schema}.run_open (unique_key) WHERE "
+            "unique_key IS NOT NULL AND state IN ('running', 'scheduled', 'stuck', 'suspended', "
+            "'waiting') AND (key_until_start IS NULL OR attempt = 0)"
+        ),
+    ],
+}

@@ -183,7 +183,8 @@ def _copy(address: str, table: Table, columns: Sequence[str], values: Iterable[S
 def _take_indexes(cursor: psycopg.Cursor[Any], table: Table) -> list[str]:
     """Drop the indexes that are no constraints; the statements that make them again. What follows is not logged."""
     cursor.execute(
-        "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index WHERE indrelid = %s::regclass"
+        "SELECT indexrelid::regclass::text, pg_get_indexdef(indexrelid) FROM pg_index"
+        " WHERE indrelid IN (SELECT relid FROM pg_partition_tree(%s))"
         " AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)",
         [table.fullname],
     )

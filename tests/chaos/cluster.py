@@ -122,8 +122,7 @@ SOURCES = {
 """The sources of the jobs, by the names of their modules; the last two are versions of one."""
 TRACEBACK = "Traceback (most recent call last)"
 TELL_OF_USERS = frozenset(
-    f"cronograph.jobs.runtime.{name}"
-    for name in ("attempts.afterwards", "attempts.failures", "job.host", "job.ownership")
+    f"cronograph.jobs.runtime.{name}" for name in ("attempts.attempt", "job.host", "job.ownership")
 )
 """Loggers that tell of code of users which belongs to no attempt, or to one that has ended."""
 MODULES = ("chaos_jobs",)

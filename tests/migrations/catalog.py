@@ -11,12 +11,13 @@ POSTGRES = (
         || CASE WHEN attnotnull THEN ' NOT NULL' ELSE '' END || coalesce(' DEFAULT ' || pg_get_expr(adbin, adrelid), '')
     FROM pg_attribute JOIN pg_class c ON c.oid = attrelid
     LEFT JOIN pg_attrdef d ON (adrelid, adnum) = (attrelid, attnum)
-    WHERE relkind = 'r' AND relnamespace = 'cronograph'::regnamespace AND attnum > 0 AND NOT attisdropped
+    WHERE relkind IN ('p', 'r') AND relnamespace = 'cronograph'::regnamespace AND attnum > 0 AND NOT attisdropped
     """,
     """
-    SELECT 'table ' || relname
+    SELECT 'table ' || relname || coalesce(' BY ' || pg_get_partkeydef(oid), '')
+        || coalesce(' ' || pg_get_expr(relpartbound, oid), '')
         || coalesce(' WITH ' || (SELECT string_agg(o, ', ' ORDER BY o) FROM unnest(reloptions) o), '')
-    FROM pg_class WHERE relkind = 'r' AND relnamespace = 'cronograph'::regnamespace
+    FROM pg_class WHERE relkind IN ('p', 'r') AND relnamespace = 'cronograph'::regnamespace
     """,
     """
     SELECT 'constraint ' || conrelid::regclass || '.' || conname || ' ' || pg_get_constraintdef(oid)

@@ -32,8 +32,9 @@ from sqlalchemy import (
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.types import TypeEngine
 
+from cronograph.jobs.store.schema import parts
 from cronograph.jobs.store.schema.tables import metadata
-from cronograph.jobs.store.schema.types import Name, UtcDateTime
+from cronograph.jobs.store.schema.types import SCHEMA, Name, UtcDateTime
 
 ROOT = Path(__file__).parents[2]
 INITIAL = ROOT / "migrations" / "versions" / "0001_initial.py"
@@ -67,11 +68,17 @@ SCHEMA = MetaData()
 
 MAIN = '''
 def upgrade() -> None:
-    """Make every table with its indexes."""
+    """Make every table with its indexes; some have two parts on PostgreSQL, each with keys and indexes of its own."""
+    connection = op.get_bind()
+    parts = PARTS if connection.dialect.name == "postgresql" else {}
     for table in SCHEMA.tables.values():
         op.execute(CreateTable(table))
+        schema = str(connection.schema_for_object(table))
+        for statement in parts.get(table.name, ()):
+            op.execute(statement.format(schema=schema))
         for index in sorted(table.indexes, key=lambda one: str(one.name)):
-            op.execute(CreateIndex(index))
+            if table.name not in parts:
+                op.execute(CreateIndex(index))
     # The publisher of events counts from here; there is never a second row.
     op.bulk_insert(SCHEMA.tables["event_publisher"], [FIRST])
 
@@ -91,7 +98,16 @@ def draft() -> str:
     tables = metadata.sorted_tables
     hot = next(options_of(table)["postgresql_with"] for table in tables if "postgresql_with" in options_of(table))
     constants = f"# Hot tables: room for updates in place, and a vacuum that comes early.\nHOT = {hot!r}\n"
-    return formatted("\n".join([HEADER + constants, MAIN, *(declared(table, hot) for table in tables)]))
+    return formatted("\n".join([HEADER + constants, MAIN, *(declared(table, hot) for table in tables), made(tables)]))
+
+
+def made(tables: list[Table]) -> str:
+    """The statements that make the parts of the tables that have some."""
+    lists = []
+    for table in filter(parts.is_split, tables):
+        texts = (one.replace(f"{SCHEMA}.", "{schema}.") for one in parts.statements(table))
+        lists.append(f"{quoted(table.name)}: [{', '.join(f'({condition(one)})' for one in texts)}],")
+    return f"# What makes the parts of tables on PostgreSQL.\nPARTS: dict[str, list[str]] = {{{' '.join(lists)}}}"
 
 
 def declared(table: Table, hot: dict[str, Any]) -> str:
@@ -100,8 +116,14 @@ def declared(table: Table, hot: dict[str, Any]) -> str:
         f"{name}=HOT" if value == hot else f"{name}={value!r}" for name, value in sorted(options_of(table).items())
     ]
     indexes = map(declared_index, sorted(table.indexes, key=lambda each: str(each.name)))
-    parts = [*map(column, table.columns), *(constraint(each) for each in in_order(table)), *indexes, *options]
-    return f"Table({quoted(table.name)}, SCHEMA, {', '.join(parts)},)"
+    constraints = [constraint(each) + on_sqlite(table, each) for each in in_order(table)]
+    columns = [*map(column, table.columns), *constraints, *indexes, *options]
+    return f"Table({quoted(table.name)}, SCHEMA, {', '.join(columns)},)"
+
+
+def on_sqlite(table: Table, each: Constraint) -> str:
+    """Return what leaves a key to the parts of the table, if it has some on PostgreSQL."""
+    return '.ddl_if(dialect="sqlite")' if parts.is_split(table) and each in parts.keys_of(table) else ""
 
 
 def options_of(table: Table) -> dict[str, Any]:
@@ -166,11 +188,11 @@ def declared_index(index: Index) -> str:
     where = options.pop("postgresql_where", None)
     if where != options.pop("sqlite_where", None):
         raise ValueError(f"index {index.name}: must have the same condition on both databases")
-    parts = [quoted(name_of(index)), *map(indexed, index.expressions)]
-    parts += [] if where is None else [f"where={condition(where)}"]
-    parts += ["unique=True"] if index.unique else []
-    parts += [f"{name}={quoted(value)}" for name, value in sorted(options.items())]
-    return f"{'Index' if where is None else '_partial'}({', '.join(parts)})"
+    words = [quoted(name_of(index)), *map(indexed, index.expressions)]
+    words += [] if where is None else [f"where={condition(where)}"]
+    words += ["unique=True"] if index.unique else []
+    words += [f"{name}={quoted(value)}" for name, value in sorted(options.items())]
+    return f"{'Index' if where is None else '_partial'}({', '.join(words)})"
 
 
 def indexed(each: str | ColumnElement[Any]) -> str:

@@ -18,7 +18,7 @@ from tests.support.storage import Stored
 TASKS = 50
 OFTEN = 12
 """So often a statement is sent that driver and server keep its plan."""
-READ = text("SELECT sum(seq_tup_read) FROM pg_stat_xact_user_tables WHERE relname = 'run'")
+READ = text("SELECT sum(seq_tup_read) FROM pg_stat_xact_user_tables WHERE relname IN ('run', 'run_open', 'run_done')")
 
 
 def read_in_whole(tx: Tx) -> int:

@@ -14,6 +14,8 @@ from typing import Final, NamedTuple
 
 from sqlalchemy import Connection, Engine, event
 
+from cronograph.jobs.store.schema.types import Part
+
 ORDER: Final = ("node", "flow", "run", "queue_group", "periodic_task", "rate_bucket")
 """The tables whose rows several parts of the engine lock, in the order of docs/decisions/0034-lock-order.md."""
 _RANK: Final = {table: rank for rank, table in enumerate(ORDER)}
@@ -23,6 +25,8 @@ _LOCKS: Final = re.compile(
     r"(?P<tried>\s+(?:SKIP LOCKED|NOWAIT))?"
 )
 _FROM: Final = re.compile(rf"\b(?:FROM|JOIN)\s+\S*?\b({'|'.join(ORDER)})\b(?:\s+(?:AS\s+)?(?P<alias>[a-z]+)\b)?")
+_PART: Final = re.compile(rf"\b({'|'.join(ORDER)})_(?:{'|'.join(Part)})\b")
+"""A part of such a table, by its own name."""
 _COMMENT: Final = re.compile(r"--[^\n]*")
 
 
@@ -36,7 +40,7 @@ class Lock(NamedTuple):
 @cache
 def locks_of(statement: str) -> tuple[Lock, ...]:
     """Return the row locks that a statement takes, as far as its text says it, in its order."""
-    text = _COMMENT.sub("", statement)
+    text = _PART.sub(r"\1", _COMMENT.sub("", statement))
     found: list[tuple[int, Lock]] = []
     tried: set[str] = set()
     for lock in _LOCKS.finditer(text):

@@ -1,15 +1,18 @@
 """Statements on ``run``: the durable queue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, bindparam, case, delete, func, insert, literal_column, select, update
+from sqlalchemy.exc import DBAPIError
 
 from ...core.model import Json, Outcome, Priority, Run, SkipReason
 from ...core.outcome import UNREADABLE_RUN
 from ...core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
 from ...store.db import dialect
+from ...store.db.faults import has_moved
 from ...store.db.functions import sql_literals, unindexed
 from ...store.db.unreadable import every, readable
 from ...store.read.runs import DUE_TIME, HOLDING, run_from, select_runs
@@ -18,11 +21,15 @@ from ...store.schema.tables import job_execution as x
 from ...store.schema.tables import run as r
 from . import statements
 
+T = TypeVar("T")
+
 _judged_state = unindexed(r.c.state)
 _AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
 """Values of every run that is not suspended."""
 UNBEGUN: Final = (RunState.WAITING, RunState.SCHEDULED)
 """States in which a run without an attempt has never begun."""
+_LOOKS: Final = 10
+"""At rows that move while they are looked at."""
 BROUGHT_FORWARD: Final = 1000
 """Runs that one transaction makes due after the clock was set back."""
 # To put a statement of all columns together takes three times as long as to execute it.
@@ -49,7 +56,42 @@ def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
 
     Those that cannot be read are left out, and the log names them.
     """
-    return {run.id: run for run in readable(conn, _LOCKED, r.c.id, run_from, {"ids": ids})}
+    some = partial(_read_locked, conn)
+    return {run.id: run for run in where_they_are(conn, some, sorted(ids))}
+
+
+def _read_locked(conn: Connection, ids: Sequence[int]) -> list[Run]:
+    return readable(conn, _LOCKED, r.c.id, run_from, {"ids": ids})
+
+
+def where_they_are(conn: Connection, look: Callable[[Sequence[int]], list[T]], ids: Sequence[int] = ()) -> list[T]:
+    """Lock rows, those too that move into the history meanwhile.
+
+    PostgreSQL follows no row from one part of its table to another (``schema.parts``): it refuses the statement, and
+    the next look finds the row there. Each half of many is looked for by itself, so that runs that end all the time
+    keep nobody from locking the others.
+
+    Args:
+        conn: The connection; its transaction goes on, also that of somebody else.
+        look: Finds and locks the rows of some ids.
+        ids: Ascending; none if ``look`` knows by itself.
+
+    Raises:
+        DBAPIError: the database refuses for another reason, or the transaction sees one state of the database only.
+    """
+    if not dialect.is_postgresql(conn):
+        return look(ids)
+    for _ in range(_LOOKS - 1):
+        try:
+            with conn.begin_nested():
+                return look(ids)
+        except DBAPIError as error:
+            if not has_moved(error):
+                raise
+        if len(ids) > 1:
+            middle = len(ids) // 2
+            return [*where_they_are(conn, look, ids[:middle]), *where_they_are(conn, look, ids[middle:])]
+    return look(ids)
 
 
 def lock_free(conn: Connection, ids: Sequence[int]) -> set[int]:
@@ -129,7 +171,8 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
 
 def lock_unbegun(conn: Connection, key: str) -> Run | None:
     """The run that has this unique key and has never begun, locked."""
-    return next(iter(every(conn, _UNBEGUN_WITH_KEY, r.c.id, run_from, {"key": key})), None)
+    found = where_they_are(conn, lambda _: every(conn, _UNBEGUN_WITH_KEY, r.c.id, run_from, {"key": key}))
+    return next(iter(found), None)
 
 
 def renew(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:

@@ -49,7 +49,8 @@ _TOO_LARGE = "54000"
 # Deadlock, serialization failure, lock timeout, a unique constraint that another transaction was faster to meet, and a
 # transaction in which this process sat idle for too long (it was frozen, or a job kept the interpreter to itself): it
 # is rolled back whole and, tried again, sees what the others did.
-_CONFLICTS = frozenset({"40P01", "40001", "55P03", "23505", "25P03"})
+_SERIALIZATION = "40001"
+_CONFLICTS = frozenset({"40P01", _SERIALIZATION, "55P03", "23505", "25P03"})
 # Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
 _UNAVAILABLE_CLASSES = ("08", "53", "57P", "58")
 # A server that became a standby or lost its disk refuses writes; a database that was dropped; a statement that took
@@ -68,6 +69,11 @@ def kind_of(error: BaseException) -> ErrorKind:
     if isinstance(error, psycopg.Error):
         return _kind_on_postgresql(error)
     return _kind_on_sqlite(error) if isinstance(error, sqlite3.Error) else ErrorKind.FAULT
+
+
+def has_moved(error: DBAPIError) -> bool:
+    """Return whether PostgreSQL refused to follow a row that another transaction has moved to another part."""
+    return not error.connection_invalidated and getattr(error.orig, "sqlstate", None) == _SERIALIZATION
 
 
 def _is_unwritable(error: BaseException) -> bool:

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import Connection, Index, func, select, text
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy.schema import CreateIndex
 
 from ...core.base.lazy import LazyModule
 from ..db import dialect
 from ..db.address import libpq_url, parse_url
 from ..db.dialect import is_postgresql
+from ..schema.parts import WHOLE_TABLE, index_statements
 from ..schema.tables import job_execution as e
 from ..schema.tables import metadata
 from ..schema.types import SCHEMA, SchemaText
@@ -81,8 +82,7 @@ def index_faults(conn: Connection) -> list[IndexFault]:
 
 
 def _index_faults(conn: Connection, found: Mapping[str, Any]) -> Iterator[IndexFault]:
-    for table, index in _indexes():
-        name, wanted = str(index.name), _statement(conn, index)
+    for table, name, wanted in _indexes(conn):
         row = found.get(name)
         if row is None:
             yield IndexFault(name, table, "is missing", False, wanted)
@@ -103,18 +103,17 @@ def _meaning(statement: str) -> str:
     return re.sub(r" ?, ?", ", ", " ".join(_OF_NO_MEANING.sub(" ", text).split()))
 
 
-def _indexes() -> Iterator[tuple[str, Index]]:
+def _indexes(conn: Connection) -> Iterator[tuple[str, str, str]]:
+    """The table, the name and the statement of each index; on PostgreSQL one for each part of a table that has it."""
     for table in metadata.sorted_tables:
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
-            yield table.name, index
-
-
-def _statement(conn: Connection, index: Index) -> str:
-    made = " ".join(str(CreateIndex(index).compile(dialect=conn.dialect)).split())
-    if not dialect.is_postgresql(conn):
-        return made
-    # Made while nodes work, it must not lock them out.
-    return made.replace(" INDEX ", " INDEX CONCURRENTLY ", 1)
+            if not dialect.is_postgresql(conn):
+                made = " ".join(str(CreateIndex(index).compile(dialect=conn.dialect)).split())
+                yield table.name, str(index.name), made
+                continue
+            for name, made in index_statements(index):
+                # Made while nodes work, it must not lock them out.
+                yield table.name, name, made.replace(" INDEX ", " INDEX CONCURRENTLY ", 1)
 
 
 _POSTGRES_COLUMNS = SchemaText(f"""
@@ -228,8 +227,8 @@ def table_bytes(conn: Connection) -> dict[str, int] | None:
 
 
 _POSTGRES: Final = SchemaText(f"""
-    SELECT relname AS name, pg_total_relation_size(relid) AS bytes
-    FROM pg_stat_user_tables WHERE schemaname = '{SCHEMA}'
+    SELECT {WHOLE_TABLE} AS name, CAST(sum(pg_total_relation_size(s.relid)) AS bigint) AS bytes
+    FROM pg_stat_user_tables s WHERE s.schemaname = '{SCHEMA}' GROUP BY 1
 """)
 _SQLITE: Final = text("""
     SELECT m.tbl_name AS name, sum(d.pgsize) AS bytes

@@ -38,6 +38,7 @@ from .accounts import (
 from .delivery import alarm, alarm_firing, alarm_timer, channel, consumer, delivery
 from .figures import execution_hour, execution_minute, queue_depth
 from .flows import flow, flow_edge, flow_run, run_awaited, run_signal, run_step, signal_link
+from .parts import Split, split
 from .records import (
     event,
     event_publisher,
@@ -57,6 +58,7 @@ from .types import (
     JsonDocument,
     Key,
     Name,
+    Part,
     UtcDateTime,
     key,
     metadata,
@@ -194,6 +196,10 @@ _UNFINISHED = f"state IN ({quoted(UNFINISHED)})"
 # The same as unfinished, by a column that a start does not change: SQLite rewrites an index where a column of its
 # condition has changed.
 _OPEN = "finished_at IS NULL"
+# Which parts of its table an index covers on PostgreSQL. An index of all open rows is the key of their part there.
+_IN_OPEN = (Part.OPEN,)
+_IN_DONE = (Part.DONE,)
+_ON_SQLITE = ()
 _LANE = ("group_name", "state", "priority", "available_at", "id")
 
 HOLDS_KEY = "(key_until_start IS NULL OR attempt = 0)"
@@ -269,11 +275,17 @@ run = Table(
     CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="only_suspended_wakes"),
     partial_index("uq_run_occurrence", "trigger = 'schedule'", "task_id", "scheduled_for", unique=True),
     partial_index(
-        "uq_run_unique_key", f"unique_key IS NOT NULL AND {_UNFINISHED} AND {HOLDS_KEY}", "unique_key", unique=True
+        "uq_run_unique_key",
+        f"unique_key IS NOT NULL AND {_UNFINISHED} AND {HOLDS_KEY}",
+        "unique_key",
+        unique=True,
+        parts=_IN_OPEN,
     ),
     partial_index("ix_run_key_until", "key_until IS NOT NULL", "unique_key", "id"),
-    partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True),
-    partial_index("ix_run_concurrent", f"concurrency_key IS NOT NULL AND {_OCCUPYING}", "concurrency_key"),
+    partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True, parts=_IN_OPEN),
+    partial_index(
+        "ix_run_concurrent", f"concurrency_key IS NOT NULL AND {_OCCUPYING}", "concurrency_key", parts=_IN_OPEN
+    ),
     partial_index(
         "ix_run_held_concurrency",
         f"due_at IS NOT NULL AND concurrency_key IS NOT NULL AND {_CLAIMABLE}",
@@ -282,6 +294,7 @@ run = Table(
         "priority",
         "due_at",
         "id",
+        parts=_IN_OPEN,
     ),
     partial_index(
         "ix_run_held_rate",
@@ -292,8 +305,9 @@ run = Table(
         "priority",
         "due_at",
         "id",
+        parts=_IN_OPEN,
     ),
-    partial_index("ix_run_claimable", _CLAIMABLE, *_LANE),
+    partial_index("ix_run_claimable", _CLAIMABLE, *_LANE, parts=_IN_OPEN),
     # For a queue that holds runs of jobs that a node does not know: it finds its own without looking at those.
     partial_index(
         "ix_run_claimable_job",
@@ -304,33 +318,45 @@ run = Table(
         "priority",
         "available_at",
         "id",
+        parts=_IN_OPEN,
     ),
     # Those that may expire: what has begun once does not.
-    partial_index("ix_run_expires", f"expires_at IS NOT NULL AND attempt = 0 AND {_OPEN}", "expires_at", "id"),
+    partial_index(
+        "ix_run_expires", f"expires_at IS NOT NULL AND attempt = 0 AND {_OPEN}", "expires_at", "id", parts=_IN_OPEN
+    ),
     # Those that have never begun; those of flows are not counted.
-    partial_index("ix_run_cap", f"cap_key IS NOT NULL AND attempt = 0 AND {_OPEN}", "job_name", "cap_key", "id"),
-    partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id"),
+    partial_index(
+        "ix_run_cap", f"cap_key IS NOT NULL AND attempt = 0 AND {_OPEN}", "job_name", "cap_key", "id", parts=_IN_OPEN
+    ),
+    partial_index("ix_run_stuck", "state = 'stuck'", "group_name", "available_at", "id", parts=_IN_OPEN),
     # By a column that no other change of a state touches. Which groups have suspended runs is asked by their names.
-    partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id"),
-    partial_index("ix_run_deadline", f"deadline_at IS NOT NULL AND {_OPEN}", "deadline_at", "id"),
+    partial_index("ix_run_wake", "wake_at IS NOT NULL", "wake_at", "id", parts=_IN_OPEN),
+    partial_index("ix_run_deadline", f"deadline_at IS NOT NULL AND {_OPEN}", "deadline_at", "id", parts=_IN_OPEN),
     partial_index("ix_run_flow", "flow_id IS NOT NULL", "flow_id", "id"),
-    partial_index("ix_run_flow_open", "flow_id IS NOT NULL AND finished_at IS NULL", "flow_id"),
-    partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id"),
+    partial_index("ix_run_flow_open", "flow_id IS NOT NULL AND finished_at IS NULL", "flow_id", parts=_ON_SQLITE),
+    partial_index("ix_run_suspended", "state = 'suspended'", "group_name", "id", parts=_IN_OPEN),
     # Hardly ever any: a node looks here for what it can read and others could not.
-    partial_index("ix_run_unread", f"unread_by IS NOT NULL AND {_OPEN}", "job_name", "id"),
-    partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", IN_LINE),
-    partial_index("ix_run_occupying", _OCCUPYING, "node_id"),
-    partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_OPEN}", "task_id", "id"),
-    partial_index("ix_run_live", f"{_OPEN} AND {AMONG_ALL}", "id"),
-    partial_index("ix_run_finished", "finished_at IS NOT NULL", "finished_at"),
+    partial_index("ix_run_unread", f"unread_by IS NOT NULL AND {_OPEN}", "job_name", "id", parts=_IN_OPEN),
+    partial_index("ix_run_available", f"{_CLAIMABLE} AND {AMONG_ALL}", IN_LINE, parts=_IN_OPEN),
+    partial_index("ix_run_occupying", _OCCUPYING, "node_id", parts=_IN_OPEN),
+    partial_index("ix_run_unfinished", f"task_id IS NOT NULL AND {_OPEN}", "task_id", "id", parts=_ON_SQLITE),
+    partial_index("ix_run_live", f"{_OPEN} AND {AMONG_ALL}", "id", parts=_ON_SQLITE),
+    partial_index("ix_run_finished", "finished_at IS NOT NULL", "finished_at", parts=_IN_DONE),
     # A run is stored three times in each index that does not leave it out (waiting, running, ended): runs without a
     # task are left out of those that are asked for tasks, and what nearly all runs become has no index of its own.
     partial_index("ix_run_task", "task_id IS NOT NULL", "task_id", "id"),
     Index("ix_run_job", "job_name", "id"),
     partial_index("ix_run_retried", "retried_from IS NOT NULL", "retried_from"),
-    partial_index("ix_run_unusual", f"state IN ({quoted(FINAL - {RunState.SUCCESS})})", "state", "id"),
-    **HOT,
+    partial_index("ix_run_unusual", f"state IN ({quoted(FINAL - {RunState.SUCCESS})})", "state", "id", parts=_IN_DONE),
+    **NO_REUSE,
+    **Split(
+        _OPEN,
+        {Part.OPEN: _UNFINISHED, Part.DONE: f"state IN ({quoted(FINAL)})"},
+        HOT["postgresql_with"],
+    ).options,
 )
+
+split(run)
 
 AMONG_ALL_RUNS = run.c.attempt >= literal_column("0")
 """``AMONG_ALL`` for statements that are put together from parts."""
@@ -371,20 +397,27 @@ job_execution = Table(
     CheckConstraint("success IS NULL OR success OR error_message IS NOT NULL", name="failure_has_message"),
     one_of("outcome", Outcome, nullable=True),
     one_of("trigger", Trigger),
-    Index("ix_job_execution_job", "job_name", "id"),
-    partial_index("ix_job_execution_task", "task_id IS NOT NULL", "task_id", "id"),
-    partial_index("ix_job_execution_failed", "success = false", "id"),
-    partial_index("ix_job_execution_failed_job", "success = false", "job_name", "id"),
-    partial_index("ix_job_execution_open", "completed_at IS NULL", "id"),
-    partial_index("ix_job_execution_task_name", "task_name IS NOT NULL", "task_name", "id"),
+    Index("ix_job_execution_job", "job_name", "id", info={"parts": _IN_DONE}),
+    partial_index("ix_job_execution_task", "task_id IS NOT NULL", "task_id", "id", parts=_IN_DONE),
+    partial_index("ix_job_execution_failed", "success = false", "id", parts=_IN_DONE),
+    partial_index("ix_job_execution_failed_job", "success = false", "job_name", "id", parts=_IN_DONE),
+    partial_index("ix_job_execution_open", "completed_at IS NULL", "id", parts=_ON_SQLITE),
+    partial_index("ix_job_execution_task_name", "task_name IS NOT NULL", "task_name", "id", parts=_IN_DONE),
     # Few rows each: what an unusual outcome or trigger is looked for by.
-    partial_index("ix_job_execution_unusual", f"outcome IN ({quoted(UNUSUAL)})", "outcome", "id"),
-    partial_index("ix_job_execution_by_hand", f"trigger IN ({quoted(BY_HAND)})", "trigger", "id"),
+    partial_index("ix_job_execution_unusual", f"outcome IN ({quoted(UNUSUAL)})", "outcome", "id", parts=_IN_DONE),
+    partial_index("ix_job_execution_by_hand", f"trigger IN ({quoted(BY_HAND)})", "trigger", "id", parts=_IN_DONE),
     # Not BRIN: once pruning has made room in old pages, each of them holds rows of all times.
-    Index("ix_job_execution_started_at", "started_at"),
-    partial_index("ix_job_execution_completed_at", "completed_at IS NOT NULL", "completed_at"),
+    Index("ix_job_execution_started_at", "started_at", info={"parts": _IN_DONE}),
+    partial_index("ix_job_execution_completed_at", "completed_at IS NOT NULL", "completed_at", parts=_IN_DONE),
     **NO_REUSE,
+    **Split(
+        "completed_at IS NULL",
+        {Part.OPEN: "success IS NULL AND outcome IS NULL", Part.DONE: "success IS NOT NULL AND outcome IS NOT NULL"},
+        HOT["postgresql_with"],
+    ).options,
 )
+
+split(job_execution)
 
 job = Table(
     "job",

@@ -160,9 +160,32 @@ HOT: dict[str, Any] = {
 }
 
 
-def partial_index(name: str, condition: str, *columns: str | ColumnElement[Any], unique: bool = False) -> Index:
-    """An index of the rows that meet a condition, on either database; by columns or expressions."""
-    return Index(name, *columns, unique=unique, sqlite_where=text(condition), postgresql_where=text(condition))
+class Part(StrEnum):
+    """The parts of a table that is split (``parts.Split``): rows that change, and the history."""
+
+    OPEN = "open"
+    DONE = "done"
+
+
+def partial_index(
+    name: str,
+    condition: str,
+    *columns: str | ColumnElement[Any],
+    unique: bool = False,
+    parts: Iterable[Part] = tuple(Part),
+) -> Index:
+    """An index of the rows that meet a condition, on either database; by columns or expressions.
+
+    Args:
+        name: Of the index.
+        condition: What its rows have in common.
+        columns: Or expressions.
+        unique: Whether no two rows may have the same.
+        parts: Those of a split table that have it on PostgreSQL.
+    """
+    where = text(condition)
+    info = {"parts": tuple(parts)}
+    return Index(name, *columns, unique=unique, sqlite_where=where, postgresql_where=where, info=info)
 
 
 __all__ = ["SCHEMA", "SQLITE_SCHEMA", "SchemaText", "in_schema", "schema_fault"]

@@ -145,7 +145,8 @@ def test_an_index_of_another_definition_is_named_by_doctor_and_check_and_made_ag
     database_url: str, other: str
 ) -> None:
     sqlite = database_url.startswith("sqlite")
-    made = other.format("uq_run_exclusive").replace("cronograph.", "" if sqlite else "cronograph.")
+    table = "run" if sqlite else "cronograph.run_open"
+    made = other.format("uq_run_exclusive").replace("cronograph.run", table)
     execute(database_url, "DROP INDEX cronograph.uq_run_exclusive", f"CREATE {made}")
     status, found = doctor(database_url)
     (finding,) = found["indexes"]
@@ -177,7 +178,7 @@ def test_a_missing_column_is_named(database_url: str) -> None:
 
 @pytest.mark.postgres
 def test_the_figures_of_a_server_are_what_is_going_on_there(postgres_url: str) -> None:
-    execute(postgres_url, "ALTER TABLE cronograph.run SET (autovacuum_enabled = off)")
+    execute(postgres_url, "ALTER TABLE cronograph.run_open SET (autovacuum_enabled = off)")
     other = psycopg.connect(postgres_url, application_name="forgotten")
     with closing(other), connected(postgres_url) as connection:
         other.execute("SELECT pg_current_xact_id()")
@@ -185,7 +186,7 @@ def test_the_figures_of_a_server_are_what_is_going_on_there(postgres_url: str) -
         (held,) = [one for one in health.holders if "forgotten" in one.name]
         assert (held.what, held.end) == ("session", f"SELECT pg_terminate_backend({other.info.backend_pid})")
         assert f"{other.info.backend_pid} forgotten of postgres idle in transaction" == held.name
-        assert {one.name: one.autovacuum for one in health.tables}["run"] is False
+        assert {one.name: one.autovacuum for one in health.tables}["run_open"] is False
         assert {one.name: one.autovacuum for one in health.tables}["node"] is True
         assert abs(health.skew) <= health.skew_error + 0.5
         assert health.data_directory is not None

@@ -24,12 +24,12 @@ WITH RECURSIVE pending(name, lap, place) AS (
     FROM pending p CROSS JOIN LATERAL (
         SELECT coalesce(a.name, b.name) AS name, CASE WHEN a.name IS NULL THEN 1 ELSE p.lap END AS lap
         FROM (
-            SELECT (SELECT r.group_name FROM cronograph.run r
+            SELECT (SELECT r.group_name FROM cronograph.run_open r
                    WHERE r.state IN ('stuck', 'waiting') AND r.group_name > p.name
                    ORDER BY r.group_name LIMIT 1) AS name
             OFFSET 0) a
         LEFT JOIN LATERAL (
-            SELECT (SELECT r.group_name FROM cronograph.run r
+            SELECT (SELECT r.group_name FROM cronograph.run_open r
                    WHERE r.state IN ('stuck', 'waiting') AND r.group_name > ''
                    ORDER BY r.group_name LIMIT 1) AS name
             WHERE a.name IS NULL AND p.lap = 0 AND p.name <> '' OFFSET 0) b ON true
@@ -55,12 +55,12 @@ FROM (
                      WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-             FROM cronograph.run r
+             FROM cronograph.run_open r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
                AND r.job_name = ANY(CAST(:jobs AS text[]))
                AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
                AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-                   SELECT FROM cronograph.run b
+                   SELECT FROM cronograph.run_open b
                    WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
              ORDER BY r.available_at, r.id LIMIT :lane)
             UNION ALL
@@ -70,13 +70,13 @@ FROM (
                      WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-             FROM cronograph.run r
+             FROM cronograph.run_open r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
                AND r.available_at <= CAST(:now AS timestamptz)
                AND r.job_name = ANY(CAST(:jobs AS text[]))
                AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
                AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-                   SELECT FROM cronograph.run b
+                   SELECT FROM cronograph.run_open b
                    WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
              ORDER BY r.available_at, r.id LIMIT :lane)
             UNION ALL
@@ -86,13 +86,13 @@ FROM (
                      WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                  r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-             FROM cronograph.run r
+             FROM cronograph.run_open r
              WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'
                AND r.available_at <= CAST(:now AS timestamptz)
                AND r.job_name = ANY(CAST(:jobs AS text[]))
                AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
                AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-                   SELECT FROM cronograph.run b
+                   SELECT FROM cronograph.run_open b
                    WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
              ORDER BY r.available_at, r.id LIMIT :lane)
           ) AS c LIMIT 1)
@@ -104,12 +104,12 @@ CROSS JOIN LATERAL (
              WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-     FROM cronograph.run r
+     FROM cronograph.run_open r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'stuck' AND r.available_at < CAST(:now AS timestamptz)
        AND r.job_name = ANY(CAST(:jobs AS text[]))
        AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
        AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-           SELECT FROM cronograph.run b
+           SELECT FROM cronograph.run_open b
            WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
      ORDER BY r.available_at, r.id LIMIT :lane)
     UNION ALL
@@ -119,13 +119,13 @@ CROSS JOIN LATERAL (
              WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-     FROM cronograph.run r
+     FROM cronograph.run_open r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'high'
        AND r.available_at <= CAST(:now AS timestamptz)
        AND r.job_name = ANY(CAST(:jobs AS text[]))
        AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
        AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-           SELECT FROM cronograph.run b
+           SELECT FROM cronograph.run_open b
            WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
      ORDER BY r.available_at, r.id LIMIT :lane)
     UNION ALL
@@ -135,13 +135,13 @@ CROSS JOIN LATERAL (
              WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
          r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-     FROM cronograph.run r
+     FROM cronograph.run_open r
      WHERE r.state IN ('stuck', 'waiting') AND r.group_name = p.name AND r.state = 'waiting' AND r.priority = 'low'
        AND r.available_at <= CAST(:now AS timestamptz)
        AND r.job_name = ANY(CAST(:jobs AS text[]))
        AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
        AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-           SELECT FROM cronograph.run b
+           SELECT FROM cronograph.run_open b
            WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
      ORDER BY r.available_at, r.id LIMIT :lane)
 ) c

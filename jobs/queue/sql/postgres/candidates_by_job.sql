@@ -23,7 +23,7 @@ WITH RECURSIVE pending(name, lap, place) AS (
         FROM (
             SELECT (SELECT min(r.group_name)
                    FROM unnest(CAST(:jobs AS text[])) AS j(name) CROSS JOIN LATERAL (
-                       SELECT r.group_name FROM cronograph.run r
+                       SELECT r.group_name FROM cronograph.run_open r
                        WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                          AND (r.job_name, r.group_name) > (j.name, p.name) AND r.job_name <= j.name
                        ORDER BY r.job_name, r.group_name LIMIT 1) r) AS name
@@ -31,7 +31,7 @@ WITH RECURSIVE pending(name, lap, place) AS (
         LEFT JOIN LATERAL (
             SELECT (SELECT min(r.group_name)
                    FROM unnest(CAST(:jobs AS text[])) AS j(name) CROSS JOIN LATERAL (
-                       SELECT r.group_name FROM cronograph.run r
+                       SELECT r.group_name FROM cronograph.run_open r
                        WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                          AND (r.job_name, r.group_name) > (j.name, '') AND r.job_name <= j.name
                        ORDER BY r.job_name, r.group_name LIMIT 1) r) AS name
@@ -62,14 +62,14 @@ FROM (
                          WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-                 FROM cronograph.run r
+                 FROM cronograph.run_open r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                    AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'stuck', c.priority)
                    AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
                        < (j.name, p.name, 'stuck', c.priority, CAST(:now AS timestamptz))
                    AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
                    AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-                       SELECT FROM cronograph.run b
+                       SELECT FROM cronograph.run_open b
                        WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
                  ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
              ORDER BY r.available_at, r.id LIMIT :lane)
@@ -84,14 +84,14 @@ FROM (
                          WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-                 FROM cronograph.run r
+                 FROM cronograph.run_open r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                    AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
                    AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
                        <= (j.name, p.name, 'waiting', c.priority, CAST(:now AS timestamptz))
                    AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
                    AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-                       SELECT FROM cronograph.run b
+                       SELECT FROM cronograph.run_open b
                        WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
                  ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
              ORDER BY r.available_at, r.id LIMIT :lane)
@@ -106,14 +106,14 @@ FROM (
                          WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
                      r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-                 FROM cronograph.run r
+                 FROM cronograph.run_open r
                  WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
                    AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
                    AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
                        <= (j.name, p.name, 'waiting', c.priority, CAST(:now AS timestamptz))
                    AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
                    AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-                       SELECT FROM cronograph.run b
+                       SELECT FROM cronograph.run_open b
                        WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
                  ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
              ORDER BY r.available_at, r.id LIMIT :lane)
@@ -130,14 +130,14 @@ CROSS JOIN LATERAL (
                  WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-         FROM cronograph.run r
+         FROM cronograph.run_open r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'stuck', c.priority)
            AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
                < (j.name, p.name, 'stuck', c.priority, CAST(:now AS timestamptz))
            AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
            AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-               SELECT FROM cronograph.run b
+               SELECT FROM cronograph.run_open b
                WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
          ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
      ORDER BY r.available_at, r.id LIMIT :lane)
@@ -152,14 +152,14 @@ CROSS JOIN LATERAL (
                  WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-         FROM cronograph.run r
+         FROM cronograph.run_open r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
            AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
                <= (j.name, p.name, 'waiting', c.priority, CAST(:now AS timestamptz))
            AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
            AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-               SELECT FROM cronograph.run b
+               SELECT FROM cronograph.run_open b
                WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
          ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
      ORDER BY r.available_at, r.id LIMIT :lane)
@@ -174,14 +174,14 @@ CROSS JOIN LATERAL (
                  WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
             OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0 AS judged,
              r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
-         FROM cronograph.run r
+         FROM cronograph.run_open r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, p.name, 'waiting', c.priority)
            AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
                <= (j.name, p.name, 'waiting', c.priority, CAST(:now AS timestamptz))
            AND (r.signature IS NULL OR r.signature <> ALL(CAST(:foreign AS text[])))
            AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-               SELECT FROM cronograph.run b
+               SELECT FROM cronograph.run_open b
                WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
          ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :lane) r
      ORDER BY r.available_at, r.id LIMIT :lane)

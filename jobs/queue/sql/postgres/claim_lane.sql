@@ -18,17 +18,17 @@ accepting AS MATERIALIZED (
     SELECT n.id FROM cronograph.node n
     WHERE n.id = :node_id AND n.state IN ('active', 'stalled', 'starting') FOR KEY SHARE),
 pending_job(name) AS (
-    SELECT (SELECT r.job_name FROM cronograph.run r WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
+    SELECT (SELECT r.job_name FROM cronograph.run_open r WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
             ORDER BY r.job_name, r.group_name LIMIT 1)
     UNION ALL
-    SELECT (SELECT r.job_name FROM cronograph.run r
+    SELECT (SELECT r.job_name FROM cronograph.run_open r
             WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0 AND r.job_name > p.name
             ORDER BY r.job_name, r.group_name LIMIT 1)
     FROM pending_job p WHERE p.name = ANY(CAST(:jobs AS text[]))),
 whole AS MATERIALIZED (
-    SELECT (SELECT r.group_name FROM cronograph.run r
+    SELECT (SELECT r.group_name FROM cronograph.run_open r
          WHERE r.state IN ('stuck', 'waiting') ORDER BY r.group_name LIMIT 1) AS lowest,
-        (SELECT r.group_name FROM cronograph.run r
+        (SELECT r.group_name FROM cronograph.run_open r
          WHERE r.state IN ('stuck', 'waiting') ORDER BY r.group_name DESC LIMIT 1) AS highest,
         EXISTS (SELECT FROM pending_job p WHERE p.name <> ALL(CAST(:jobs AS text[]))) AS shared
     WHERE CAST(:group AS text) IS NULL),
@@ -36,9 +36,9 @@ ends AS MATERIALIZED (
     SELECT lowest, highest, shared FROM whole
     UNION ALL
     SELECT CAST(:group AS text) COLLATE "C",
-        CASE WHEN NOT EXISTS (SELECT FROM cronograph.run r
+        CASE WHEN NOT EXISTS (SELECT FROM cronograph.run_open r
                               WHERE r.state IN ('stuck', 'waiting') AND r.group_name < CAST(:group AS text))
-              AND NOT EXISTS (SELECT FROM cronograph.run r
+              AND NOT EXISTS (SELECT FROM cronograph.run_open r
                               WHERE r.state IN ('stuck', 'waiting') AND r.group_name > CAST(:group AS text))
              THEN CAST(:group AS text) END COLLATE "C",
         false
@@ -49,14 +49,14 @@ classes AS MATERIALIZED (
         OR EXISTS (SELECT FROM cronograph.queue_group q
                    WHERE q.name = e.lowest
                      AND (q.paused_at IS NOT NULL OR q.max_running IS NOT NULL OR q.rate IS NOT NULL))
-        OR EXISTS (SELECT FROM cronograph.run r
+        OR EXISTS (SELECT FROM cronograph.run_open r
                    WHERE r.group_name = e.lowest AND r.state = 'stuck' AND r.available_at < m.at) AS mixed,
         CAST(:high AS boolean) IS TRUE
-        OR EXISTS (SELECT FROM cronograph.run r
+        OR EXISTS (SELECT FROM cronograph.run_open r
                    WHERE r.group_name = e.lowest AND r.state = 'waiting' AND r.priority = 'high'
                      AND r.available_at <= m.at) AS high,
         CAST(:high AS boolean) IS FALSE
-        OR EXISTS (SELECT FROM cronograph.run r
+        OR EXISTS (SELECT FROM cronograph.run_open r
                    WHERE r.group_name = e.lowest AND r.state = 'waiting' AND r.priority = 'low'
                      AND r.available_at <= m.at) AS low
     FROM ends e, moment m),
@@ -73,12 +73,12 @@ locked AS MATERIALIZED (
             -- A second ahead: what begins here begins a moment later than this is asked.
             OR r.expires_at IS NOT NULL AND r.attempt = 0
                AND r.expires_at <= clock_timestamp() + interval '1 second' AS judged
-        FROM cronograph.run r
+        FROM cronograph.run_open r
         WHERE r.state = 'waiting' AND r.group_name = c.name AND r.available_at <= c.at
           AND r.priority = CASE WHEN c.high THEN 'high' ELSE 'low' END
           AND r.job_name = ANY(CAST(:jobs AS text[]))
           AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-              SELECT FROM cronograph.run b
+              SELECT FROM cronograph.run_open b
               WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
           AND (r.available_at, r.id)
               > (coalesce(CAST(:available_at AS timestamptz), '-infinity'), coalesce(CAST(:run_id AS bigint), 0))
@@ -91,7 +91,7 @@ chosen AS MATERIALIZED (
 start AS MATERIALIZED (
     SELECT clock_timestamp() AS at, count(*) AS runs, min(execution_id) AS first FROM chosen),
 begun AS (
-    UPDATE cronograph.run r
+    UPDATE cronograph.run_open r
     SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = s.at, progress = NULL,
         deadline_at = CASE WHEN r.attempt = 0 THEN s.at + make_interval(secs => r.max_duration) ELSE r.deadline_at END
     FROM chosen c, start s WHERE r.id = c.id
@@ -100,7 +100,7 @@ begun AS (
         r.signature, r.carried, r.flow_id, r.labels, r.available_at, r.trigger, r.submitted_at, r.checkpoint,
         r.deadline_at),
 opened AS (
-    INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
+    INSERT INTO cronograph.job_execution_open (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
         trigger, scheduled_for, submitted_at, log_lines, log_cut)
     OVERRIDING SYSTEM VALUE
     SELECT b.execution_id, b.job_name, s.at, b.id, b.task_id, b.task_name, b.attempt, :node_id, :node, b.trigger,
@@ -124,7 +124,7 @@ SELECT s.runs,
         THEN 'mixed' ELSE 'taken' END AS found,
     (SELECT count(*) FROM locked) = :slots AS is_full,
     CASE WHEN s.runs < :slots THEN CAST(extract(epoch FROM (
-        SELECT r.available_at FROM cronograph.run r
+        SELECT r.available_at FROM cronograph.run_open r
         WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.due_at IS NULL
           AND coalesce(r.due_at, r.available_at) > c.at
         ORDER BY coalesce(r.due_at, r.available_at) LIMIT 1) - c.at) AS float8)

@@ -16,11 +16,11 @@ accepting AS MATERIALIZED (
     WHERE n.id = :node_id AND n.state IN ('active', 'stalled', 'starting') FOR KEY SHARE),
 mine AS MATERIALIZED (
     SELECT j.name,
-        (SELECT r.group_name FROM cronograph.run r
+        (SELECT r.group_name FROM cronograph.run_open r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name) > (j.name, '') AND r.job_name <= j.name
          ORDER BY r.job_name, r.group_name LIMIT 1) AS lowest,
-        (SELECT r.group_name FROM cronograph.run r
+        (SELECT r.group_name FROM cronograph.run_open r
          WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
            AND (r.job_name, r.group_name) > (j.name, '') AND r.job_name <= j.name
          ORDER BY r.job_name DESC, r.group_name DESC LIMIT 1) AS highest
@@ -32,7 +32,7 @@ due AS MATERIALIZED (
         (VALUES ('stuck', 'high'), ('stuck', 'low'), ('waiting', 'high'), ('waiting', 'low')) AS c(state, priority)
     WHERE EXISTS (
         SELECT FROM mine j, LATERAL (
-            SELECT FROM cronograph.run r
+            SELECT FROM cronograph.run_open r
             WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
               AND (r.job_name, r.group_name, r.state, r.priority) >= (j.name, e.lowest, c.state, c.priority)
               AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
@@ -52,14 +52,14 @@ classes AS MATERIALIZED (
 picked AS MATERIALIZED (
     SELECT r.id
     FROM classes c CROSS JOIN mine j CROSS JOIN LATERAL (
-        SELECT r.id, r.available_at FROM cronograph.run r
+        SELECT r.id, r.available_at FROM cronograph.run_open r
         WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
           AND (r.job_name, r.group_name, r.state, r.priority)
               >= (j.name, c.name, 'waiting', CASE WHEN c.high THEN 'high' ELSE 'low' END)
           AND (r.job_name, r.group_name, r.state, r.priority, r.available_at)
               <= (j.name, c.name, 'waiting', CASE WHEN c.high THEN 'high' ELSE 'low' END, c.at)
           AND (NOT r.exclusive OR r.task_id IS NULL OR NOT EXISTS (
-              SELECT FROM cronograph.run b
+              SELECT FROM cronograph.run_open b
               WHERE b.task_id = r.task_id AND b.exclusive AND b.state IN ('running', 'scheduled')))
         ORDER BY r.job_name, r.group_name, r.state, r.priority, r.available_at, r.id LIMIT :slots) r
     WHERE j.lowest IS NOT NULL AND c.accepts AND NOT c.mixed AND NOT (c.high AND c.low)
@@ -77,7 +77,7 @@ locked AS MATERIALIZED (
             -- A second ahead: what begins here begins a moment later than this is asked.
             OR r.expires_at IS NOT NULL AND r.attempt = 0
                AND r.expires_at <= clock_timestamp() + interval '1 second' AS judged
-        FROM cronograph.run r, classes c
+        FROM cronograph.run_open r, classes c
         WHERE r.id = ANY(ARRAY(SELECT p.id FROM picked p)) AND r.state || '' = 'waiting'
           AND r.group_name || '' = c.name AND r.priority || '' = CASE WHEN c.high THEN 'high' ELSE 'low' END
           AND r.available_at - c.at <= interval '0'
@@ -89,7 +89,7 @@ chosen AS MATERIALIZED (
 start AS MATERIALIZED (
     SELECT clock_timestamp() AS at, count(*) AS runs, min(execution_id) AS first FROM chosen),
 begun AS (
-    UPDATE cronograph.run r
+    UPDATE cronograph.run_open r
     SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = s.at, progress = NULL,
         deadline_at = CASE WHEN r.attempt = 0 THEN s.at + make_interval(secs => r.max_duration) ELSE r.deadline_at END
     FROM chosen c, start s WHERE r.id = c.id
@@ -98,7 +98,7 @@ begun AS (
         r.signature, r.carried, r.flow_id, r.labels, r.available_at, r.trigger, r.submitted_at, r.checkpoint,
         r.deadline_at),
 opened AS (
-    INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
+    INSERT INTO cronograph.job_execution_open (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
         trigger, scheduled_for, submitted_at, log_lines, log_cut)
     OVERRIDING SYSTEM VALUE
     SELECT b.execution_id, b.job_name, s.at, b.id, b.task_id, b.task_name, b.attempt, :node_id, :node, b.trigger,
@@ -122,7 +122,7 @@ SELECT s.runs,
         THEN 'mixed' ELSE 'taken' END AS found,
     (SELECT count(*) FROM picked) = :slots AS is_full,
     CASE WHEN s.runs < :slots THEN CAST(extract(epoch FROM (
-        SELECT r.available_at FROM cronograph.run r
+        SELECT r.available_at FROM cronograph.run_open r
         WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.due_at IS NULL
           AND coalesce(r.due_at, r.available_at) > c.at
         ORDER BY coalesce(r.due_at, r.available_at) LIMIT 1) - c.at) AS float8)

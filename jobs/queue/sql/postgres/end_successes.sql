@@ -18,14 +18,14 @@ ended AS (
                 CAST(:records AS bigint[]), CAST(:traces AS text[]))
          WITH ORDINALITY AS u(id, attempt, execution_id, records, trace_id, place), moment m
     WHERE r.id = u.id AND r.attempt = u.attempt AND r.node_id + 0 = :node_id AND r.state || '' = 'running'
-      AND r.cancel_requested_at IS NULL
+      AND r.cancel_requested_at IS NULL AND r.finished_at IS NULL
     RETURNING r.id, r.job_name, r.group_name, r.task_id, r.task_name, r.flow_id, u.execution_id, u.records,
         u.trace_id, m.at),
 closed AS (
     UPDATE cronograph.job_execution x
     SET completed_at = d.at, success = true, outcome = 'success', records_processed = d.records,
         trace_id = d.trace_id
-    FROM ended d WHERE x.id = d.execution_id
+    FROM ended d WHERE x.id = d.execution_id AND x.completed_at IS NULL
     RETURNING x.started_at, x.completed_at),
 counted AS (
     INSERT INTO cronograph.execution_minute AS c (minute, shard, ended, failures, successes)

@@ -7,13 +7,13 @@
 WITH RECURSIVE doomed(run_id, cause_id) AS (
     SELECT e.run_id, e.after_id
     FROM unnest(CAST(:ids AS bigint[])) AS u(id)
-    CROSS JOIN cronograph.flow_edge e CROSS JOIN cronograph.flow_run m CROSS JOIN cronograph.run s
+    CROSS JOIN cronograph.flow_edge e CROSS JOIN cronograph.flow_run m CROSS JOIN cronograph.run_open s
     WHERE e.after_id = u.id AND m.run_id = e.run_id AND m.condition = 'success' AND s.id = e.run_id
       AND s.state || '' = 'suspended'
     UNION
     SELECT e.run_id, e.after_id
     FROM doomed d
-    CROSS JOIN cronograph.flow_edge e CROSS JOIN cronograph.flow_run m CROSS JOIN cronograph.run s
+    CROSS JOIN cronograph.flow_edge e CROSS JOIN cronograph.flow_run m CROSS JOIN cronograph.run_open s
     WHERE e.after_id = d.run_id AND m.run_id = e.run_id AND m.condition = 'success' AND s.id = e.run_id
       AND s.state || '' = 'suspended')
 SELECT f.run_id, f.cause_id, m.key AS cause_key, c.state AS cause_state

@@ -23,7 +23,7 @@ open AS MATERIALIZED (
     FROM touched t
     CROSS JOIN LATERAL (SELECT x.flow_id, x.condition, x.uses FROM cronograph.flow_run x WHERE x.run_id = t.run_id) m
     CROSS JOIN LATERAL (
-        SELECT s.id FROM cronograph.run s WHERE s.id = t.run_id AND s.state || '' = 'suspended') s)
+        SELECT s.id FROM cronograph.run_open s WHERE s.id = t.run_id AND s.state || '' = 'suspended') s)
 SELECT o.run_id, o.flow_id, o.condition, o.uses, o.unsuccessful, o.unfinished,
     CASE WHEN o.condition = 'failure' AND NOT o.unfinished THEN (
         SELECT e.after_id FROM cronograph.flow_edge e

@@ -10,7 +10,7 @@ WITH RECURSIVE held(job_name, rate_key, place) AS (
     UNION ALL
     SELECT n.job_name, n.rate_key, h.place + 1
     FROM held h CROSS JOIN LATERAL (
-        SELECT r.job_name, r.rate_key FROM cronograph.run r
+        SELECT r.job_name, r.rate_key FROM cronograph.run_open r
         WHERE (r.job_name, r.rate_key) > (h.job_name, h.rate_key)
           AND r.due_at IS NOT NULL AND r.rate_key IS NOT NULL AND r.state IN ('stuck', 'waiting')
         ORDER BY r.job_name, r.rate_key LIMIT 1) n

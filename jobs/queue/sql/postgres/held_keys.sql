@@ -8,7 +8,7 @@
 WITH RECURSIVE held(key, place) AS (
     SELECT CAST(:after AS text) COLLATE "C", 0
     UNION ALL
-    SELECT (SELECT r.concurrency_key FROM cronograph.run r
+    SELECT (SELECT r.concurrency_key FROM cronograph.run_open r
             WHERE r.concurrency_key > h.key AND r.due_at IS NOT NULL AND r.state IN ('stuck', 'waiting')
             ORDER BY r.concurrency_key LIMIT 1), h.place + 1
     FROM held h WHERE h.key IS NOT NULL AND h.place < :at_most)

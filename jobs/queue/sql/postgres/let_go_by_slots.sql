@@ -8,19 +8,19 @@
 --   at_most: how many runs of a key at most
 -- Index: ix_run_held_concurrency, ix_run_concurrent
 -- Called by: admission.let_go_by_slots
-UPDATE cronograph.run r SET available_at = r.due_at, due_at = NULL
+UPDATE cronograph.run_open r SET available_at = r.due_at, due_at = NULL
 FROM (
     SELECT n.id
     FROM unnest(CAST(:keys AS text[])) AS k(key)
     CROSS JOIN LATERAL (
-        SELECT count(*) AS runs FROM cronograph.run b
+        SELECT count(*) AS runs FROM cronograph.run_open b
         WHERE b.concurrency_key = k.key AND b.state IN ('running', 'scheduled')) busy
     CROSS JOIN LATERAL (
-        SELECT r.id FROM cronograph.run r
+        SELECT r.id FROM cronograph.run_open r
         WHERE r.concurrency_key = k.key AND r.due_at IS NOT NULL AND r.state IN ('stuck', 'waiting')
         ORDER BY r.concurrency_key, r.state, r.priority, r.due_at, r.id
         LIMIT least(:at_most, (
-            SELECT greatest(0, h.max_concurrent - busy.runs) FROM cronograph.run h
+            SELECT greatest(0, h.max_concurrent - busy.runs) FROM cronograph.run_open h
             WHERE h.concurrency_key = k.key AND h.due_at IS NOT NULL AND h.state IN ('stuck', 'waiting')
             ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id LIMIT 1))
         FOR UPDATE SKIP LOCKED) n

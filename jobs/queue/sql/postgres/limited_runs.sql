@@ -10,7 +10,7 @@
 WITH asked AS MATERIALIZED (
     SELECT u.place, r.id, r.concurrency_key, r.max_concurrent, r.job_name, r.rate_key
     FROM unnest(CAST(:ids AS bigint[])) WITH ORDINALITY AS u(id, place)
-    CROSS JOIN LATERAL (SELECT * FROM cronograph.run r WHERE r.id = u.id) r),
+    CROSS JOIN LATERAL (SELECT * FROM cronograph.run_open r WHERE r.id = u.id) r),
 locks AS MATERIALIZED (
     SELECT d.name, pg_try_advisory_xact_lock(hashtextextended(d.name, 0)) AS held
     FROM (

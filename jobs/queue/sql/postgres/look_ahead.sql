@@ -6,4 +6,4 @@
 -- Index: ix_periodic_task_due, ix_run_wake
 -- Called by: due_tasks.look_ahead
 SELECT (SELECT min(t.next_execution) FROM cronograph.periodic_task t WHERE t.next_execution IS NOT NULL) AS next_execution,
-    (SELECT min(r.wake_at) FROM cronograph.run r WHERE r.wake_at IS NOT NULL) AS wake_at
+    (SELECT min(r.wake_at) FROM cronograph.run_open r WHERE r.wake_at IS NOT NULL) AS wake_at

@@ -39,7 +39,10 @@ made AS (
             key_until timestamptz, key_until_start boolean, task_ids bigint[], place bigint)
         CROSS JOIN LATERAL unnest(o.task_ids) WITH ORDINALITY AS w(task_id, place)
         CROSS JOIN moment m CROSS JOIN cronograph.periodic_task t
-    WHERE t.id = w.task_id
+    -- The unique index of occurrences is one for each part of the table, and this run may begin in either.
+    WHERE t.id = w.task_id AND NOT EXISTS (
+        SELECT FROM cronograph.run e
+        WHERE e.trigger = 'schedule' AND e.task_id = w.task_id AND e.scheduled_for = o.scheduled_for)
     ORDER BY o.place, w.place
     ON CONFLICT DO NOTHING
     RETURNING id, task_id, state, job_name, group_name, task_name, labels),

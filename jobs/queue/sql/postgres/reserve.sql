@@ -11,10 +11,10 @@ WITH locked AS MATERIALIZED (
     SELECT r.id
     FROM (SELECT id FROM unnest(CAST(:ids AS bigint[])) AS u(id) ORDER BY id) w
     CROSS JOIN LATERAL (
-        SELECT r.id FROM cronograph.run r
+        SELECT r.id FROM cronograph.run_open r
         WHERE r.id = w.id AND r.state || '' IN ('stuck', 'waiting')
           AND NOT EXISTS (
               SELECT FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
         FOR UPDATE SKIP LOCKED) r)
-UPDATE cronograph.run r SET state = 'scheduled', node_id = :node_id FROM locked l WHERE r.id = l.id
+UPDATE cronograph.run_open r SET state = 'scheduled', node_id = :node_id FROM locked l WHERE r.id = l.id
 RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name, r.flow_id

@@ -7,6 +7,6 @@
 -- Index: ix_run_concurrent
 -- Called by: admission.running_of_keys
 SELECT k.key, (
-    SELECT count(*) FROM cronograph.run r
+    SELECT count(*) FROM cronograph.run_open r
     WHERE r.concurrency_key = k.key AND r.state IN ('running', 'scheduled')) AS running
 FROM unnest(CAST(:keys AS text[])) AS k(key)

@@ -14,7 +14,7 @@ WITH locked AS MATERIALIZED (
     SELECT r.id, w.place
     FROM (SELECT id, place FROM unnest(CAST(:ids AS bigint[])) WITH ORDINALITY AS u(id, place) ORDER BY id) w
     CROSS JOIN LATERAL (
-        SELECT r.id FROM cronograph.run r
+        SELECT r.id FROM cronograph.run_open r
         WHERE r.id = w.id AND r.state || '' = 'scheduled' AND r.node_id + 0 = :node_id
           AND NOT EXISTS (
               SELECT FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
@@ -27,7 +27,7 @@ chosen AS MATERIALIZED (
     FROM (SELECT id FROM locked ORDER BY place) l),
 moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at),
 begun AS (
-    UPDATE cronograph.run r
+    UPDATE cronograph.run_open r
     SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = m.at, progress = NULL,
         deadline_at = CASE WHEN r.attempt = 0 THEN m.at + make_interval(secs => r.max_duration) ELSE r.deadline_at END
     FROM chosen c, moment m
@@ -37,7 +37,7 @@ begun AS (
         r.signature, r.carried, r.flow_id, r.labels, r.available_at, r.started_at, r.node_id, r.trigger, r.submitted_at,
         r.checkpoint, r.concurrency_key, r.rate_key, r.deadline_at),
 opened AS (
-    INSERT INTO cronograph.job_execution (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
+    INSERT INTO cronograph.job_execution_open (id, job_name, started_at, run_id, task_id, task_name, attempt, node_id, node,
         trigger, scheduled_for, submitted_at, log_lines, log_cut)
     OVERRIDING SYSTEM VALUE
     SELECT b.execution_id, b.job_name, b.started_at, b.id, b.task_id, b.task_name, b.attempt, b.node_id,

@@ -17,7 +17,7 @@ WITH held AS MATERIALIZED (
             place int, run_id bigint, step text, failure int, attempt int, started_at timestamptz,
             finished_at timestamptz, value jsonb, error text, cleanup jsonb)
         CROSS JOIN LATERAL (
-            SELECT r.job_name, r.group_name, r.task_id, r.task_name FROM cronograph.run r
+            SELECT r.job_name, r.group_name, r.task_id, r.task_name FROM cronograph.run_open r
             WHERE r.id = g.run_id AND r.attempt = g.attempt AND r.node_id + 0 = :node_id AND r.state || '' = 'running'
             FOR SHARE) r),
 stored AS (

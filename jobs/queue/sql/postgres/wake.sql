@@ -11,8 +11,8 @@ WITH locked AS MATERIALIZED (
     SELECT r.id
     FROM (SELECT id FROM unnest(CAST(:ids AS bigint[])) AS u(id) ORDER BY id) w
     CROSS JOIN LATERAL (
-        SELECT r.id FROM cronograph.run r WHERE r.id = w.id AND r.state || '' = 'suspended' FOR UPDATE) r)
-UPDATE cronograph.run r
+        SELECT r.id FROM cronograph.run_open r WHERE r.id = w.id AND r.state || '' = 'suspended' FOR UPDATE) r)
+UPDATE cronograph.run_open r
 SET state = 'waiting', available_at = CAST(:now AS timestamptz), awaits = NULL, wake_at = NULL
 FROM locked l WHERE r.id = l.id
 RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name, r.flow_id

@@ -8,10 +8,10 @@
 -- Index: ix_run_wake
 -- Called by: suspended.wake_due
 WITH due AS MATERIALIZED (
-    SELECT r.id, r.wake_at FROM cronograph.run r
+    SELECT r.id, r.wake_at FROM cronograph.run_open r
     WHERE r.wake_at IS NOT NULL AND r.wake_at <= CAST(:now AS timestamptz)
     ORDER BY r.wake_at, r.id LIMIT :limit FOR UPDATE SKIP LOCKED)
-UPDATE cronograph.run r
+UPDATE cronograph.run_open r
 SET state = 'waiting', available_at = d.wake_at, awaits = NULL, wake_at = NULL
 FROM due d WHERE r.id = d.id
 RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name, r.flow_id

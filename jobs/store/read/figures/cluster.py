@@ -11,6 +11,7 @@ from ....core.nodes import NodeState
 from ....core.states import CLAIMABLE, RunState
 from ...db import dialect
 from ...db.functions import sql_literals
+from ...schema.parts import WHOLE_TABLE
 from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN, event
 from ...schema.tables import node as n
 from ...schema.tables import run as r
@@ -139,6 +140,7 @@ _SERVER = text("""
             (SELECT max(age(transaction)) FROM pg_prepared_xacts)) AS xmin_age
 """)
 _TABLES = SchemaText(f"""
-    SELECT relname AS name, pg_total_relation_size(relid) AS bytes, n_dead_tup AS dead, n_live_tup AS live
-    FROM pg_stat_user_tables WHERE schemaname = '{SCHEMA}' AND relname = ANY(:names)
+    SELECT {WHOLE_TABLE} AS name, CAST(sum(pg_total_relation_size(s.relid)) AS bigint) AS bytes,
+        CAST(sum(s.n_dead_tup) AS bigint) AS dead, CAST(sum(s.n_live_tup) AS bigint) AS live
+    FROM pg_stat_user_tables s WHERE s.schemaname = '{SCHEMA}' GROUP BY 1 HAVING {WHOLE_TABLE} = ANY(:names)
 """)

@@ -1,0 +1,122 @@
+"""Tables in two parts on PostgreSQL: few rows that change, and the history, which is written once.
+
+Each part is a partition with indexes of its own. An UPDATE that makes the condition of the first part false moves the
+row to the second one, so a row that is at work has few index entries, a row of the history is inserted once, and every
+statement names the table as a whole. SQLite has one table with all indexes: it updates rows in place.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, Index, PrimaryKeyConstraint, Table, UniqueConstraint, event
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateIndex
+
+from .types import SCHEMA, Part, SchemaText
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Describe how a table is split.
+
+    Attributes:
+        condition: Of the rows that are open.
+        checks: Of each part, what holds for its rows. PostgreSQL leaves a part out of a statement whose conditions it
+            contradicts.
+        settings: The storage parameters of the open part.
+    """
+
+    condition: str
+    checks: Mapping[Part, str]
+    settings: Mapping[str, object]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The arguments of the ``Table``."""
+        return {"postgresql_partition_by": f"LIST (({self.condition}))", "info": {"split": self}}
+
+
+def is_split(table: Table) -> bool:
+    """Return whether the table has parts on PostgreSQL."""
+    return "split" in table.info
+
+
+def split(table: Table) -> None:
+    """Let PostgreSQL make the parts of this table where the table is made, with its keys and indexes."""
+    for one in (*keys_of(table), *table.indexes):
+        one.ddl_if(dialect="sqlite")
+    event.listen(table, "after_create", _make_parts)
+
+
+def _make_parts(table: Table, connection: Connection, **_: object) -> None:
+    if connection.dialect.name == "postgresql":
+        for statement in statements(table):
+            connection.execute(SchemaText(statement))
+
+
+def keys_of(table: Table) -> list[PrimaryKeyConstraint | UniqueConstraint]:
+    """Return the primary key and the unique constraints, in the order of their columns' names."""
+    found = (one for one in table.constraints if isinstance(one, PrimaryKeyConstraint | UniqueConstraint))
+    return sorted(found, key=lambda one: (not isinstance(one, PrimaryKeyConstraint), [each.name for each in one]))
+
+
+def statements(table: Table) -> Iterator[str]:
+    """Return the statements that make the parts of a table with their keys and indexes, on PostgreSQL."""
+    how: Split = table.info["split"]
+    settings = ", ".join(f"{name} = {value}" for name, value in how.settings.items())
+    for part, value, storage in (
+        (Part.OPEN, "true", f" WITH ({settings})" if settings else ""),
+        (Part.DONE, "false", ""),
+    ):
+        name = f"{table.name}_{part}"
+        yield f"CREATE TABLE {SCHEMA}.{name} PARTITION OF {SCHEMA}.{table.name} FOR VALUES IN ({value}){storage}"
+        check = f"ADD CONSTRAINT ck_{name}_part CHECK ({how.checks[part]})"
+        yield f"ALTER TABLE {SCHEMA}.{name} {', '.join([check, *(_key(one, part) for one in keys_of(table))])}"
+    for index in sorted(table.indexes, key=lambda one: str(one.name)):
+        yield from (statement for _, statement in index_statements(index))
+
+
+def index_statements(index: Index) -> Iterator[tuple[str, str]]:
+    """Return the names and the statements of an index on PostgreSQL: one for each part that it covers."""
+    made = " ".join(str(CreateIndex(index).compile(dialect=_POSTGRESQL)).split())
+    table = index.table
+    assert table is not None
+    if not is_split(table):
+        yield str(index.name), made
+        return
+    for part in parts_of(index):
+        name = name_in(str(index.name), part)
+        whole = f" INDEX {index.name} ON {SCHEMA}.{table.name} "
+        yield name, made.replace(whole, f" INDEX {name} ON {SCHEMA}.{table.name}_{part} ")
+
+
+def parts_of(index: Index) -> Iterable[Part]:
+    """Return the parts that have this index."""
+    found: Iterable[Part] = index.info.get("parts", tuple(Part))
+    return found
+
+
+def name_in(name: str, part: Part) -> str:
+    """Return the name of a key or an index in one part: that of the open part is the plain one."""
+    return name if part is Part.OPEN else f"{name}_{part}"
+
+
+def plain_name(name: str) -> str:
+    """Return the name of an index as SQLite has it, from its name in any part."""
+    return name.removesuffix(f"_{Part.DONE}")
+
+
+def _key(key: PrimaryKeyConstraint | UniqueConstraint, part: Part) -> str:
+    kind = "PRIMARY KEY" if isinstance(key, PrimaryKeyConstraint) else "UNIQUE"
+    name = _POSTGRESQL.identifier_preparer.format_constraint(key)
+    assert name is not None
+    return f"ADD CONSTRAINT {name_in(name, part)} {kind} ({', '.join(each.name for each in key)})"
+
+
+WHOLE_TABLE: Final = (
+    "coalesce((SELECT p.relname FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent WHERE i.inhrelid = s.relid), "
+    "s.relname)"
+)
+"""The name of the table that ``s``, a row of PostgreSQL's statistics of tables, is a part of; else its own."""
+_POSTGRESQL: Final = postgresql.dialect()  # type: ignore[no-untyped-call]

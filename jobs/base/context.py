@@ -8,8 +8,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, cast, overload
 from zoneinfo import ZoneInfo
 
+from ..core.base.errors import refuse
 from ..core.flows import FlowSpec, StartedBy
+from ..core.limits import MAX_CONCURRENT
 from ..core.model import Json
+from ..core.rules import number_faults
 from ..core.run_spec import RunSpec, RunTarget
 from ..core.states import RunState
 from ..core.steps import StepKind, StoredStep, check_step
@@ -307,7 +310,8 @@ class JobContext(DurableContext):
             TypeError, UserError: see ``enqueue``.
         """
         asked = _asked(job, args, kwargs)
-        return (await self._begun((asked,), asked.job_name, return_exceptions=False))[0]
+        found = await self._steps.wait(_wait_of((asked,), asked.job_name), asked.job_name, None)
+        return _values(found, return_exceptions=False)[0]
 
     @overload
     def run_sync(self, job: Runnable[P], /, *args: P.args, **kwargs: P.kwargs) -> Json: ...
@@ -320,7 +324,12 @@ class JobContext(DurableContext):
         return _values(found, return_exceptions=False)[0]
 
     async def run_all(
-        self, runs: Iterable[RunSpec], *, name: str = "runs", return_exceptions: bool = False
+        self,
+        runs: Iterable[RunSpec],
+        *,
+        name: str = "runs",
+        return_exceptions: bool = False,
+        max_concurrent: int | None = None,
     ) -> list[Any]:
         """Begin many runs as one step, all or none, and wait without a slot until all have ended; their values.
 
@@ -330,30 +339,39 @@ class JobContext(DurableContext):
             runs: The function to run. The first attempt that comes here says it for all.
             name: Of the step.
             return_exceptions: Give a ``RunFailed`` in the place of the value of each that did not succeed.
+            max_concurrent: How many of them run at once, on all nodes together; any number unless given. Their jobs
+                have no ``max_concurrent`` of their own then.
 
         Raises:
             Suspend, RunFailed, UserError: see ``run``; of those that failed the first in order.
         """
         wanted = tuple(_several(runs))
-        return await self._begun(wanted, name, return_exceptions=return_exceptions) if wanted else []
+        asked = _wait_of(wanted, name, max_concurrent)
+        if not wanted:
+            return []
+        return _values(await self._steps.wait(asked, name, None), return_exceptions=return_exceptions)
 
     def run_all_sync(
-        self, runs: Iterable[RunSpec], *, name: str = "runs", return_exceptions: bool = False
+        self,
+        runs: Iterable[RunSpec],
+        *,
+        name: str = "runs",
+        return_exceptions: bool = False,
+        max_concurrent: int | None = None,
     ) -> list[Any]:
         """``run_all`` for jobs that are plain functions."""
         wanted = tuple(_several(runs))
+        asked = _wait_of(wanted, name, max_concurrent)
         if not wanted:
             return []
-        found = self._steps.wait_waiting(_wait_of(wanted, name), name, None)
-        return _values(found, return_exceptions=return_exceptions)
-
-    async def _begun(self, runs: tuple[RunSpec, ...], name: str, *, return_exceptions: bool) -> list[Any]:
-        return _values(await self._steps.wait(_wait_of(runs, name), name, None), return_exceptions=return_exceptions)
+        return _values(self._steps.wait_waiting(asked, name, None), return_exceptions=return_exceptions)
 
 
-def _wait_of(runs: tuple[RunSpec, ...], name: str) -> Callable[[str], Wait]:
+def _wait_of(runs: tuple[RunSpec, ...], name: str, max_concurrent: int | None = None) -> Callable[[str], Wait]:
     check_step(name, None)
-    return lambda label: Wait(label, StepKind.RUNS, runs=runs)
+    if max_concurrent is not None:
+        refuse(number_faults(max_concurrent, "max_concurrent", 1, MAX_CONCURRENT, whole=True))
+    return lambda label: Wait(label, StepKind.RUNS, runs=runs, max_concurrent=max_concurrent)
 
 
 def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:

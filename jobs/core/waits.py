@@ -108,6 +108,7 @@ class Wait:
         form: The JSON Schema of a signal's payload; None = anything.
         role: Whose signals it takes: of accounts with this role, or one above it.
         runs: The runs that it begins and waits for.
+        max_concurrent: How many of these run at once; None = any number.
     """
 
     label: str
@@ -117,6 +118,7 @@ class Wait:
     form: dict[str, Any] | None = None
     role: Role = Role.OPERATOR
     runs: tuple[RunSpec, ...] = ()
+    max_concurrent: int | None = None
 
     @property
     def signal(self) -> str | None:

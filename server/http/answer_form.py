@@ -259,7 +259,7 @@ def shown_html(value: Json) -> str:
 
 
 def _inner(value: Json) -> str:
-    items: Sequence[Json] = value if isinstance(value, list) else ()
+    items = _listed(value)
     rows = [cast("dict[str, Json]", one) for one in items if isinstance(one, dict)]
     if rows and len(rows) == len(items):
         return _table(rows)
@@ -268,6 +268,10 @@ def _inner(value: Json) -> str:
     if isinstance(value, dict | list):
         return f"<pre>{escape(json.dumps(value, indent=2, ensure_ascii=False))}</pre>"
     return escape(_plain(value)).replace("\n", "<br>")
+
+
+def _listed(value: Any) -> Sequence[Json]:  # noqa: ANN401 - any JSON
+    return cast("Sequence[Json]", value) if isinstance(value, list) else ()
 
 
 def _plain(value: Json) -> str:

@@ -27,13 +27,15 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 400 for flows that are made again from one of their runs on, know who started them, and have deadlines.
     # Raised by 1 and 150 for tables in two parts on PostgreSQL, in the place of a second set of tables and statements.
     # Raised by 15 and 4,150 for alarms: a reader of the event log, channels that retry, their API and their commands.
+    # Raised by 50 for fan-outs that a step bounds.
     "modules": 599,
-    "lines": 98_950,
+    "lines": 99_000,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,
     "files of the column rate_key": 44,
-    "files of the column max_concurrent": 28,
+    # Raised by 3 for fan-outs that a step bounds: the context, the wait, and the flow of the runs that it waits for.
+    "files of the column max_concurrent": 31,
     "files of the mutation pause_group": 6,
     "files of the mutation resume_node": 7,
     "files of the mutation cancel_runs": 10,

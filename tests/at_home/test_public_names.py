@@ -36,6 +36,8 @@ FOREIGN = frozenset(
         "Containerfile",
         "OnBootSec",  # of systemd
         "Relay",
+        *("CancelledError", "Literal"),  # of Python
+        "Oban",
         "Retry",  # of RQ
         *("AsyncResult", "ChordError"),  # of Celery
         *("SetWorkflowID", "SetWorkflowTimeout"),  # of DBOS

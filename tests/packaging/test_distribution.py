@@ -288,7 +288,7 @@ def test_the_examples_of_the_documents_pass_their_own_tests_with_the_wheel(
     plugin = ["-p", "cronograph.jobs.testing.pytest"]
     command = [str(installed / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *plugin]
     names = sorted(path.name for path in EXAMPLES.iterdir() if path.is_dir())
-    assert names == ["newsroom", "orders", "pipeline", "shop"]
+    assert names == ["agent", "newsroom", "orders", "pipeline", "saas", "shop"]
     said: dict[str, str] = {}
     for name in names:
         copy = shutil.copytree(EXAMPLES / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))

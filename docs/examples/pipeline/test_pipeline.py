@@ -41,14 +41,20 @@ def test_a_node_that_shuts_down_hands_the_file_back(sales: Path) -> None:
 def test_one_run_for_each_file(sales: Path) -> None:
     (sales.parent / "tuesday.csv").write_text("product,amount\ntea,1")
     result = asyncio.run(run_job(collect, {"folder": str(sales.parent)}))
-    assert [Path(one.args["path"]).name for one in result.enqueued if one.args] == ["monday.csv", "tuesday.csv"]
+    *parts, last = result.enqueued
+    assert [Path(one.args["path"]).name for one in parts if one.args] == ["monday.csv", "tuesday.csv"]
+    assert (last.job_name, last.args["sums"]) == ("total", [{"$result": "monday.csv"}, {"$result": "tuesday.csv"}])
 
 
 def test_the_night_sums_up_what_has_come(sales: Path, cronograph_queue: Queue) -> None:
     collect.enqueue_sync(folder=str(sales.parent))
     drained = drain_sync(cronograph_queue)
-    assert [(run.job_name, run.state) for run in drained] == [("collect", "success"), ("sum_up", "success")]
+    names = ["collect", "sum_up", "total"]
+    assert [(run.job_name, run.state) for run in drained] == [(name, "success") for name in names]
     assert sales.with_suffix(".sums").exists()
+    expected = {"tea": sum(range(1, 2_500, 2)), "coffee": sum(range(0, 2_500, 2))}
+    assert drained[-1].run.result == expected
+    assert sales.with_name("total.txt").read_text() == f"coffee,{expected['coffee']}\ntea,{expected['tea']}"
 
 
 def test_a_real_node_sums_up_in_a_child_process(sales: Path, tmp_path: Path) -> None:

@@ -41,7 +41,8 @@ def begin(tx: Tx, parent: Run, asked: Wait) -> int | None:
     if not members and not own:
         return None
     by = StartedBy(parent.id, parent.task_id)
-    new = NewFlow(f"{parent.job_name}: {asked.label}"[:200], members, parent_id=parent.id, started_by=by)
+    name = f"{parent.job_name}: {asked.label}"[:200]
+    new = NewFlow(name, members, parent_id=parent.id, started_by=by, max_concurrent=asked.max_concurrent)
     return put_flow(tx, new, parent.submitter, parent.submitter_id, adopted=own)
 
 

@@ -146,15 +146,21 @@ def put_flow(
     emit_flow(tx, flow_id, FlowState.RUNNING, EventKind.FLOW_CREATED)
     put_members(tx, flow_id, new.members, {}, new.labels, new.max_concurrent)
     if adopted:
-        _adopt(tx, flow_id, adopted)
+        _adopt(tx, flow_id, adopted, new.max_concurrent)
     # A full queue may have dropped all of them.
     if not new.members and all(one.state in FINAL for one in adopted.values()):
         end_if_over(tx, {flow_id})
     return flow_id
 
 
-def _adopt(tx: Tx, flow_id: int, runs: Mapping[str, Run]) -> None:
-    tx.conn.execute(update(r).where(r.c.id.in_([one.id for one in runs.values()])).values(flow_id=flow_id))
+def _adopt(tx: Tx, flow_id: int, runs: Mapping[str, Run], max_concurrent: int | None) -> None:
+    placed: dict[str, object] = {"flow_id": flow_id}
+    if max_concurrent is not None:
+        for one in runs.values():
+            if one.concurrency_key is not None:
+                raise _bounded_twice(one.job_name)
+        placed |= {"concurrency_key": key_of_flow(flow_id), "max_concurrent": max_concurrent}
+    tx.conn.execute(update(r).where(r.c.id.in_([one.id for one in runs.values()])).values(**placed))
     same = {"flow_id": flow_id, "condition": When.SUCCESS.value, "uses": None, "chain": None}
     dialect.insert_rows(
         tx.conn, m, [{**same, "run_id": run.id, "key": key} for key, run in runs.items()], (m.c.run_id,)
@@ -254,6 +260,14 @@ def _uses(args: dict[str, Json]) -> dict[str, Json] | None:
     return {"keys": keys, "args": args} if keys else None
 
 
+def _bounded_twice(job_name: str) -> InvalidInput:
+    return InvalidInput(
+        f"maxConcurrent: job '{job_name}' has a max_concurrent of its own, and a run has one such bound; leave one of "
+        "the two out",
+        path=("maxConcurrent",),
+    )
+
+
 def as_member(
     run: NewRun,
     flow_id: int,
@@ -282,10 +296,6 @@ def as_member(
     if max_concurrent is not None:
         limits = defaults[run.job_name].limits
         if placed.concurrency_key is not None or (limits is not None and limits.max_concurrent is not None):
-            raise InvalidInput(
-                f"maxConcurrent: job '{run.job_name}' has a max_concurrent of its own, and a run has one such bound; "
-                "leave one of the two out",
-                path=("maxConcurrent",),
-            )
+            raise _bounded_twice(run.job_name)
         placed = replace(placed, concurrency_key=key_of_flow(flow_id), max_concurrent=max_concurrent)
     return placed if not labels else replace(placed, parent_labels=inherited(run.parent_labels, labels))

@@ -17,6 +17,7 @@ from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
 from ..store.read import nodes as stored_nodes
 from ..store.read.logs import LogLine
+from .base import runs as run_store
 from .base import statements
 from .base.apart import AT_END, FLOW, in_halves, note_lost
 from .base.changes import finished_changes, many_changes
@@ -42,6 +43,7 @@ class Finish:
     put into the queue in that transaction, if the run ends well; ``unused_steps`` are results that it did not ask for.
     ``seconds`` is how long its code ran, for monitoring; ``trace_id`` the trace in which it appears. ``version_wait``:
     for how many seconds the run may wait for a version of its job that can read its arguments, if this one cannot.
+    ``pinned``: the signature of the version with which a run that waits stays while a node has it; None = with any.
     """
 
     run: Run | HeldRun
@@ -57,6 +59,7 @@ class Finish:
     seconds: float = 0.0
     trace_id: str | None = None
     version_wait: float = 0.0
+    pinned: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +168,9 @@ def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
     for one in suspended:
         if isinstance(one.outcome, Suspended) and one.outcome.waits:
             ask_for(tx, one.run.id, one.outcome.waits)
+    for one in suspended:
+        if one.pinned is not None and one.pinned != one.run.signature:
+            run_store.pin(tx.conn, one.run.id, one.pinned)
     if asleep:
         wake(tx, fulfilled(tx.conn, asleep))
     if any(ending.wake_at is not None for _, ending in accepted):

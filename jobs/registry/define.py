@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from ..base.outcomes import Result
-from ..core.base.errors import ConfigurationError, InvalidInput, in_python
+from ..core.base.errors import ConfigurationError, InvalidInput, in_python, refuse
 from ..core.base.lazy import LazyModule
 from ..core.base.unwritable import unstorable, unwritable
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
-from ..core.rules import check_name, check_text
+from ..core.rules import check_name, check_text, text_faults
 from ..core.schedule import ScheduleError, Syntax, parse
 from .definition import Handler, JobDefinition, names_of, read
 from .functions import check_job_function, check_takes, place_of
@@ -39,6 +39,7 @@ else:
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.NoReturn, typing.Never})
 """Parts of a result's annotation that say nothing of its form."""
+MAX_VERSION: Final = 100
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _POLICIES: Final = (
     "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",
@@ -108,6 +109,7 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
         tags=_tags(options.get("tags", ())),
         reuse=reuse_of(options.get("reuse")),
         preload=_preload(options.get("preload")),
+        version=_version(options.get("version")),
     )
     check_text(definition.description, "description")
     _check_texts(definition.policies)
@@ -177,6 +179,12 @@ def _args(value: object) -> dict[str, Json]:
     if not isinstance(value, Mapping):
         raise ValueError(f"args: must be a mapping of names to values, e.g. {{'days': 7}}, got {value!r:.60}")  # noqa: TRY004 - one fault among others
     return dict(cast("Mapping[str, Json]", value))
+
+
+def _version(value: object) -> str | None:
+    if value is not None:
+        refuse(text_faults(value, "version", least=1, most=MAX_VERSION))
+    return cast("str | None", value)
 
 
 def _preload(value: object) -> bool | None:

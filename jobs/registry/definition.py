@@ -35,6 +35,10 @@ RENAMED = "renamed__"
 """Begins the fields of the model whose parameter has a name that a model cannot have."""
 
 
+VERSION: Final = "x-version"
+"""The keyword of the JSON Schema of a job's arguments that holds the version of its code."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobDefinition:
     """A registered job.
@@ -56,6 +60,7 @@ class JobDefinition:
         tags: The tags by which nodes may choose it.
         reuse: How long a child process serves its runs; None = each run gets one of its own.
         preload: Whether its module is imported before child processes are forked; None = as the node says.
+        version: Distinguishes this code from other code of the job; None = by its arguments alone.
     """
 
     name: str
@@ -74,16 +79,17 @@ class JobDefinition:
     tags: tuple[str, ...] = ()
     reuse: Reuse | None = None
     preload: bool | None = None
+    version: str | None = None
 
     @property
     def args_schema(self) -> dict[str, Any]:
-        """The JSON Schema of the arguments."""
-        return {**self.args_model.model_json_schema(), "title": f"{self.name}_args"}
+        """The JSON Schema of the arguments, with the version of the job, if it says one."""
+        return {**_schema_of(self.args_model, self.version), "title": f"{self.name}_args"}
 
     @property
     def signature(self) -> str:
-        """Distinguishes this version of the job from others that take other arguments."""
-        return _signature_of_arguments(self.name, self.args_model)
+        """Distinguishes this version of the job from others that take other arguments, or say another version."""
+        return _signature_of_arguments(self.name, self.args_model, self.version)
 
     @property
     def info(self) -> JobInfo:
@@ -349,9 +355,14 @@ def _signature_without(handler: Handler, left_out: tuple[str | None, ...]) -> in
 
 
 @lru_cache(maxsize=1024)
-def _signature_of_arguments(name: str, model: "type[pydantic.BaseModel]") -> str:
+def _signature_of_arguments(name: str, model: "type[pydantic.BaseModel]", version: str | None) -> str:
     """Return the signature of a job; making a JSON Schema takes a hundred times as long as enqueueing a run."""
-    return signature_of(name, model.model_json_schema())
+    return signature_of(name, _schema_of(model, version))
+
+
+def _schema_of(model: "type[pydantic.BaseModel]", version: str | None) -> dict[str, Any]:
+    schema = model.model_json_schema()
+    return schema if version is None else {**schema, VERSION: version}
 
 
 def _can_have(job: JobDefinition, resource: Resource) -> bool:

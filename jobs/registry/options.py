@@ -91,6 +91,9 @@ class JobOptions(TypedDict, total=False):
         batch: Runs that wait at the same time are carried out by one call: ``Batch(size=100, wait="200ms")``. The
             function takes a list of items, one for each run, and returns None or a list of their results, in which an
             exception fails its run.
+        version: A word that distinguishes this code from other code of the job, e.g. that of a release. While a node
+            with this version lives, runs that it accepted, or that wait since they began there, go on there. Unless
+            given, versions differ by the arguments that they take.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
     """
 
@@ -132,6 +135,7 @@ class JobOptions(TypedDict, total=False):
     on_cancel: str | NamedJob | None
     keep: Seconds | None
     batch: Batch | None
+    version: str | None
     tags: str | Sequence[str]
 
 

@@ -18,7 +18,7 @@ from cronograph.jobs.actions.runs import enqueue_runs, trigger_job
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.connection import Connection
-from cronograph.jobs.core.base.errors import UserError
+from cronograph.jobs.core.base.errors import ConfigurationError, UserError
 from cronograph.jobs.core.defaults import FOLLOWED
 from cronograph.jobs.core.model import NewRun, Run, ScheduleSpec, TaskSpec, Trigger
 from cronograph.jobs.core.schedule import Syntax
@@ -288,6 +288,66 @@ def continued(charge: Callable[[], Awaitable[str]]) -> Callable[..., Awaitable[R
         return Result(value=[receipt, number, note])
 
     return order
+
+
+def release(version: str, receipt: str) -> Registry:
+    """The code of a release: all of them take the same arguments."""
+    registry = Registry()
+
+    @job(registry=registry, version=version)
+    async def order(ctx: JobContext, number: int) -> Result:
+        first = await ctx.step("charge", lambda: receipt)
+        await ctx.wait_for("go")
+        return Result(value=[first, number, version])
+
+    return registry
+
+
+@pytest.mark.postgres
+async def test_a_run_that_waits_stays_with_the_version_that_it_began_on_while_that_lives(postgres_url: str) -> None:
+    quick = [replace(QUICK, node_name=name) for name in ("old-node", "new-node")]
+    async with AsyncExitStack() as of_new:
+        async with running_engine(postgres_url, release("1", "old"), quick[0]) as old:
+            # Nobody has checked the arguments of the second run: it is pinned by the node that began it.
+            first = await old.enqueue("order", {"number": 1})
+            second = await old.enqueue_unchecked("order", {"number": 2})
+            third = await old.enqueue("order", {"number": 3})
+            for run_id in (first, second, third):
+                await old.run_until(run_id, RunState.SUSPENDED)
+            new = await of_new.enter_async_context(running_engine(postgres_url, release("2", "new"), quick[1]))
+            fresh = await new.enqueue("order", {"number": 4})
+            assert (await new.run_until(fresh, RunState.SUSPENDED)).node == "new-node"
+            for run_id in (first, second, fresh):
+                await new.database.write(signal_run, run_id=run_id, signal=Signal("go"))
+            ends = [(await new.finished(run_id)).execution for run_id in (first, second, fresh)]
+            assert [(one.node, one.value) for one in ends] == [
+                ("old-node", ["old", 1, "1"]),
+                ("old-node", ["old", 2, "1"]),
+                ("new-node", ["new", 4, "2"]),
+            ]
+        # Once no node has its version, a run goes on by its steps in the code that there is.
+        await new.database.write(signal_run, run_id=third, signal=Signal("go"))
+        done = (await new.finished(third)).execution
+        assert (done.node, done.value) == ("new-node", ["old", 3, "2"])
+
+
+@pytest.mark.parametrize("version", ["", "x" * 101, 7])
+def test_what_is_no_version_is_refused_at_the_import(version: Any) -> None:
+    with pytest.raises(ConfigurationError, match="version: must"):
+        job("work", registry=Registry(), version=version)(plain)
+
+
+def test_a_version_is_a_part_of_the_signature_and_of_what_is_published() -> None:
+    first, second, without = (
+        job("work", registry=Registry(), version=version)(plain).definition for version in ("1", "2", None)
+    )
+    assert len({first.signature, second.signature, without.signature}) == 3
+    assert [one.info.signature for one in (first, second, without)] == [
+        first.signature,
+        second.signature,
+        without.signature,
+    ]
+    assert (first.args_schema["x-version"], "x-version" in without.args_schema) == ("1", False)
 
 
 async def test_a_run_that_one_version_began_keeps_its_steps_and_goes_on_in_another(database_url: str) -> None:

@@ -152,6 +152,11 @@ def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
     _set(conn, r.c.id == run_id, _judged_state.in_(sql_literals(CLAIMABLE)), **values)
 
 
+def pin(conn: Connection, run_id: int, signature: str) -> None:
+    """Have a locked run that waits stay with a version of its job, while a live node has that."""
+    conn.execute(update(r).where(r.c.id == run_id).values(signature=signature))
+
+
 def relabel(conn: Connection, run_id: int, old: Mapping[str, str], new: Mapping[str, str]) -> None:
     """Have a locked run found by other labels."""
     conn.execute(update(r).where(r.c.id == run_id).values(labels=dict(new) or None))

@@ -28,7 +28,7 @@ from ...base.context import StopReason
 from ...base.services import Services
 from ...core.arguments.secrets import references
 from ...core.model import Isolation, Run
-from ...core.outcome import Failed, JobOutcome, Succeeded, time_box
+from ...core.outcome import Failed, JobOutcome, Succeeded, Suspended, time_box
 from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
 from ...queue.finish import Finish
@@ -287,6 +287,7 @@ class Attempts:
         self._progress.forget(started.run.id)
         attempt.host.end_prints()
         tail = await self._logs.close(started.execution_id)
+        pins = attempt.definition.version is not None and isinstance(outcome, Suspended)
         end = Finish(
             started.run,
             started.execution_id,
@@ -300,6 +301,7 @@ class Attempts:
             unused_steps=unused if isinstance(outcome, Succeeded) else frozenset(),
             seconds=seconds,
             trace_id=attempt.trace_id,
+            pinned=attempt.definition.signature if pins else None,
         )
         self._store(attempt, end)
 

@@ -1,11 +1,14 @@
 """Alarms and their firings: created, changed, silenced and acknowledged by operators."""
 
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import chain
 from typing import Annotated, Any, ClassVar, Final
 
 import strawberry
 from strawberry.scalars import JSON
 
+from ...jobs.core.base.errors import InvalidInput
 from ...jobs.delivery import actions, read, rules
 from ...jobs.delivery.rules import Condition, Settings, Severity, SubjectKind
 from ...jobs.store.db.transaction import Tx
@@ -235,6 +238,10 @@ class AlarmSubjectInput:
     node: str | None = optional("The name of a node; of NODE.")
     any_node: bool | None = optional("Every node; of NODE. Only true is taken.")
 
+    def faults(self) -> Iterator[InvalidInput]:
+        """Yield the faults that no action sees."""
+        yield from _only_true(self.any_node, "subject", "anyNode")
+
     def to_subject(self) -> tuple[SubjectKind, str | None]:
         """Return the kind and the name."""
         if given(self.any_node) is not None:
@@ -300,6 +307,16 @@ class BacklogInput:
     deeper_than: int | None = optional("The number of runs that may wait. Any number unless given.")
 
 
+def _settings(chosen: object) -> Settings:
+    given_values: dict[str, Any] = {name: given(value) for name, value in vars(chosen).items()}
+    return Settings(**given_values)
+
+
+def _only_true(value: bool | None, *path: str) -> Iterator[InvalidInput]:
+    if given(value) is False:
+        yield InvalidInput(f"{'.'.join(path)}: must be true or absent, got false", path=path)
+
+
 @strawberry.input(one_of=True, description="Exactly one of these is the condition of the alarm.")
 class AlarmConditionInput:
     """A condition."""
@@ -312,14 +329,16 @@ class AlarmConditionInput:
     backlog: BacklogInput | None = optional("Runs of a group wait too long, or too many wait.")
     node: bool | None = optional("A node is lost or silent. Only true is taken.")
 
+    def faults(self) -> Iterator[InvalidInput]:
+        """Yield the faults that no action sees."""
+        yield from _only_true(self.node, "condition", "node")
+
     def to_condition(self) -> tuple[Condition, Settings]:
         """Return the condition and its values."""
         for one in Condition:
             chosen: Any = given(getattr(self, one.value))
             if chosen is not None:
-                values: dict[str, Any] = {} if chosen is True else dict(vars(chosen))
-                absent = {name for name, value in values.items() if value is strawberry.UNSET}
-                return one, Settings(**{name: value for name, value in values.items() if name not in absent})
+                return one, Settings() if isinstance(chosen, bool) else _settings(chosen)
         return Condition.NODE, Settings()
 
 
@@ -462,7 +481,8 @@ class AlarmMutations:
         def action(tx: Tx) -> rules.Alarm:
             return actions.create_alarm(tx, wanted)
 
-        done = await perform(info, input, action, ALARM)
+        faults = chain(input.subject.faults(), input.condition.faults())
+        done = await perform(info, input, action, ALARM, faults=faults)
         return done.answer(AlarmChanged, alarm=Alarm.from_model)
 
     @mutates(requires=Role.OPERATOR)
@@ -472,7 +492,8 @@ class AlarmMutations:
         def action(tx: Tx) -> rules.Alarm:
             return actions.update_alarm(tx, input.name, input.changes(), expected=given(input.expected_version))
 
-        done = await perform(info, input, action, ALARM)
+        parts = [one for one in (given(input.subject), given(input.condition)) if one is not None]
+        done = await perform(info, input, action, ALARM, faults=chain.from_iterable(one.faults() for one in parts))
         return done.answer(AlarmChanged, alarm=Alarm.from_model)
 
     @mutates(requires=Role.OPERATOR)
@@ -505,7 +526,7 @@ class AlarmMutations:
             ids = None if chosen is None else [parse_key(one, "firings", "ids", str(i)) for i, one in enumerate(chosen)]
             return actions.acknowledge(tx, ids, given(input.note), alarm=given(input.firings.alarm), most=MOST)
 
-        done = await perform(info, input, action, FIRINGS)
+        done = await perform(info, input, action, FIRINGS, faults=_only_true(input.firings.all, "firings", "all"))
         return done.answer(
             AlarmsAcknowledged,
             count=len,

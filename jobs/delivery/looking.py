@@ -9,15 +9,13 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection
 
 from ..core.base.times import EARLIEST, counted
-from ..core.model import Task
 from ..core.occurrences import jitter_offset
 from ..core.schedule import ScheduleError
 from ..core.schedule.zones import find_zone
 from ..core.states import CLAIMABLE
 from ..store.read.groups import depths
-from ..store.read.tasks import by_names
 from . import read
-from .read import DueTimer, Limit, Occurrence
+from .read import DueTimer, Limit, Occurrence, TimedTask
 from .rules import LOOK_AGAIN, Alarm, Condition, SubjectKind, TimerKind, next_wall_time, seconds_text
 from .watching import Cause, Findings, Watchlist, subject_of, thing
 
@@ -107,7 +105,7 @@ def _look_at_tasks(
     """Fire about tasks whose occurrences have not begun, or are not done, in time."""
     if not looks:
         return
-    tasks = by_names(conn, sorted({subject_of(alarm) for alarm, _ in looks}))
+    tasks = read.timed_tasks(conn, {subject_of(alarm) for alarm, _ in looks})
     late = [(alarm, tasks[subject_of(alarm)]) for alarm, _ in looks if _is(alarm, Condition.LATE, tasks)]
     waiting = read.waiting_occurrences(conn, {task.id for _, task in late}) if late else {}
     for alarm, task in late:
@@ -119,17 +117,17 @@ def _look_at_tasks(
         _judge_overdue(conn, watch, found, overdue, now)
 
 
-def _is(alarm: Alarm, condition: Condition, tasks: dict[str, Task]) -> bool:
+def _is(alarm: Alarm, condition: Condition, tasks: dict[str, TimedTask]) -> bool:
     return alarm.condition is condition and subject_of(alarm) in tasks
 
 
 def _judge_late(
-    watch: Watchlist, found: Findings, alarm: Alarm, task: Task, waiting: Occurrence | None, now: datetime
+    watch: Watchlist, found: Findings, alarm: Alarm, task: TimedTask, waiting: Occurrence | None, now: datetime
 ) -> None:
     grace = timedelta(seconds=alarm.settings.grace or 0.0)
     following: list[datetime] = []
     if waiting is not None:
-        limit = waiting.scheduled_for + jitter_offset(task.id, task.spec.jitter) + grace
+        limit = waiting.scheduled_for + jitter_offset(task.id, task.jitter) + grace
         if limit <= now:
             by = seconds_text((now - limit + grace).total_seconds())
             sentence = f"{thing(alarm)} is late by {by}: run {waiting.run_id} waits and has not started"
@@ -137,7 +135,7 @@ def _judge_late(
             watch.turn(found, alarm, task.name).fire(cause)
         else:
             following.append(limit)
-    if task.next_execution is not None and not task.paused:
+    if task.next_execution is not None and task.enabled:
         limit = task.next_execution + grace
         if limit <= now:
             by = seconds_text((now - task.next_execution).total_seconds())
@@ -154,7 +152,7 @@ def _judge_overdue(
     conn: Connection,
     watch: Watchlist,
     found: Findings,
-    looks: Sequence[tuple[Alarm, Task, datetime]],
+    looks: Sequence[tuple[Alarm, TimedTask, datetime]],
     now: datetime,
 ) -> None:
     limits = {alarm.id: Limit(alarm.id, task.id, _limit(alarm, task, due_at, now)) for alarm, task, due_at in looks}
@@ -167,7 +165,7 @@ def _judge_overdue(
         first = EARLIEST if alarm.settings.due_by is None else limit - DAY
         if occurrence is not None and occurrence.scheduled_for <= first:
             occurrence = None
-        unmade = task.next_execution is not None and not task.paused and first < task.next_execution <= limit
+        unmade = task.next_execution is not None and task.enabled and first < task.next_execution <= limit
         if unmade or (occurrence is not None and (done_at is None or done_at < occurrence.scheduled_for)):
             nominal = occurrence.scheduled_for if occurrence is not None else task.next_nominal
             run_id = None if occurrence is None else occurrence.run_id
@@ -179,7 +177,7 @@ def _judge_overdue(
             found.timers[alarm.id, TimerKind.LOOK, 0] = max(again, now + SOONEST)
 
 
-def _limit(alarm: Alarm, task: Task, due_at: datetime, now: datetime) -> datetime:
+def _limit(alarm: Alarm, task: TimedTask, due_at: datetime, now: datetime) -> datetime:
     """Return the time until which occurrences of a task have to be done by now."""
     if alarm.settings.due_by is None:
         return now - timedelta(seconds=alarm.settings.after or 0.0)
@@ -187,20 +185,20 @@ def _limit(alarm: Alarm, task: Task, due_at: datetime, now: datetime) -> datetim
     return due_at if is_wall_time else EARLIEST + DAY
 
 
-def _next_limit(alarm: Alarm, task: Task, upcoming: Occurrence | None, now: datetime) -> datetime | None:
+def _next_limit(alarm: Alarm, task: TimedTask, upcoming: Occurrence | None, now: datetime) -> datetime | None:
     """Return the time of the next look at an overdue alarm; None = its task has no occurrence left."""
     if alarm.settings.due_by is not None:
         return next_wall_time(alarm.settings.due_by, _zone(task), now)
     after = timedelta(seconds=alarm.settings.after or 0.0)
     times = [upcoming.scheduled_for + after] if upcoming is not None else []
-    if task.next_execution is not None and not task.paused:
+    if task.next_execution is not None and task.enabled:
         times.append(task.next_execution + after if task.next_execution + after > now else now + STILL_LATE)
     return min(times, default=None)
 
 
-def _zone(task: Task) -> ZoneInfo:
+def _zone(task: TimedTask) -> ZoneInfo:
     try:
-        return find_zone(task.spec.schedule.timezone) or _UTC
+        return find_zone(task.timezone) or _UTC
     except ScheduleError:
         # A zone that this machine does not know: the task is set aside by the dispatcher, which says so.
         return _UTC

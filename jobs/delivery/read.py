@@ -147,12 +147,14 @@ class DueTimer(NamedTuple):
     due_at: datetime
 
 
-_DUE: Final = select(t).where(t.c.due_at <= bindparam("now", type_=t.c.due_at.type)).order_by(t.c.due_at).limit(500)
+MOST_TIMERS: Final = 500
+_NOW: Final = bindparam("now", type_=t.c.due_at.type)
+_DUE: Final = select(t).where(t.c.due_at <= _NOW).order_by(t.c.due_at).limit(MOST_TIMERS)
 _NEXT: Final = select(func.min(t.c.due_at))
 
 
 def due_timers(conn: Connection, now: datetime) -> list[DueTimer]:
-    """Return timers that are due, the earliest first, at most 500."""
+    """Return timers that are due, the earliest first, at most ``MOST_TIMERS``."""
     return [
         DueTimer(row.alarm_id, TimerKind(row.kind), row.about, row.due_at) for row in conn.execute(_DUE, {"now": now})
     ]
@@ -162,6 +164,27 @@ def next_timer(conn: Connection) -> datetime | None:
     """Return the time of the next timer."""
     found: datetime | None = conn.execute(_NEXT).scalar_one()
     return found
+
+
+class TimedTask(NamedTuple):
+    """A task as far as timers look at it: a look needs a few of its fifty columns."""
+
+    id: int
+    name: str
+    enabled: bool
+    jitter: float
+    timezone: str
+    next_nominal: datetime | None
+    next_execution: datetime | None
+
+
+_p = periodic_task.c
+_TIMED: Final = select(_p.id, _p.name, _p.enabled, _p.jitter, _p.timezone, _p.next_nominal, _p.next_execution)
+
+
+def timed_tasks(conn: Connection, names: Collection[str]) -> dict[str, TimedTask]:
+    """Return the tasks of these names that exist, by name."""
+    return {row.name: TimedTask(*row) for row in conn.execute(_TIMED.where(_p.name.in_(names)))}
 
 
 class Occurrence(NamedTuple):

@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from ..core.events import Cursor
 from ..core.model import Json
@@ -45,9 +47,9 @@ def hold_reader(conn: Connection, node_id: int, now: datetime, until: datetime) 
     return conn.execute(statement).rowcount == 1
 
 
-def free_reader(conn: Connection, node_id: int) -> None:
-    """Give the reader to a node, no matter who has it."""
-    conn.execute(update(consumer).where(consumer.c.name == READER).values(holder=node_id, held_until=None))
+def free_reader(conn: Connection) -> None:
+    """Take the reader from the node that has it."""
+    conn.execute(update(consumer).where(consumer.c.name == READER).values(holder=None, held_until=None))
 
 
 def advance(conn: Connection, node_id: int, before: Cursor, version: int, after: Cursor) -> bool:
@@ -104,18 +106,24 @@ def put_timers(conn: Connection, rows: Sequence[tuple[int, TimerKind, int, datet
     """Set timers, each of an alarm, a purpose and what it is about; those of alarms that are gone are left out."""
     if not rows:
         return
-    columns = {
-        "alarm_id": dialect.KINDS[int],
-        "kind": dialect.KINDS[str],
-        "about": dialect.KINDS[int],
-        "due_at": dialect.KINDS[datetime],
-    }
     asked = [(alarm_id, kind.value, about, due_at) for alarm_id, kind, about, due_at in rows]
-    batch, parameters = dialect.batch(conn, columns, asked, "timers")
-    present = select(batch).join_from(batch, a, a.c.id == batch.c.alarm_id)
-    statement = dialect.upsert(conn, t, ["alarm_id", "kind", "about"], ["due_at"])
+    postgres = dialect.is_postgresql(conn)
+    conn.execute(_putting(postgres=postgres), dialect.batch_rows(_TIMERS, asked, "timers", postgres=postgres))
+
+
+_TIMERS: Final = {name: t.c[name].type for name in ("alarm_id", "kind", "about", "due_at")}
+
+
+@cache
+def _putting(*, postgres: bool) -> Any:  # noqa: ANN401 - an insert of either dialect
+    # Putting it together costs as much as sending it.
+    batch = dialect.batch_source(_TIMERS, "timers", postgres=postgres)
     # SQLite takes no join before ON CONFLICT without a WHERE.
-    conn.execute(statement.from_select(list(columns), present.where(a.c.id.is_not(None))), parameters)
+    present = select(batch).join_from(batch, a, a.c.id == batch.c.alarm_id).where(a.c.id.is_not(None))
+    statement = postgresql.insert(t) if postgres else sqlite.insert(t)
+    return statement.from_select(list(_TIMERS), present).on_conflict_do_update(
+        index_elements=["alarm_id", "kind", "about"], set_={"due_at": statement.excluded.due_at}
+    )
 
 
 def delete_timers(conn: Connection, keys: Collection[tuple[int, TimerKind, int]]) -> None:

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random, SystemRandom
-from typing import Final
+from typing import Final, NamedTuple
 
 from typing_extensions import override
 
@@ -19,8 +20,9 @@ from ...delivery.notifying import Reader, store, store_timers
 from ...delivery.rules import Delivery, DeliveryState, next_try
 from ...queue.base.changes import publish
 from ...store.db.database import Connection, Database
+from ...store.db.dialect import database_now
 from ...store.db.faults import log_fault
-from ...store.db.transaction import Tx, Wake
+from ...store.db.transaction import Clock, Tx, Wake
 from ...store.read import events
 from ...store.read.clock import server_time
 from ..attempts.keeping import read_secrets
@@ -35,6 +37,8 @@ HELD_FOR: Final = timedelta(seconds=15)
 STORED_EVERY: Final = timedelta(seconds=5)
 """Time after which a place is stored although nothing was found; a node that takes over reads that much again."""
 _LONGEST: Final = 600.0
+_NOWHERE: Final = Cursor(0, 0)
+"""The place of a reader that has not read yet."""
 
 
 class _Timed(Watch):
@@ -83,83 +87,118 @@ class AlarmReader(_Timed):
         self._public_url = services.public_url
         self._node_id = node_id
         self._reader: Reader | None = None
-        self._cursor = Cursor(0, 0)
+        self._cursor = _NOWHERE
         self._stored_at: datetime | None = None
 
     async def look(self) -> None:
         """Judge everything that has happened or come due."""
         self.set_timer(None)
-        place = await self._database.read(read.place)
-        if place is None or not await self._hold(place):
+        seen = await self._glance()
+        if seen is None or not await self._hold(seen):
             return
-        reader = await self._known(place)
-        if not reader.watch.alarms and not await self._database.read(read.next_timer):
+        reader = self._reader
+        if reader is None or (reader.place.cursor, reader.place.version) != (seen.place.cursor, seen.place.version):
+            reader = await self._learn(seen.place)
+            seen = await self._glance() or seen
+        if not reader.watch.alarms and seen.next_timer is None:
             return
-        if not self._database.is_sqlite and await self._database.read(events.has_unpublished):
+        if seen.has_unpublished and not self._database.is_sqlite:
             # A cluster of workers has no server that numbers events.
             await self._database.write(publish, events.BATCHES)
-        up_to_date = await self._judge_timers(reader) and await self._judge_events(reader)
-        if not up_to_date:
+            seen = await self._glance() or seen
+        if not (await self._judge_timers(reader, seen) and await self._judge_events(reader, seen.page)):
             self._reader = None
             self.set_timer(0.0)
             return
         self.set_timer(await _seconds_until(self._database, await self._database.read(read.next_timer)))
 
-    async def _hold(self, place: read.Place) -> bool:
-        """Take the reader, or keep it; false if another node has it."""
-        now = await server_time(self._database)
-        if place.holder == self._node_id and place.held_until is not None and now < place.held_until - HELD_FOR / 2:
-            return True
-        if place.holder not in {None, self._node_id} and place.held_until is not None and now < place.held_until:
-            if not self._database.is_sqlite:
-                self.set_timer((place.held_until - now).total_seconds())
-                return False
-            # One process has the file: the holder was an earlier node of it.
-            await self._database.write(_take_over, self._node_id)
-        return await self._database.write(_hold, self._node_id)
+    async def _glance(self) -> "_Seen | None":
+        return await self._database.read(_glance, self._database.clock, self._cursor)
 
-    async def _known(self, place: read.Place) -> Reader:
-        """Return what this node knows, read again if anybody else has changed it."""
-        known = self._reader
-        if known is not None and (known.place.cursor, known.place.version) == (place.cursor, place.version):
-            return known
+    async def _hold(self, seen: "_Seen") -> bool:
+        """Take the reader, or keep it; false if another node has it."""
+        holder, until = seen.place.holder, seen.place.held_until
+        if until is not None and seen.now < until:
+            if holder == self._node_id and seen.now < until - HELD_FOR / 2:
+                return True
+            if holder != self._node_id and not self._database.is_sqlite:
+                self.set_timer((until - seen.now).total_seconds())
+                return False
+        # On SQLite one process has the file: any other holder was an earlier node of it.
+        return await self._database.write(_hold, self._node_id, by_force=self._database.is_sqlite)
+
+    async def _learn(self, place: read.Place) -> Reader:
+        """Read the alarms again: somebody else has changed them, or has read on."""
         watch = await self._database.read(read.watchlist)
-        percentiles = {} if known is None else known.percentiles
+        percentiles = {} if self._reader is None else self._reader.percentiles
         self._reader = Reader(self._node_id, self._public_url, watch, place, percentiles)
         self._cursor = place.cursor
         return self._reader
 
-    async def _judge_timers(self, reader: Reader) -> bool:
+    async def _judge_timers(self, reader: Reader, seen: "_Seen") -> bool:
         """Judge due timers; false if the reader is out of date."""
-        while await self._database.read(read.due_timers, await server_time(self._database)):
+        more = seen.next_timer is not None and seen.next_timer <= seen.now
+        while more:
             done = await self._database.write(store_timers, reader)
             if done is None:
                 return False
             reader.watch.keep(*done)
+            more = len(done[0].timers) >= read.MOST_TIMERS
         return True
 
-    async def _judge_events(self, reader: Reader) -> bool:
-        """Judge the events since the last look; false if the reader is out of date."""
+    async def _judge_events(self, reader: Reader, page: list[Event] | None) -> bool:
+        """Judge a page of events and those after it; false if the reader is out of date."""
         while True:
-            page = await self._database.read(events.following, self._cursor, events.BATCHES)
             if page is None:
-                page = await self._database.read(_from_oldest, self._cursor)
                 log.warning("events that alarms had not judged are gone: pruned, or the database was set back")
-            if not page:
+                page = await self._database.read(_from_oldest, self._cursor)
+            if page and not await self._judge(reader, page):
+                return False
+            if len({event.cursor.seq for event in page}) < events.BATCHES:
                 return True
-            found = reader.watch.judge(page)
-            after = page[-1].cursor
-            now = page[-1].at
-            if found or self._stored_at is None or abs(now - self._stored_at) >= STORED_EVERY:
-                opened = await self._database.write(store, reader, found, after)
-                if opened is None:
-                    return False
-                reader.watch.keep(found, opened)
-                place = reader.place
-                reader.place = read.Place(after, place.version, place.holder, place.held_until)
-                self._stored_at = now
-            self._cursor = after
-            await asyncio.sleep(0)
+            page = await self._database.read(events.following, self._cursor, events.BATCHES)
+
+    async def _judge(self, reader: Reader, page: list[Event]) -> bool:
+        """Judge a page of events; false if the reader is out of date."""
+        found = reader.watch.judge(page)
+        after, now = page[-1].cursor, page[-1].at
+        if found or self._stored_at is None or abs(now - self._stored_at) >= STORED_EVERY:
+            opened = await self._database.write(store, reader, found, after)
+            if opened is None:
+                return False
+            reader.watch.keep(found, opened)
+            reader.place = replace(reader.place, cursor=after)
+            self._stored_at = now
+        self._cursor = after
+        return True
+
+
+class _Seen(NamedTuple):
+    """A look at the database.
+
+    Attributes:
+        place: The stored place of the reader.
+        now: The time.
+        next_timer: The time of the next timer.
+        has_unpublished: Whether events wait for their number.
+        page: The events after the reader's own place; None = they are gone.
+    """
+
+    place: read.Place
+    now: datetime
+    next_timer: datetime | None
+    has_unpublished: bool
+    page: list[Event] | None
+
+
+def _glance(conn: Connection, clock: Clock | None, cursor: Cursor) -> _Seen | None:
+    """Return all that most looks need, in one transaction; None before the first alarm."""
+    place = read.place(conn)
+    if place is None:
+        return None
+    now = database_now(conn) if clock is None else clock()
+    page = [] if cursor is _NOWHERE else events.following(conn, cursor, events.BATCHES)
+    return _Seen(place, now, read.next_timer(conn), events.has_unpublished(conn), page)
 
 
 def _from_oldest(conn: Connection, cursor: Cursor) -> list[Event]:
@@ -169,12 +208,10 @@ def _from_oldest(conn: Connection, cursor: Cursor) -> list[Event]:
     return events.after(conn, Cursor(0, 0) if behind else events.newest(conn), events.BATCHES)
 
 
-def _hold(tx: Tx, node_id: int) -> bool:
+def _hold(tx: Tx, node_id: int, *, by_force: bool) -> bool:
+    if by_force:
+        write.free_reader(tx.conn)
     return write.hold_reader(tx.conn, node_id, tx.now, tx.now + HELD_FOR)
-
-
-def _take_over(tx: Tx, node_id: int) -> None:
-    write.free_reader(tx.conn, node_id)
 
 
 async def _seconds_until(database: Database, at: datetime | None) -> float | None:

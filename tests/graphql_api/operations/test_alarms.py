@@ -73,6 +73,9 @@ async def test_each_condition_is_created_and_said_in_words(
         ({"channels": ["ops"] * 21}, "INVALID_INPUT", ["channels"]),
         ({"name": "noisy"}, "ALREADY_EXISTS", ["name"]),
         ({"name": " x"}, "INVALID_INPUT", ["name"]),
+        ({"subject": {"anyNode": False}, "condition": {"node": True}}, "INVALID_INPUT", ["subject", "anyNode"]),
+        ({"subject": {"node": "n"}, "condition": {"node": False}}, "INVALID_INPUT", ["condition", "node"]),
+        ({"subject": {"group": "g"}, "condition": {"backlog": {}}}, "INVALID_INPUT", ["condition", "backlog"]),
     ],
 )
 async def test_an_alarm_that_cannot_work_is_refused(
@@ -106,6 +109,8 @@ async def test_firings_are_listed_filtered_and_acknowledged(world: World) -> Non
     given = {"firings": {"alarm": "firing"}, "note": "on it"}
     answer = (await world.api.ask(acknowledge, input=given))["acknowledgeAlarms"]
     assert answer["firings"] == [{"acknowledgedBy": "local administrator", "note": "on it"}]
+    (error,) = (await world.api.ask(acknowledge, input={"firings": {"all": False}}))["acknowledgeAlarms"]["errors"]
+    assert error["code"] == "INVALID_INPUT"
     # It is acknowledged once: the first one counts.
     assert (await world.api.ask(acknowledge, input={"firings": {"all": True}}))["acknowledgeAlarms"]["count"] == 0
 

@@ -134,7 +134,7 @@ def addressed(tx: Tx, name: str, *, run_id: int | None = None, unique_key: str |
         .order_by(s.c.started_at)
         .with_for_update(of=r)
     )
-    rows = run_store.where_they_are(tx.conn, lambda _: list(tx.conn.execute(statement)))
+    rows = tx.conn.execute(statement).all()
     if not rows:
         return None
     tx.learn_now(getattr(rows[0], "asked_at", None))

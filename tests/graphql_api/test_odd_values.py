@@ -5,6 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, Final
 
 import pytest
@@ -57,6 +58,8 @@ WRONG: dict[str, list[Any]] = {
 }
 """Values of another type."""
 NONE: Final = {kind: [None, ABSENT] for kind in {*ODD, *WRONG, "enum", "Boolean"}}
+PARTS = 4
+"""In so many tests the calls of one kind are made: each kind has some thousand."""
 MOST_AUDITED = 25_000
 """Characters of one entry of the audit log, which is kept for a year."""
 LONGEST_MESSAGE = 1_500
@@ -112,8 +115,8 @@ def refusals_in(answer: Mapping[str, Any]) -> list[tuple[str | None, str]]:
     return found
 
 
-async def judged(api: Api, operation: str, odd: Mapping[str, list[Any]]) -> None:
-    """Make all calls.
+async def judged(api: Api, operation: str, odd: Mapping[str, list[Any]], part: int) -> None:
+    """Make the calls of one part.
 
     None may be answered with a fault of ours, without a code or in a long message; what is refused writes nothing.
     """
@@ -121,7 +124,8 @@ async def judged(api: Api, operation: str, odd: Mapping[str, list[Any]]) -> None
     known = {name: variables_of(name, one.input) for name, one in world.requests().items()}
     asking, faults = engine.Engine(api.schema), list[str]()
     with kept_writes() as kept:
-        for call in calls(api.schema.documents.schema, operation, odd, known if operation == "mutation" else {}):
+        every = calls(api.schema.documents.schema, operation, odd, known if operation == "mutation" else {})
+        for call in islice(every, part, None, PARTS):
             kept.clear()
             errors = refusals_in(await answer_of(world, asking, call))
             bad = (one for one in errors if one[0] in (None, "INTERNAL_ERROR") or len(one[1]) > LONGEST_MESSAGE)
@@ -134,21 +138,21 @@ async def judged(api: Api, operation: str, odd: Mapping[str, list[Any]]) -> None
 
 
 @pytest.mark.costly
-@pytest.mark.timeout(240)  # some thousand requests
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("operation", ["query", "mutation"])
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS.keys())
-async def test_a_text_in_each_argument(api: Api, operation: str, text: str) -> None:
-    await judged(api, operation, {"String": [text], "ID": [text], "JSON": [text, {text: text}, [text]]})
+async def test_a_text_in_each_argument(api: Api, operation: str, text: str, part: int) -> None:
+    await judged(api, operation, {"String": [text], "ID": [text], "JSON": [text, {text: text}, [text]]}, part)
 
 
 @pytest.mark.costly
-@pytest.mark.timeout(240)  # some thousand requests
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("operation", ["query", "mutation"])
 @pytest.mark.parametrize("odd", [ODD, WRONG, NONE], ids=["at the edges", "of another type", "null or absent"])
 async def test_a_value_that_nobody_means_in_each_argument(
-    api: Api, operation: str, odd: Mapping[str, list[Any]]
+    api: Api, operation: str, odd: Mapping[str, list[Any]], part: int
 ) -> None:
-    await judged(api, operation, odd)
+    await judged(api, operation, odd, part)
 
 
 async def test_a_refusal_that_keeps_what_it_wrote_would_be_seen(api: Api) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, insert, text, update
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.base import runs
+from cronograph.jobs.queue.enqueue.enqueue import change_in
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.parts import is_split
@@ -65,6 +66,13 @@ def test_an_occurrence_whose_run_has_ended_gets_no_second_one(stored: Stored) ->
 
 
 def locked(conn: Connection, ids: list[int]) -> dict[int, RunState]:
+    """Lock these runs in a transaction of somebody else, one as a change of it does; their states."""
+    if len(ids) == 1:
+        return change_in(conn, lambda tx: locked_by(tx.conn, ids), schema="cronograph")
+    return locked_by(conn, ids)
+
+
+def locked_by(conn: Connection, ids: list[int]) -> dict[int, RunState]:
     return {found.id: found.state for found in runs.lock(conn, ids).values()}
 
 

@@ -28,8 +28,8 @@ _AWAITS_NOTHING: Final[Mapping[str, None]] = {"awaits": None, "wake_at": None}
 """Values of every run that is not suspended."""
 UNBEGUN: Final = (RunState.WAITING, RunState.SCHEDULED)
 """States in which a run without an attempt has never begun."""
-_LOOKS: Final = 10
-"""At rows that move while they are looked at."""
+LOOKS: Final = 10
+"""So often rows are looked for that move meanwhile."""
 BROUGHT_FORWARD: Final = 1000
 """Runs that one transaction makes due after the clock was set back."""
 # To put a statement of all columns together takes three times as long as to execute it.
@@ -57,7 +57,8 @@ def lock(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
     Those that cannot be read are left out, and the log names them.
     """
     some = partial(_read_locked, conn)
-    return {run.id: run for run in where_they_are(conn, some, sorted(ids))}
+    # One is locked by a statement alone: who changes one tries again as a whole.
+    return {run.id: run for run in (where_they_are(conn, some, sorted(ids)) if len(ids) > 1 else some(ids))}
 
 
 def _read_locked(conn: Connection, ids: Sequence[int]) -> list[Run]:
@@ -81,7 +82,7 @@ def where_they_are(conn: Connection, look: Callable[[Sequence[int]], list[T]], i
     """
     if not dialect.is_postgresql(conn):
         return look(ids)
-    for _ in range(_LOOKS - 1):
+    for _ in range(LOOKS - 1):
         try:
             with conn.begin_nested():
                 return look(ids)

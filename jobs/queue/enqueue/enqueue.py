@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
 
 from ...core.admission.caps import Full, Verdict, refusal
 from ...core.base.errors import python_names
@@ -18,9 +19,11 @@ from ...core.run_spec import RunSpec
 from ...store.db import dialect, outbox
 from ...store.db.callers import borrowed
 from ...store.db.dialects.lent import is_driver, lent
+from ...store.db.faults import has_moved
 from ...store.db.transaction import Tx, Wake
 from ...store.read import jobs
 from ...store.read import runs as stored_runs
+from ..base import runs as run_store
 from ..base.changes import created_changes
 from ..base.new_runs import CHUNK, WAKES, NewRuns, SendNamed, insert, insert_by, sender
 from ..limits.caps import Capped, Room, begin_writing, capped, drop, free_lines
@@ -180,13 +183,24 @@ def change_in(session: Transaction, change: Callable[[Tx], T], *, schema: str | 
     """
     with joined(session, schema) as conn:
         begin_writing(conn)
-        with conn.begin_nested(), python_names():
-            tx = Tx(conn)
-            done = change(tx)
-            if tx.changes:
-                outbox.append(conn, tx.now, tx.changes)
-            dialect.notify(conn, str((tx.wakes | Wake.EVENTS).value))
-        return done
+        for _ in range(run_store.LOOKS - 1):
+            try:
+                return _changed(conn, change)
+            except DBAPIError as error:
+                # A run has ended while this waited for it: the next look finds it in the history.
+                if not has_moved(error):
+                    raise
+        return _changed(conn, change)
+
+
+def _changed(conn: Connection, change: Callable[[Tx], T]) -> T:
+    with conn.begin_nested(), python_names():
+        tx = Tx(conn)
+        done = change(tx)
+        if tx.changes:
+            outbox.append(conn, tx.now, tx.changes)
+        dialect.notify(conn, str((tx.wakes | Wake.EVENTS).value))
+    return done
 
 
 def put_of_several(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:

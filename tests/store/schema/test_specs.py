@@ -97,6 +97,7 @@ def test_all_that_a_job_says_comes_back_from_its_column() -> None:
         labels=LabelRule({"team": "a"}, {"customer": "customer_id"}, {"customer_id": 1}),
         ttl=6.5,
         on_expired="weep",
+        on_cancel="tidy",
         hold=Hold(Holding.DEBOUNCE, 3.0, 9.0, until_start=True),
         limits=Limits(Rate.of(5, 60), by_customer, by_customer, 7),
         keep=8.5,

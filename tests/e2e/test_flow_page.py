@@ -48,6 +48,12 @@ def test_the_runs_of_a_small_flow_are_drawn_as_they_go(page: Page, site: Site) -
     expect(boxes).to_have_text([re.compile(r"first.*success"), re.compile(r"second.*success"), re.compile("failed")])
     boxes.nth(1).get_by_role("link").click()
     expect(page.get_by_role("region", name="Facts")).to_contain_text(f"flow {flow}")
+    # The flow is over: it is made again from this run on.
+    page.get_by_role("button", name="Flow again from here").click()
+    expect(page).to_have_url(re.compile(f"/flows/{flow}$"))
+    expect(boxes).to_have_text([re.compile(r"first.*success"), re.compile(r"second.*success"), re.compile("failed")])
+    again = site.ask("query($id: ID!) { flow(id: $id) { runs { totalCount } } }", id=flow)
+    assert again["flow"]["runs"]["totalCount"] == 5
 
 
 @pytest.mark.costly

@@ -312,6 +312,8 @@ describe(
         EventKind.GROUP_UPDATED: "A group was paused, resumed or limited.",
         EventKind.FLOW_CREATED: "A flow was enqueued.",
         EventKind.FLOW_UPDATED: "A flow changed its state, or was closed.",
+        EventKind.ALARM_FIRED: "An alarm fired.",
+        EventKind.ALARM_RESOLVED: "A firing of an alarm was resolved.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
         "set back): query again, and go on from this cursor.",
     },

@@ -60,6 +60,7 @@ from .inputs import (
 )
 from .operation import Operation
 from .records import (
+    AlarmEvent,
     Event,
     Execution,
     ExecutionEvent,
@@ -99,6 +100,7 @@ from .schedules import calendar, cron, interval, once
 from .subscription import Reconnect, Subscription
 
 __all__ = [
+    "AlarmEvent",
     "AsyncClient",
     "ChangedRuns",
     "ChangedTasks",

@@ -546,6 +546,14 @@ class GroupEvent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmEvent(Event):
+    """An alarm fired, or a firing was resolved."""
+
+    alarm_name: str
+    firing_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlowEvent(Event):
     """A flow was enqueued, changed its state, or was closed."""
 

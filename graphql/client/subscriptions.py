@@ -8,6 +8,7 @@ from .inputs import EventFilter
 from .operation import Operation
 from .queries import as_of
 from .records import (
+    AlarmEvent,
     Event,
     ExecutionEvent,
     FlowEvent,
@@ -32,6 +33,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     NodeEvent,
     GroupEvent,
     FlowEvent,
+    AlarmEvent,
     ResyncEvent,
 )
 """A record for each type of event."""

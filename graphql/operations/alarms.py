@@ -6,7 +6,6 @@ from itertools import chain
 from typing import Annotated, Any, ClassVar, Final
 
 import strawberry
-from strawberry.scalars import JSON
 
 from ...jobs.core.base.errors import InvalidInput
 from ...jobs.delivery import actions, read, rules
@@ -22,6 +21,7 @@ from ..lists.declared import Kind, listed, order_of
 from ..lists.filters import BooleanFilter, DateTimeFilter, Filter, IdFilter, RowFilter, StringFilter, filter_of
 from ..lists.filters import condition as where
 from ..resolving.context import Info
+from ..types.alarm import AlarmFiring, AlarmSubject
 from ..types.common import MutationPayload
 from .base.changes import given, kept_whole, parse_key, perform
 from .base.inputs import MutationInput, optional
@@ -95,14 +95,6 @@ AlarmFiringOrder = order_of(
 FIRING_LIST: Final = Kind(read.FIRINGS, AlarmFiringFilter, AlarmFiringOrder, "A filter of firings of alarms.")
 
 
-@strawberry.type(description="The thing that an alarm watches.")
-class AlarmSubject:
-    """A kind and a name."""
-
-    kind: SubjectKind = strawberry.field(description="The kind of the thing.")
-    name: str | None = strawberry.field(description="The name of the thing; null = every node.")
-
-
 @strawberry.type(description="The values of an alarm's condition; null = the condition does not use the value.")
 class AlarmSettings(FromModel):
     """Settings of an alarm."""
@@ -125,47 +117,6 @@ class AlarmSettings(FromModel):
     )
     older_than: Duration | None = strawberry.field(description="The longest time that a due run may wait.")
     deeper_than: int | None = strawberry.field(description="The largest number of runs that may wait.")
-
-
-@strawberry.type(description="One firing of an alarm: about one thing, from its begin to its end.")
-class AlarmFiring(FromModel):
-    """A firing."""
-
-    id: strawberry.ID = strawberry.field(description="The decimal key of the firing.")
-    alarm_name: str = strawberry.field(description="The name of the alarm; kept when the alarm is deleted.")
-    condition: Condition = strawberry.field(description="The condition of the alarm.")
-    severity: Severity = strawberry.field(description="The severity of the alarm.")
-    subject: AlarmSubject = strawberry.field(description="The thing that the alarm fired about.")
-    run_id: strawberry.ID | None = strawberry.field(
-        description="The id of the run that the firing is about; null if it is about no single run."
-    )
-    execution_id: strawberry.ID | None = strawberry.field(
-        description="The id of the execution that the firing is about; null if it is about none."
-    )
-    scheduled_for: datetime | None = strawberry.field(
-        description="The nominal time of the occurrence that the firing is about; null if it is about none."
-    )
-    sentence: str = strawberry.field(description="The reason of the firing, as a sentence for people.")
-    explanation: str | None = strawberry.field(
-        description="The sentence of `explain` about the task at that time; null if the alarm watches no task."
-    )
-    policy: JSON = strawberry.field(description="The values that decided, an object.")
-    last_success_at: datetime | None = strawberry.field(
-        description="The end of the last successful execution of the task or job before the firing; null if none is "
-        "known."
-    )
-    fired_at: datetime = strawberry.field(description="The time when the alarm fired.")
-    resolved_at: datetime | None = strawberry.field(description="The time when the firing ended; null before.")
-    acknowledged_at: datetime | None = strawberry.field(
-        description="The time when somebody acknowledged the firing; null if nobody has."
-    )
-    acknowledged_by: str | None = strawberry.field(description="The person or program that acknowledged the firing.")
-    note: str | None = strawberry.field(description="The note of the acknowledgement.")
-    notified: bool = strawberry.field(
-        name="isNotified", description="Whether channels were notified; false while the alarm is silenced."
-    )
-
-    MADE: ClassVar[Makers] = {"subject": lambda one: AlarmSubject(kind=one.subject_kind, name=one.subject)}
 
 
 @strawberry.type(description="An alarm: a condition on one thing, and the channels that are notified when it holds.")

@@ -18,6 +18,8 @@ from ...jobs.core.nodes import Node
 from ...jobs.core.retention import Retained
 from ...jobs.core.states import FINAL, RunState
 from ...jobs.core.steps import Step
+from ...jobs.delivery.read import firings_by_id
+from ...jobs.delivery.rules import Firing
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, flows, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
@@ -155,6 +157,11 @@ class Loaders:
     def runs(self) -> DataLoader[int, Run | None]:
         """Runs by key."""
         return self._by_key(runs.by_ids)
+
+    @cached_property
+    def alarm_firings(self) -> DataLoader[int, Firing | None]:
+        """Firings of alarms by key."""
+        return self._by_key(firings_by_id)
 
     @cached_property
     def flows(self) -> FlowLoaders:

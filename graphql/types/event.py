@@ -16,6 +16,7 @@ from ..base.arguments import parse_id
 from ..base.fields import resolved
 from ..execution.shown import FromModel, Makers, key_text
 from ..resolving.context import Info
+from .alarm import AlarmFiring, load_firing
 from .entities import JobExecution, Run, Task, load_execution, load_run, load_task
 from .flow import Flow, load_flow
 from .operation import Group, Node
@@ -190,6 +191,21 @@ class FlowEvent(_OfFlow):
     MADE: ClassVar[Makers] = {**Event.MADE, "flow_state": lambda event: FlowState(event.change.state)}
 
 
+@strawberry.type(description="An alarm fired, or a firing was resolved.")
+class AlarmEvent(Event):
+    """A change of a firing."""
+
+    alarm_name: str = strawberry.field(description="The name of the alarm.")
+    firing_id: strawberry.ID = strawberry.field(description="The `id` of the firing.")
+
+    MADE: ClassVar[Makers] = {**Event.MADE, "alarm_name": lambda event: event.change.alarm}
+
+    @resolved()
+    async def firing(self, info: Info) -> AlarmFiring | None:
+        """The firing as it is when the event is delivered; null once it is pruned."""
+        return await load_firing(info, self.stored.change.firing_id)
+
+
 @strawberry.type(
     description="Events are missing. They are older than the retention, this reader was too slow, or a restore or a "
     "failover set the database back. Query again, and go on behind the cursor of this event."
@@ -214,6 +230,8 @@ TYPES: Final[Mapping[EventKind, type[Event]]] = {
     EventKind.GROUP_UPDATED: GroupEvent,
     EventKind.FLOW_CREATED: FlowEvent,
     EventKind.FLOW_UPDATED: FlowEvent,
+    EventKind.ALARM_FIRED: AlarmEvent,
+    EventKind.ALARM_RESOLVED: AlarmEvent,
     EventKind.RESYNC: ResyncEvent,
 }
 """The type of each kind of event."""

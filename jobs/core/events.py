@@ -30,6 +30,8 @@ class EventKind(StrEnum):
     GROUP_UPDATED = "group_updated"
     FLOW_CREATED = "flow_created"
     FLOW_UPDATED = "flow_updated"
+    ALARM_FIRED = "alarm_fired"
+    ALARM_RESOLVED = "alarm_resolved"
     RESYNC = "resync"
 
 
@@ -37,7 +39,8 @@ class EventKind(StrEnum):
 class Change:
     """One change as it is stored in the outbox, with the ids needed to filter it and to read the changed thing.
 
-    ``state`` is the run's state or the execution's outcome right after the change; ``step`` the label of a step.
+    ``state`` is the run's state or the execution's outcome right after the change; ``step`` the label of a step,
+    ``alarm`` the name of an alarm.
     """
 
     kind: EventKind
@@ -51,6 +54,8 @@ class Change:
     state: str | None = None
     step: str | None = None
     flow_id: int | None = None
+    alarm: str | None = None
+    firing_id: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The compact stored form: only set fields."""

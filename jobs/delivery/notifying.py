@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from ..core.base.times import counted, time_text
-from ..core.events import Cursor
+from ..core.events import Change, Cursor, EventKind
 from ..core.explain.tasks import explain_task
 from ..core.model import Json, Task
 from ..store.db.transaction import Tx
@@ -70,7 +70,7 @@ def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
     old = [key for key, turn in found.turns.items() if turn.closes_old]
     resolved = write.resolve_firings(tx.conn, old, tx.now) if old else []
     causes = [turn.cause for turn in found.turns.values() if turn.cause is not None]
-    fired = write.insert_firings(tx.conn, _rows(tx, causes)) if causes else []
+    fired = write.insert_firings(tx.conn, new_rows(tx, causes)) if causes else []
     notify(tx, reader.watch.alarms, DeliveryEvent.RESOLVED, resolved, reader.public_url)
     notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, fired, reader.public_url)
     closed = [key for key, turn in found.turns.items() if turn.cause is not None and turn.closed]
@@ -117,7 +117,7 @@ def _p95(tx: Tx, reader: Reader, alarm: Alarm) -> float | None:
     return known[0]
 
 
-def _rows(tx: Tx, causes: Sequence[Cause]) -> list[dict[str, Any]]:
+def new_rows(tx: Tx, causes: Sequence[Cause]) -> list[dict[str, Any]]:
     """Return the rows of new firings, with the facts that receivers need."""
     tasks = by_names(tx.conn, sorted({one.subject for one in causes if one.alarm.subject_kind is SubjectKind.TASK}))
     explained = [tasks[one.subject] for one in causes if one.subject in tasks][:EXPLAINED]
@@ -190,7 +190,14 @@ def notify(
     *,
     even_if_quiet: bool = False,
 ) -> None:
-    """Record one message for each channel about these firings; alarms that are silenced notify nobody."""
+    """Publish these firings, and record one message for each channel; alarms that are silenced notify no channel.
+
+    ``even_if_quiet``: they were published before, while their alarms were silenced.
+    """
+    firings = list(firings)
+    if not even_if_quiet:
+        kind = EventKind.ALARM_FIRED if event is DeliveryEvent.FIRED else EventKind.ALARM_RESOLVED
+        tx.emit(_change(kind, one) for one in firings)
     by_channel: dict[str, list[dict[str, Json]]] = defaultdict(list)
     for firing in firings:
         alarm = alarms.get(firing.alarm_id)
@@ -201,6 +208,12 @@ def notify(
         for first in range(0, len(notices), MOST_IN_ONE):
             payload = payload_of(event, notices[first : first + MOST_IN_ONE], tx.now)
             write.insert_delivery(tx.conn, channel, event, payload, tx.now)
+
+
+def _change(kind: EventKind, firing: Firing) -> Change:
+    names = {SubjectKind.TASK: "task_name", SubjectKind.JOB: "job_name", SubjectKind.GROUP: "group"}
+    about: dict[str, Any] = {names.get(firing.subject_kind, "node"): firing.subject}
+    return Change(kind, alarm=firing.alarm_name, firing_id=firing.id, run_id=firing.run_id, **about)
 
 
 def payload_of(event: DeliveryEvent, notices: Sequence[dict[str, Json]], now: datetime) -> dict[str, Json]:

@@ -335,6 +335,11 @@ def firings(conn: Connection, ids: Collection[int], *, lock: bool = False) -> li
     return [firing_from(row) for row in conn.execute(statement.with_for_update() if lock else statement)]
 
 
+def firings_by_id(conn: Connection, ids: Collection[int]) -> dict[int, Firing]:
+    """Return those of these firings that exist, by id."""
+    return {one.id: one for one in firings(conn, ids)}
+
+
 def open_firings(conn: Connection, alarm_id: int | None, most: int) -> list[int]:
     """Return the ids of open firings that nobody has acknowledged, the oldest first, of one alarm or of all."""
     statement = select(f.c.id).where(f.c.resolved_at.is_(None), f.c.acknowledged_at.is_(None))

@@ -26,10 +26,10 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1 and 350 for cleanups of runs that failed or were cancelled.
     # Raised by 400 for flows that are made again from one of their runs on, know who started them, and have deadlines.
     # Raised by 1 and 150 for tables in two parts on PostgreSQL, in the place of a second set of tables and statements.
-    # Raised by 15 and 4,250 for alarms: a reader of the event log, channels that retry, their API and their commands.
+    # Raised by 16 and 4,350 for alarms: a reader of the event log, channels that retry, their API and their commands.
     # Raised by 100 for fan-outs that a step bounds, and for runs that stay with the version they began on.
-    "modules": 599,
-    "lines": 99_150,
+    "modules": 600,
+    "lines": 99_250,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

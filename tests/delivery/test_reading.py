@@ -6,10 +6,12 @@ from sqlalchemy import event as sql_event
 from sqlalchemy.engine import Engine
 
 from cronograph.jobs.actions.nodes import rescue_expired
+from cronograph.jobs.core.events import Cursor, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.delivery import actions, read
 from cronograph.jobs.delivery.rules import Condition, DeliveryEvent, SubjectKind
 from cronograph.jobs.runtime.duties.alarms import HELD_FOR
+from cronograph.jobs.store.read import events as stored_events
 from cronograph.jobs.store.write import events
 from tests.delivery.conftest import Alarms
 from tests.support.storage import Stored, Worker
@@ -41,6 +43,23 @@ async def test_a_firing_and_its_delivery_are_one_transaction(alarms: Alarms, sto
     worker.end(worker.start())
     await alarms.look(1)
     assert [one.event for one in alarms.deliveries()] == [DeliveryEvent.FIRED, DeliveryEvent.RESOLVED]
+
+
+async def test_firings_and_their_ends_are_events_in_the_same_order(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    fail(stored, worker)
+    (firing,) = await alarms.look(1)
+    stored.enqueue()
+    worker.end(worker.start())
+    await alarms.look(1)
+    stored.do(lambda tx: events.publish(tx.conn))
+    found = stored.do(lambda tx: stored_events.after(tx.conn, Cursor(0, 0), 500))
+    ours = [one.change for one in found if one.change.alarm is not None]
+    assert [one.kind for one in ours] == [EventKind.ALARM_FIRED, EventKind.ALARM_RESOLVED]
+    assert {(one.alarm, one.firing_id, one.job_name, one.run_id) for one in ours} == {
+        ("alarm", firing.id, "work", firing.run_id)
+    }
 
 
 async def test_another_node_goes_on_where_the_first_one_stopped(alarms: Alarms, stored: Stored) -> None:

@@ -141,6 +141,7 @@ RECORDS: Final = (
     Recorded("SkippedEvent", "SkippedEvent", base="Event", without=OF_AN_EVENT, details={"task": "Task"}),
     Recorded("NodeEvent", "NodeEvent", base="Event", without=OF_AN_EVENT, details={"changedNode": "Node"}),
     Recorded("GroupEvent", "GroupEvent", base="Event", without=OF_AN_EVENT, details={"changedGroup": "Group"}),
+    Recorded("AlarmEvent", "AlarmEvent", base="Event", without=OF_AN_EVENT),
     Recorded("FlowEvent", "FlowEvent", base="Event", without=OF_AN_EVENT, details={"flow": "Flow"}),
     Recorded("ResyncEvent", "ResyncEvent", base="Event", without=OF_AN_EVENT),
     Recorded("Viewer", "Viewer"),

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.delivery import read, write
+from cronograph.jobs.delivery.notifying import new_rows
+from cronograph.jobs.delivery.watching import Cause
 from cronograph.jobs.store.db.transaction import Tx
 from tests.graphql_api.api import Api
 from tests.graphql_api.world import World
@@ -165,3 +167,29 @@ async def test_a_channel_in_use_is_deleted_by_force_only(world: World) -> None:
     assert refused == {"channel": None, "errors": [{"code": "IN_USE"}]}
     done = (await world.api.ask(delete, input={"name": "ops", "force": True}))["deleteChannel"]
     assert done == {"channel": {"name": "ops"}, "errors": []}
+
+
+async def test_an_alarm_that_is_deleted_publishes_the_end_of_its_firing(api: Api) -> None:
+    given = {"name": "failing", "subject": {"job": "work"}, "condition": {"failing": {}}}
+    await api.ask(CREATE, input=given)
+
+    def fire(tx: Tx) -> None:
+        alarm = read.alarm_by_name(tx.conn, "failing")
+        assert alarm is not None
+        cause = Cause(alarm, "work", "It failed", tx.now)
+        write.insert_firings(tx.conn, new_rows(tx, [cause]))
+
+    api.stored.do(fire)
+    await api.ask('mutation { deleteAlarm(input: { name: "failing" }) { errors { code } } }')
+    subscription = """subscription { events(after: "0.0", filter: { kinds: [ALARM_RESOLVED] }) { kind
+      ... on AlarmEvent {
+      alarmName firingId firing { sentence resolvedAt } } } }"""
+    async with api.subscribed(subscription) as source:
+        result = await anext(source)
+    event = result.data["events"]
+    assert (event["kind"], event["alarmName"], event["firing"]["sentence"]) == (
+        "ALARM_RESOLVED",
+        "failing",
+        "It failed",
+    )
+    assert event["firing"]["resolvedAt"] is not None

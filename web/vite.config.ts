@@ -51,7 +51,7 @@ const CHUNKS = [
   {
     name: "one",
     priority: 10,
-    test: /web\/src\/features\/(tasks\/task|jobs\/job|flows\/flow|run\/(page|execution))\.tsx/,
+    test: /web\/src\/features\/(tasks\/task|jobs\/job|flows\/flow|errors\/page|run\/(page|execution))\.tsx/,
   },
   { name: "dialogs", priority: 5, test: /web\/src\/parts\/(edit-task|run-with-args|bulk-dialog|answer-dialog)\.tsx/ },
 ];

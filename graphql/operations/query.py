@@ -39,6 +39,7 @@ from .accounts.secrets import SecretQueries
 from .accounts.views import ViewQueries
 from .alarms import AlarmQueries
 from .channels import ChannelQueries
+from .failures import FailureQueries
 from .log_search import HistoryQueries, LogSearchQueries
 from .reports import LabelQueries, ReportQueries, TimelineQueries
 
@@ -93,6 +94,7 @@ def _named(seconds: Mapping[str, float]) -> list[KeptHistory]:
 @strawberry.type(description="Everything that can be read.")
 class Query(
     ReportQueries,
+    FailureQueries,
     TimelineQueries,
     HistoryQueries,
     LabelQueries,

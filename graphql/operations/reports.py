@@ -49,12 +49,10 @@ from ..types.schedule import TIMES, ScheduleValidation
 from ..types.statistics import (
     ExecutionCount,
     ExecutionCounts,
-    FailureGroup,
     Overview,
     QueuePoint,
     Statistics,
     Timeline,
-    merge_failures,
     parts_of,
 )
 from ..types.task import TaskFilter
@@ -185,8 +183,6 @@ class LabelQueries:
 DAY: Final = timedelta(days=1)
 SECONDS: Final = {StatisticsBucket.MINUTE: 60, StatisticsBucket.HOUR: 3600, StatisticsBucket.DAY: 86400}
 MAX_POINTS: Final = 1_500
-MAX_GROUPS: Final = 100
-RAW_GROUPS: Final = 1_000
 MAX_TASKS: Final = 2_000
 MAX_COUNTED: Final = 10_001
 MOST_COUNTED: Final = 50_000
@@ -406,10 +402,10 @@ class ReportQueries:
         scope = Scope(
             start,
             end,
-            job_name=_text(job_name, "jobName"),
-            task_name=_text(task_name, "taskName"),
-            group=_text(group, "group"),
-            node=_text(node, "node"),
+            job_name=optional_text(job_name, "jobName"),
+            task_name=optional_text(task_name, "taskName"),
+            group=optional_text(group, "group"),
+            node=optional_text(node, "node"),
             label=None if label is None else label.match(),
         )
         report = await info.context.database.read(reports.statistics, scope, width, now, _wanted(asked_of(info)))
@@ -466,33 +462,14 @@ class ReportQueries:
             start,
             end,
             checked_width(bucket, start, end),
-            job_name=_text(job_name, "jobName"),
-            group=_text(group, "group"),
+            job_name=optional_text(job_name, "jobName"),
+            group=optional_text(group, "group"),
         )
         return [QueuePoint.from_model(point) for point in found]
 
-    @resolved(
-        description="Failures of a span of time, grouped by job and error, the most frequent first; of more "
-        "than 20,000 failures the newest.",
-        size=Size(("first",), default=20, most=MAX_GROUPS, own=2_000),
-        requires=Role.VIEWER,
-    )
-    async def failure_groups(
-        self,
-        info: Info,
-        job_name: Annotated[str | None, strawberry.argument(description="Only of this job.")] = None,
-        from_: A_DAY_BEFORE = None,
-        to: TO_NOW = None,
-        first: Annotated[int, strawberry.argument(description="At most so many groups, 1 to 100.")] = 20,
-    ) -> list[FailureGroup] | None:
-        """Groups of failures."""
-        checked_range(first, "first", 1, MAX_GROUPS)
-        scope = Scope(*span(from_, to, await info.context.now()), job_name=_text(job_name, "jobName"))
-        rows = await info.context.database.read(figures.failures, scope, RAW_GROUPS)
-        return [FailureGroup.from_model(group) for group in merge_failures(rows, first)]
 
-
-def _text(value: str | None, argument: str) -> str | None:
+def optional_text(value: str | None, argument: str) -> str | None:
+    """Check a name that may be absent."""
     return None if value is None else checked_text(value, argument)
 
 

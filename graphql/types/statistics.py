@@ -1,9 +1,6 @@
-"""Figures over time: statistics, the overview, timelines and groups of failures."""
+"""Figures over time: statistics, the overview and timelines."""
 
-import re
-from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import ClassVar, Final, Self
@@ -14,12 +11,9 @@ from ...jobs.core.model import SkipReason
 from ...jobs.core.states import UNFINISHED, RunState
 from ...jobs.store.read.figures import reports
 from ...jobs.store.read.figures.depth import DepthPoint
-from ...jobs.store.read.figures.statistics import FailureRow
-from ..base.fields import UNSTABLE, Size, resolved, sized
+from ..base.fields import UNSTABLE, Size, sized
 from ..base.scalars import BigInt, Duration
 from ..execution.shown import FromModel, Makers
-from ..resolving.context import Info
-from .entities import JobExecution, load_execution
 
 
 @strawberry.type(
@@ -337,57 +331,3 @@ class QueuePoint(FromModel):
     )
 
     MADE: ClassVar[Makers] = {state.value: partial(_depth_of, state) for state in UNFINISHED}
-
-
-@strawberry.type(
-    description="Failures of one job with the same error; messages that differ only in numbers and ids count as "
-    "the same."
-)
-class FailureGroup(FromModel):
-    """A group of failures."""
-
-    stored: strawberry.Private[FailureRow]
-    job_name: str = strawberry.field(description="The name of the job.")
-    error_type: str | None = strawberry.field(description="The type of the error; null if it has none.")
-    message: str = strawberry.field(description="The message of the newest failure, its first 300 characters.")
-    count: BigInt = strawberry.field(description="The number of failures.")
-    first: datetime = strawberry.field(name="firstAt", description="The time when the first of these executions began.")
-    last: datetime = strawberry.field(name="lastAt", description="The time when the newest of these executions began.")
-
-    @resolved()
-    async def execution(self, info: Info) -> JobExecution | None:
-        """The newest of these executions; null if it was pruned meanwhile."""
-        return await load_execution(info, self.stored.execution_id)
-
-
-VARYING: Final = re.compile(
-    # A node's name, an address, a key, a number.
-    r"\b[a-z]+-[a-z]+-\d{2,}\b|0x[0-9a-fA-F]+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\b[0-9a-fA-F]{12,}\b|\d+(?:[.:]\d+)*"
-)
-"""Parts in which messages of one cause differ: names of nodes, numbers, times, addresses, long hexadecimal ids."""
-
-
-def fingerprint(message: str) -> str:
-    """The message without what varies: equal for failures of one cause."""
-    return VARYING.sub("#", message)
-
-
-def merge_failures(rows: Iterable[FailureRow], limit: int) -> list[FailureRow]:
-    """Rows of equal job, error type and fingerprint as one, the most frequent first."""
-    groups: dict[tuple[str, str | None, str], FailureRow] = {}
-    for row in rows:
-        key = (row.job_name, row.error_type, fingerprint(row.message))
-        group = groups.get(key)
-        groups[key] = row if group is None else _together(group, row)
-    ordered = sorted(groups.values(), key=lambda group: (-group.count, -group.execution_id))
-    return ordered[:limit]
-
-
-def _together(one: FailureRow, other: FailureRow) -> FailureRow:
-    newest = max(one, other, key=lambda row: row.execution_id)
-    return replace(
-        newest,
-        count=one.count + other.count,
-        first=min(one.first, other.first),
-        last=max(one.last, other.last),
-    )

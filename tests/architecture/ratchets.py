@@ -28,8 +28,9 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1 and 150 for tables in two parts on PostgreSQL, in the place of a second set of tables and statements.
     # Raised by 16 and 4,350 for alarms: a reader of the event log, channels that retry, their API and their commands.
     # Raised by 100 for fan-outs that a step bounds, and for runs that stay with the version they began on.
-    "modules": 600,
-    "lines": 99_250,
+    # Raised by 3 and 220 for one group of failures over time: its statements, its types and its queries.
+    "modules": 603,
+    "lines": 99_470,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,
@@ -40,7 +41,8 @@ MOST: Final[Mapping[str, float]] = {
     "files of the mutation resume_node": 7,
     "files of the mutation cancel_runs": 10,
     "files of the list of secrets": 9,
-    "files of the list of nodes": 26,
+    # Raised by 1: a group of failures says on which nodes they were.
+    "files of the list of nodes": 27,
     "docstrings that begin with a relative word": 0,
     "'what' in 1,000 words of docstrings and messages": 6.5,
 }

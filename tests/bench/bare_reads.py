@@ -21,7 +21,7 @@ from sqlalchemy import Connection, Engine
 
 from cronograph.jobs.core.model import FAILURES
 from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path, sync_engine
-from cronograph.jobs.store.read.figures import reports, statistics
+from cronograph.jobs.store.read.figures import failures, reports
 from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.read.listing.criteria import AllOf, Criteria, equal, one_of
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
@@ -142,9 +142,7 @@ def _figures(size: Size, dialect: str) -> Iterator[Pair]:
         "SELECT job_name, error_type, substr(error_message, 1, 300), count(*), min(started_at), max(started_at),"
         f" max(id) {log} WHERE {_SPAN} AND {unit['failed']} AND {_FAILURE} GROUP BY 1, 2, 3 ORDER BY 4 DESC LIMIT 1000"
     )
-    yield Pair(
-        "failureGroups of 24 h", lambda conn, _: statistics.failures(conn, Scope(now - DAY, now), 1000), (groups,)
-    )
+    yield Pair("failureGroups of 24 h", lambda conn, _: failures.failures(conn, Scope(now - DAY, now), 1000), (groups,))
     tiles = (
         f"SELECT started_at >= :start, {_COUNTS} {log} WHERE started_at >= :before AND started_at < :end GROUP BY 1",
         f"SELECT {unit['minute']}, count(*) {log} WHERE completed_at >= :hour AND completed_at < :end GROUP BY 1",

@@ -20,7 +20,6 @@ from typing import Any
 from sqlalchemy import Connection, Engine, event, func, select, update
 
 from cronograph.graphql.operations.reports import planned as occurrences
-from cronograph.graphql.types.statistics import merge_failures
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.base.errors import UnreadableRow
 from cronograph.jobs.core.model import FAILURES, Outcome, Task, Trigger
@@ -31,8 +30,8 @@ from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read import groups as stored_groups
+from cronograph.jobs.store.read.figures import failures, reports
 from cronograph.jobs.store.read.figures import planned as plans
-from cronograph.jobs.store.read.figures import reports, statistics
 from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.read.listing.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
 from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
@@ -196,7 +195,7 @@ def _tasks(found: list[Task | UnreadableRow]) -> list[Task]:
 
 
 def _failure_groups(conn: Connection, start: datetime, end: datetime) -> object:
-    return merge_failures(statistics.failures(conn, Scope(start, end), 1000), 6)
+    return failures.merge_failures(failures.failures(conn, Scope(start, end), 1000), 6)
 
 
 def measure(engine: Engine, read: Read, seconds: float) -> str:

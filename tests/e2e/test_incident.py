@@ -234,3 +234,34 @@ def test_the_failed_runs_of_one_customer_are_found_by_argument_and_tried_again(
     expect(page.locator(".notice").first).to_contain_text("2 runs tried again")
     live(page, "/runs?state=ALL&error=it+broke:+42")
     expect(page.locator("tbody tr")).to_have_count(4)
+
+
+def test_an_error_has_a_page_with_its_course_its_executions_and_its_runs_are_retried_there(
+    site: Site, new_page: PageOpener
+) -> None:
+    failed = [site.trigger("broken", reason=f"the gauge of pump {number}") for number in (1, 2, 3)]
+    wait_until(lambda: {site.run_state(run) for run in failed} == {"FAILED"}, message="the runs to fail")
+    page = new_page(site.url)
+    live(page, "/")
+    page.get_by_role("region", name="Last failures").get_by_role("link", name="it broke: the gauge of pump 3").click()
+    expect(page).to_have_url(re.compile(r"/errors/[0-9a-f]{16}\?job=broken&range=24h$"))
+    expect(page.get_by_role("region", name="What happened")).to_contain_text(
+        "3 executions of broken failed so on 1 node"
+    )
+    expect(page.get_by_role("region", name="Failures over time").locator("rect.fill-bad")).not_to_have_count(0)
+    expect(page.get_by_role("region", name="Where").get_by_role("link", name="broken")).to_be_visible()
+    rows = page.get_by_role("region", name="Newest executions").locator("tbody tr")
+    expect(rows).to_have_count(3)
+    page.get_by_role("button", name="Retry these runs").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("This concerns 3 runs")
+    dialog.get_by_role("button", name="Try them again").click()
+    # They fail again: the page counts them without being opened again.
+    expect(page.get_by_role("region", name="What happened")).to_contain_text("6 executions of broken failed so")
+    expect(rows).to_have_count(6)
+    page.get_by_role("button", name="last 30 d").click()
+    expect(page.get_by_role("region", name="What happened")).to_contain_text("in the last 30 d")
+    page.get_by_role("link", name="Failed runs").click()
+    expect(page.locator("tbody tr")).to_have_count(6)
+    live(page, "/errors/0123456789abcdef")
+    expect(page.get_by_text("No such failure in the last 7 d")).to_be_visible()

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from cronograph.jobs.store.read.figures.failures import fingerprint
 from tests.e2e.addresses import PAGES
 from tests.e2e.conftest import Site
 from tests.support.browser import BrowserWatch, ColorScheme, ForcedColors, PageOpener
@@ -137,7 +138,8 @@ def fill_what_is_seldom_full(site: Site) -> None:
         site.ask(f"mutation {{ {query} {{ errors {{ message }} }} }}")
 
 
-EVERY_PAGE = (*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1", "/flows/1")
+AN_ERROR = f"/errors/{fingerprint('broken', 'PermanentFailure', 'it broke: ' + 'no luck ' * 12)}"
+EVERY_PAGE = (*PAGES, "/tasks/shown", "/tasks/shown?tab=schedule", "/runs/1", "/log/1", "/flows/1", AN_ERROR)
 
 
 @pytest.mark.costly

@@ -405,6 +405,7 @@ EXCEPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("Task.occurrences(filter)", "Task.occurrences(orderBy)", "Query.events(orderBy)"), ONE_ORDER),
         "JobExecution.logLines": BY_NUMBER,
         "Query.jobLogs": "Its form is fixed by the documents that existed before this API.",
+        **dict.fromkeys(("FailureHistory.executions(filter)", "FailureHistory.executions(orderBy)"), ONE_ORDER),
         "Query.failureGroups": "It answers the most frequent failures, and nobody pages through the others.",
         "Query.timeline": "It exists for one picture and is marked as unstable.",
         "Task.strip": "It exists for one picture and is marked as unstable.",

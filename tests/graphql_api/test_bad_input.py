@@ -35,6 +35,7 @@ DOCUMENTS = [
     '{ upcoming(after: "x") { nodes { scheduledFor } } }',
     '{ upcoming(first: -1) { nodes { scheduledFor } } }',
     "{ failureGroups(first: 0) { message } }",
+    '{ failureHistory(fingerprint: "x") { beginsAt } }',
     "mutation { triggerJob { success } }",
     "mutation { triggerJob(jobName: null) { success } }",
     'mutation { createTask(input: { name: "a" }) { errors { code } } }',

@@ -26,6 +26,8 @@ QUERIES: Mapping[str, str] = {
     "statistics from": "{ statistics(from: $t) { __typename } }",
     "statistics to": "{ statistics(to: $t) { __typename } }",
     "failureGroups from": "{ failureGroups(from: $t) { __typename } }",
+    "failureHistory from": '{ failureHistory(fingerprint: "0123456789abcdef", from: $t) { __typename } }',
+    "failureHistory to": '{ failureHistory(fingerprint: "0123456789abcdef", to: $t) { __typename } }',
     "failureGroups to": "{ failureGroups(to: $t) { __typename } }",
     "timeline from": "{ timeline(from: $t) { __typename } }",
     "timeline to": "{ timeline(to: $t) { __typename } }",

@@ -20,6 +20,7 @@ const Runs = lazy(() => import("./features/runs/page").then((module) => module.R
 const RunPage = lazy(() => import("./features/run/page").then((module) => module.RunPage));
 const Log = lazy(() => import("./features/log/page").then((module) => module.Log));
 const Lines = lazy(() => import("./features/lines/page").then((module) => module.Lines));
+const ErrorPage = lazy(() => import("./features/errors/page").then((module) => module.ErrorPage));
 const ExecutionPage = lazy(() => import("./features/run/execution").then((module) => module.ExecutionPage));
 const Groups = lazy(() => import("./features/groups/page").then((module) => module.Groups));
 const Nodes = lazy(() => import("./features/nodes/page").then((module) => module.Nodes));
@@ -46,6 +47,7 @@ const LATER = [
   RunPage,
   Log,
   Lines,
+  ErrorPage,
   ExecutionPage,
   Groups,
   Nodes,
@@ -95,6 +97,8 @@ function Route({ page }: { page: Page }) {
       return <Log />;
     case "lines":
       return <Lines />;
+    case "error":
+      return <ErrorPage key={page.fingerprint} fingerprint={page.fingerprint} />;
     case "execution":
       return <ExecutionPage key={page.id} id={page.id} />;
     case "groups":

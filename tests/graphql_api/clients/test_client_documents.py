@@ -207,6 +207,7 @@ LEFT_OUT = {
     "statistics": "figures of a dashboard",
     "queueHistory": "figures of a dashboard",
     "failureGroups": "figures of a dashboard",
+    "failureHistory": "figures of a dashboard",
     "executionCounts": "figures of a dashboard",
 }
 """Root fields that no ready-made operation asks, each with the reason; `execute` and `subscribe` take any document."""

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.operations.reports import planned
-from cronograph.graphql.types.statistics import fingerprint, merge_failures
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import DepthKeeper, HourCounter
-from cronograph.jobs.store.read.figures.statistics import FailureRow
+from cronograph.jobs.store.read.figures.failures import FailureRow, merge_failures, without_varying
 from cronograph.jobs.store.schema.types import SchemaText
 from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
@@ -229,6 +228,75 @@ async def test_failures_are_grouped_by_what_their_messages_have_in_common(api: A
     assert (second["message"], second["execution"]["id"]) == ("disk full", str(last.execution_id))
 
 
+HISTORY = """
+query($name: String!, $job: String, $first: Int, $after: String) {
+  failureHistory(fingerprint: $name, jobName: $job, bucket: MINUTE) {
+    group { fingerprint jobName errorType message count firstAt lastAt }
+    beginsAt
+    points { at count }
+    nodes { name count }
+    executions(first: $first, after: $after) { nodes { id } totalCount pageInfo { hasNextPage endCursor } }
+  }
+}
+"""
+
+
+async def test_one_group_of_failures_is_read_over_time_by_its_fingerprint(api: Api) -> None:
+    one, other = api.stored.node("one"), api.stored.node("other")
+    ids: list[str] = []
+    for number, worker in enumerate((one, other, one)):
+        api.stored.enqueue(retries=0)
+        started = worker.start()
+        ids.append(str(started.execution_id))
+        worker.end(started, Failed("KeyError", f"user {number} is missing"))
+        api.stored.pass_time(60)
+    for error in (Failed("OSError", "user 7 is missing"), Failed("KeyError", "a group is missing")):
+        api.stored.enqueue(retries=0)
+        one.end(one.start(), error)
+    api.stored.pass_time(1)
+    (name,) = [
+        group["fingerprint"]
+        for group in (await api.ask("{ failureGroups { fingerprint count } }"))["failureGroups"]
+        if group["count"] == 3
+    ]
+    found = (await api.ask(HISTORY, name=name, first=2))["failureHistory"]
+    assert found["group"] == {
+        "fingerprint": name, "jobName": "work", "errorType": "KeyError", "message": "user 2 is missing", "count": 3,
+        "firstAt": "2026-03-01T12:00:00Z", "lastAt": "2026-03-01T12:02:00Z",
+    }  # fmt: skip
+    assert found["beginsAt"] is None
+    assert [(point["at"][11:16], point["count"]) for point in found["points"]] == [
+        ("12:00", 1), ("12:01", 1), ("12:02", 1)
+    ]  # fmt: skip
+    assert found["nodes"] == [{"name": "one", "count": 2}, {"name": "other", "count": 1}]
+    page = found["executions"]
+    assert [node["id"] for node in page["nodes"]] == [ids[2], ids[1]]
+    assert (page["totalCount"], page["pageInfo"]["hasNextPage"]) == (3, True)
+    rest = (await api.ask(HISTORY, name=name, after=page["pageInfo"]["endCursor"]))["failureHistory"]["executions"]
+    assert ([node["id"] for node in rest["nodes"]], rest["pageInfo"]["hasNextPage"]) == ([ids[0]], False)
+    backwards = await api.ask(
+        f'{{ failureHistory(fingerprint: "{name}") {{ executions(last: 2) {{ nodes {{ id }} '
+        "pageInfo { hasPreviousPage hasNextPage } } } }"
+    )
+    assert backwards["failureHistory"]["executions"] == {
+        "nodes": [{"id": ids[1]}, {"id": ids[0]}], "pageInfo": {"hasPreviousPage": True, "hasNextPage": False}
+    }  # fmt: skip
+
+
+async def test_a_group_of_failures_that_is_not_there_is_null_and_a_fingerprint_has_its_form(api: Api) -> None:
+    api.stored.enqueue(retries=0)
+    worker = api.stored.node("w")
+    worker.end(worker.start(), Failed("KeyError", "no"))
+    api.stored.pass_time(1)
+    (group,) = (await api.ask("{ failureGroups { fingerprint } }"))["failureGroups"]
+    assert (await api.ask(HISTORY, name="0" * 16))["failureHistory"] is None
+    assert (await api.ask(HISTORY, name=group["fingerprint"], job="other"))["failureHistory"] is None
+    assert (await api.ask(HISTORY, name=group["fingerprint"], job="work"))["failureHistory"]["group"]["count"] == 1
+    code, message = await api.refused(HISTORY, name="KeyError")
+    assert code == "INVALID_INPUT"
+    assert "16 hexadecimal digits" in message
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [
@@ -241,7 +309,7 @@ async def test_failures_are_grouped_by_what_their_messages_have_in_common(api: A
     ],
 )
 def test_messages_of_one_cause_have_one_fingerprint(one: str, other: str, *, same: bool) -> None:
-    assert (fingerprint(one) == fingerprint(other)) is same
+    assert (without_varying(one) == without_varying(other)) is same
 
 
 def test_merged_groups_keep_the_newest_message_and_the_whole_span() -> None:

@@ -17,7 +17,7 @@ from cronograph.jobs.queue.claims.candidates import Want, candidates
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.read import executions, facts, groups, logs, prunable, runs
-from cronograph.jobs.store.read.figures import depth, reports, statistics
+from cronograph.jobs.store.read.figures import depth, failures, reports
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.read.figures.statistics import Series, percentiles
@@ -359,7 +359,7 @@ def test_figures_of_an_hour_long_ago_look_at_its_rows_alone(conn: Connection) ->
     start = LONG_AGO + 2 * stored_hours.HOUR
     of_job = Scope(start, start + stored_hours.HOUR, "job 3")
     cases: list[tuple[str, Callable[[], object], int]] = [
-        ("the failures", partial(statistics.failures, conn, Scope(start, start + stored_hours.HOUR), 50), 200),
+        ("the failures", partial(failures.failures, conn, Scope(start, start + stored_hours.HOUR), 50), 200),
         ("the percentiles of a job", partial(percentiles, conn, of_job, 3600, [Series.TOTAL]), 3 * 3_600),
     ]
     for name, read, rows in cases:

@@ -13,8 +13,8 @@ from cronograph.jobs.core.base.times import EARLIEST, LATEST
 from cronograph.jobs.core.nodes import NodeChoice, NodeState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.read.figures import reports
+from cronograph.jobs.store.read.figures.failures import failures, history
 from cronograph.jobs.store.read.figures.scope import Scope
-from cronograph.jobs.store.read.figures.statistics import failures
 from cronograph.jobs.store.schema.tables import execution_minute, job_execution
 from cronograph.jobs.store.write import nodes
 from tests.support.history import add_run, count_log
@@ -139,6 +139,31 @@ def test_of_very_many_failures_the_newest_are_grouped(conn: Connection) -> None:
     conn.execute(insert(job_execution), made)
     found = failures(conn, Scope(NOW - HOUR, NOW + HOUR), 10, grouped=3)
     assert [(one.message, one.count) for one in found] == [("b", 2), ("a", 1)]
+
+
+def test_one_group_says_since_when_it_is_counted(conn: Connection) -> None:
+    rows = [
+        execution(
+            number,
+            NOW - timedelta(minutes=10 - number),
+            1,
+            outcome="failed",
+            error_type="E" if number % 2 else None,
+            error_message=f"row {number}",
+        )
+        for number in range(6)
+    ]
+    conn.execute(insert(job_execution), rows)
+    scope = Scope(NOW - HOUR, NOW + HOUR)
+    of_type = next(row for row in failures(conn, scope, 10) if row.error_type == "E")
+    whole = history(conn, scope, of_type.fingerprint, 3600)
+    assert whole is not None
+    assert (whole.group.count, whole.group.message, whole.since) == (3, "row 5", None)
+    assert sum(count for _, count in whole.points) == sum(count for _, count in whole.nodes) == len(whole.ids) == 3
+    cut = history(conn, scope, of_type.fingerprint, 3600, grouped=2)
+    assert cut is not None
+    assert (cut.group.count, cut.since) == (1, NOW - timedelta(minutes=6))
+    assert history(conn, scope, of_type.fingerprint, 3600, grouped=0) is None
 
 
 def test_the_rate_counts_ends_per_minute(conn: Connection) -> None:

@@ -5,6 +5,9 @@ export const paths = {
   /** Leads to its run, with this attempt chosen. */
   execution: (id: string): string => `/log/${id}`,
   job: (name: string): string => `/jobs/${encodeURIComponent(name)}`,
+  /** A group of failures, of the last hours or days at first. */
+  error: ({ fingerprint, jobName }: { fingerprint: string; jobName: string }, range: string): string =>
+    `/errors/${fingerprint}?${new URLSearchParams({ job: jobName, range }).toString()}`,
   logOfJob: (name: string): string => `/log?job=${encodeURIComponent(name)}`,
   queueOfJob: (name: string): string => `/runs?job=${encodeURIComponent(name)}`,
   run: (id: string): string => `/runs/${id}`,
@@ -41,6 +44,7 @@ export type Page =
   | { readonly name: PlainName }
   | { readonly name: "task"; readonly task: string }
   | { readonly name: "job"; readonly job: string }
+  | { readonly name: "error"; readonly fingerprint: string }
   | { readonly name: "execution" | "run" | "flow"; readonly id: string }
   | { readonly name: "unknown" };
 
@@ -58,6 +62,7 @@ export function readPath(path: string): Page {
     return name === undefined ? { name: "unknown" } : { name };
   }
   if (first === "jobs") return { name: "job", job: decode(second) };
+  if (first === "errors" && /^[0-9a-f]{16}$/.test(second)) return { name: "error", fingerprint: second };
   if (first === "tasks") return { name: "task", task: decode(second) };
   if (first === "log" && /^\d+$/.test(second)) return { name: "execution", id: second };
   if (first === "runs" && /^\d+$/.test(second)) return { name: "run", id: second };

@@ -1,4 +1,4 @@
-"""Figures about executions, computed in SQL: counts, percentiles, lateness, points over time, groups of failures."""
+"""Figures about executions, computed in SQL: counts, percentiles, lateness, points over time."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,6 @@ from sqlalchemy import (
     case,
     func,
     literal,
-    literal_column,
     select,
     union_all,
 )
@@ -26,7 +25,6 @@ from ...db import dialect
 from ...db.functions import bucket_start, duration, sql_literals
 from ...db.unreadable import AnySelect
 from ...schema.tables import job_execution as e
-from ...schema.types import UtcDateTime
 from ..listing.criteria import Criteria
 from ..lists import EXECUTIONS
 from .scope import Scope
@@ -114,12 +112,6 @@ def _sqlite(rows: Subquery) -> AnySelect:
     return found.group_by(ranked.c.series, ranked.c.bucket)
 
 
-MESSAGE_PREFIX = 300
-"""Characters of an error's message that failures are grouped by."""
-GROUPED = 20_000
-"""So many failures are looked at."""
-
-
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Counts of executions, and seconds at the percentiles 50, 95 and 99 (None without a value to judge by)."""
@@ -138,19 +130,6 @@ class Point:
 
     at: datetime
     figures: Figures
-
-
-@dataclass(frozen=True, slots=True)
-class FailureRow:
-    """Failures of one job with the same error: how many, first and last start, the newest execution."""
-
-    job_name: str
-    error_type: str | None
-    message: str
-    count: int
-    first: datetime
-    last: datetime
-    execution_id: int
 
 
 def scaled(point: Point, by: int) -> Point:
@@ -202,42 +181,3 @@ def newest_counts(
     if sum(point.figures.count for point in points) < most:
         return points, start
     return points[1:], points[0].at + timedelta(seconds=seconds)
-
-
-def failures(conn: Connection, scope: Scope, limit: int, *, grouped: int = GROUPED) -> list[FailureRow]:
-    """Failures of a scope, by job and equal error, the most frequent first.
-
-    Of more than ``grouped`` the newest count: where everything fails, they say enough.
-    """
-    message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX)
-    rows = (
-        select(e.c.job_name, e.c.error_type, message.label("message"), e.c.started_at, e.c.id)
-        .where(
-            scope.condition(),
-            scope.ids(),
-            e.c.success == literal_column("false"),
-            e.c.outcome.in_(sql_literals(FAILURES)),
-        )
-        .order_by(e.c.id.desc())
-        .limit(grouped)
-        .subquery("failed")
-    )
-    count = func.count().label("number")
-    statement = (
-        select(
-            rows.c.job_name,
-            rows.c.error_type,
-            rows.c.message,
-            count,
-            func.min(rows.c.started_at, type_=UtcDateTime()).label("first"),
-            func.max(rows.c.started_at, type_=UtcDateTime()).label("last"),
-            func.max(rows.c.id).label("execution_id"),
-        )
-        .group_by(rows.c.job_name, rows.c.error_type, rows.c.message)
-        .order_by(count.desc(), func.max(rows.c.id).desc())
-        .limit(limit)
-    )
-    return [
-        FailureRow(row.job_name, row.error_type, row.message, row.number, row.first, row.last, row.execution_id)
-        for row in conn.execute(statement)
-    ]

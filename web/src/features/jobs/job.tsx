@@ -56,6 +56,7 @@ const JobDocument = graphql(
       points { at count failures records p50 p95 }
     }
     failureGroups(jobName: $name, from: $from, first: 20) {
+      fingerprint
       jobName
       errorType
       message
@@ -195,7 +196,13 @@ function JobBody({ answer, job, changed }: { answer: Answer; job: Job; changed: 
           title="Errors"
           aside={<a href={`${paths.logOfJob(job.name)}&outcome=failures&range=30d`}>All failures</a>}
         >
-          <FailureGroups groups={failureGroups} failures={figures.failures} within={`${DAYS} days`} few={5} />
+          <FailureGroups
+            groups={failureGroups}
+            failures={figures.failures}
+            within={`${DAYS} days`}
+            range="30d"
+            few={5}
+          />
         </Section>
       </div>
       <OutcomeCharts buckets={fillBuckets(figures.points, from, now, DAY)} of={`last ${DAYS} days`} />

@@ -24,6 +24,7 @@ import { Tiles } from "./tiles";
 const FailuresFragment = graphql(`
   fragment OverviewFailures on Query {
     failureGroups(first: 20) {
+      fingerprint
       jobName
       errorType
       message

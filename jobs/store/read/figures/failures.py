@@ -1,0 +1,218 @@
+"""Failures grouped by what they have in common, and one such group over time, read in SQL."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Final
+
+from sqlalchemy import Connection, Subquery, func, literal, literal_column, select
+
+from ....core.model import FAILURES
+from ...db.functions import bucket_start, sql_literals
+from ...schema.tables import job_execution as e
+from ...schema.types import UtcDateTime
+from .scope import Scope
+
+MESSAGE_PREFIX = 300
+"""Characters of an error's message that failures are grouped by."""
+GROUPED = 20_000
+"""So many failures are looked at."""
+MOST_NODES: Final = 50
+"""Nodes that are named of a group, those with most failures."""
+
+VARYING: Final = re.compile(
+    # A node's name, an address, a key, a number.
+    r"\b[a-z]+-[a-z]+-\d{2,}\b|0x[0-9a-fA-F]+|[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}|\b[0-9a-fA-F]{12,}\b|\d+(?:[.:]\d+)*"
+)
+"""Parts in which messages of one cause differ: names of nodes, numbers, times, addresses, long hexadecimal ids."""
+
+
+def without_varying(message: str) -> str:
+    """The message without what varies: equal for failures of one cause."""
+    return VARYING.sub("#", message)
+
+
+def fingerprint(job_name: str, error_type: str | None, message: str) -> str:
+    """Name the failures of a job with one cause, always in the same way: 16 hexadecimal digits."""
+    parts = (job_name, error_type or "", without_varying(message[:MESSAGE_PREFIX]))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRow:
+    """Failures of one job with the same error: how many, first and last start, the newest execution."""
+
+    job_name: str
+    error_type: str | None
+    message: str
+    count: int
+    first: datetime
+    last: datetime
+    execution_id: int
+
+    @property
+    def fingerprint(self) -> str:
+        """The name of the group that they belong to."""
+        return fingerprint(self.job_name, self.error_type, self.message)
+
+
+@dataclass(frozen=True, slots=True)
+class FailureHistory:
+    """One group of failures in a span.
+
+    Attributes:
+        group: In all.
+        since: When the first of the failures began that were looked at; None if they were all of the job.
+        points: The number by the beginning of the bucket, in seconds since 1970, the oldest first.
+        nodes: The number by node, the largest first.
+        ids: The executions, the newest first.
+    """
+
+    group: FailureRow
+    since: datetime | None
+    points: tuple[tuple[int, int], ...]
+    nodes: tuple[tuple[str, int], ...]
+    ids: tuple[int, ...]
+
+
+def _newest(scope: Scope, grouped: int) -> Subquery:
+    """The newest failures of a scope."""
+    message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX).label("message")
+    return (
+        select(e.c.job_name, e.c.error_type, message, e.c.started_at, e.c.id, e.c.node)
+        .where(
+            scope.condition(),
+            scope.ids(),
+            e.c.success == literal_column("false"),
+            e.c.outcome.in_(sql_literals(FAILURES)),
+        )
+        .order_by(e.c.id.desc())
+        .limit(grouped)
+        .subquery("failed")
+    )
+
+
+def failures(conn: Connection, scope: Scope, limit: int, *, grouped: int = GROUPED) -> list[FailureRow]:
+    """Failures of a scope, by job and equal error, the most frequent first.
+
+    Of more than ``grouped`` the newest count: where everything fails, they say enough.
+    """
+    rows = _newest(scope, grouped)
+    count = func.count().label("number")
+    statement = (
+        select(
+            rows.c.job_name,
+            rows.c.error_type,
+            rows.c.message,
+            count,
+            func.min(rows.c.started_at, type_=UtcDateTime()).label("first"),
+            func.max(rows.c.started_at, type_=UtcDateTime()).label("last"),
+            func.max(rows.c.id).label("execution_id"),
+        )
+        .group_by(rows.c.job_name, rows.c.error_type, rows.c.message)
+        .order_by(count.desc(), func.max(rows.c.id).desc())
+        .limit(limit)
+    )
+    return [
+        FailureRow(row.job_name, row.error_type, row.message, row.number, row.first, row.last, row.execution_id)
+        for row in conn.execute(statement)
+    ]
+
+
+def merge_failures(rows: Iterable[FailureRow], limit: int) -> list[FailureRow]:
+    """Rows of equal fingerprints as one, the most frequent first."""
+    groups: dict[tuple[str, str | None, str], FailureRow] = {}
+    for row in rows:
+        key = (row.job_name, row.error_type, without_varying(row.message))
+        group = groups.get(key)
+        groups[key] = row if group is None else _together(group, row)
+    ordered = sorted(groups.values(), key=lambda group: (-group.count, -group.execution_id))
+    return ordered[:limit]
+
+
+def _together(one: FailureRow, other: FailureRow) -> FailureRow:
+    newest = max(one, other, key=lambda row: row.execution_id)
+    return replace(
+        newest,
+        count=one.count + other.count,
+        first=min(one.first, other.first),
+        last=max(one.last, other.last),
+    )
+
+
+def history(
+    conn: Connection, scope: Scope, name: str, seconds: int, *, grouped: int = GROUPED
+) -> FailureHistory | None:
+    """The group of failures with this fingerprint, by buckets of ``seconds``; None if none is among the newest."""
+    found = next((row for row in failures(conn, scope, grouped, grouped=grouped) if row.fingerprint == name), None)
+    if found is None:
+        return None
+    of_job = replace(scope, job_name=found.job_name)
+    job_name, error_type = found.job_name, found.error_type
+
+    @cache
+    def belongs(message: str) -> bool:
+        return fingerprint(job_name, error_type, message) == name
+
+    rows = [row for row in _members(conn, of_job, error_type, seconds, grouped) if belongs(row.message)]
+    if not rows:
+        return None
+    times = [row.started_at for row in rows]
+    group = replace(
+        found,
+        message=rows[0].message,
+        count=len(rows),
+        first=min(times),
+        last=max(times),
+        execution_id=rows[0].id,
+    )
+    return FailureHistory(
+        group,
+        rows[0].since if rows[0].looked_at >= grouped else None,
+        tuple(sorted(Counter(row.bucket for row in rows).items())),
+        tuple(Counter(row.node for row in rows).most_common(MOST_NODES)),
+        tuple(row.id for row in rows),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    id: int
+    node: str
+    message: str
+    started_at: datetime
+    bucket: int
+    looked_at: int
+    since: datetime
+
+
+def _members(conn: Connection, scope: Scope, error_type: str | None, seconds: int, grouped: int) -> list[_Member]:
+    """The failures with an error of this type among the newest of a scope, the newest first.
+
+    Each has how many were looked at, and when the first of those began.
+    """
+    newest = _newest(scope, grouped)
+    looked_at = select(
+        newest,
+        func.count().over().label("looked_at"),
+        func.min(newest.c.started_at, type_=UtcDateTime()).over().label("since"),
+    ).subquery("looked_at")
+    rows = looked_at.c
+    statement = (
+        select(
+            rows.id,
+            rows.node,
+            rows.message,
+            rows.started_at,
+            bucket_start(rows.started_at, literal(seconds)).label("bucket"),
+            rows.looked_at,
+            rows.since,
+        )
+        .where(rows.error_type.is_not_distinct_from(error_type))
+        .order_by(rows.id.desc())
+    )
+    return [_Member(*row) for row in conn.execute(statement)]

@@ -217,6 +217,7 @@ class Task(Record):
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
+    resume_at: datetime | None
     is_finished: bool
     is_overridden: bool
     last_due_at: datetime | None
@@ -381,6 +382,7 @@ class Group(Record):
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
+    resume_at: datetime | None
     max_running: int | None
     max_wait_low: float | None
     rate: Rate | None

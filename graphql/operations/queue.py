@@ -1,5 +1,6 @@
 """Mutations of groups and nodes."""
 
+from datetime import datetime
 from functools import partial
 
 import strawberry
@@ -23,7 +24,7 @@ from ..types.entities import Job
 from ..types.operation import Group, Node
 from ..types.payloads import GroupChanged, JobChanged, NodeChanged
 from .base.changes import given, one_left, perform
-from .base.inputs import REASON, GroupLimits, MutationInput, RateInput, optional
+from .base.inputs import REASON, RESUME_AT, GroupLimits, MutationInput, RateInput, optional
 
 
 @strawberry.input(description="The group that `pauseGroup` pauses.")
@@ -32,6 +33,7 @@ class PauseGroupInput(MutationInput):
 
     name: str = strawberry.field(description="The name of the group; a group exists once it is named.")
     reason: str | None = optional(REASON)
+    resume_at: datetime | None = optional(RESUME_AT)
 
 
 @strawberry.input(description="The paused group that `resumeGroup` resumes.")
@@ -108,7 +110,11 @@ class QueueMutations:
     async def pause_group(self, info: Info, input: PauseGroupInput) -> GroupChanged:
         """Pauses a group: none of its runs starts; those not begun go back to the queue."""
         action = partial(
-            actions.pause_group, name=input.name, reason=given(input.reason), actor=info.context.person.name
+            actions.pause_group,
+            name=input.name,
+            reason=given(input.reason),
+            actor=info.context.person.name,
+            until=given(input.resume_at),
         )
         done = await perform(info, input, action, ONE_GROUP)
         return done.answer(GroupChanged, group=Group.from_model)

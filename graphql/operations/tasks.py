@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -59,7 +60,16 @@ from .base.changes import (
     restore_tasks,
     versioned,
 )
-from .base.inputs import REASON, MutationInput, ScheduleInput, TaskChangeInput, TaskSettings, optional, settings_of
+from .base.inputs import (
+    REASON,
+    RESUME_AT,
+    MutationInput,
+    ScheduleInput,
+    TaskChangeInput,
+    TaskSettings,
+    optional,
+    settings_of,
+)
 
 
 @strawberry.input(description="The task that `createTask` makes. Absent and null mean the default.")
@@ -127,6 +137,7 @@ class PauseTaskInput(TaskChangeInput):
     """The input of ``pauseTask``."""
 
     reason: str | None = optional(REASON)
+    resume_at: datetime | None = optional(RESUME_AT)
 
 
 @strawberry.input(description="The owner whose tasks `deleteTasksOfOwner` deletes.")
@@ -264,7 +275,11 @@ class TaskMutations:
     async def pause_task(self, info: Info, input: PauseTaskInput) -> TaskChanged:
         """Pauses a task: its occurrences are recorded as skipped until it is resumed."""
         action = partial(
-            actions.pause_task, name=input.name, reason=given(input.reason), actor=info.context.person.name
+            actions.pause_task,
+            name=input.name,
+            reason=given(input.reason),
+            actor=info.context.person.name,
+            until=given(input.resume_at),
         )
         done = await perform(info, input, versioned(input, action), ONE_TASK)
         return done.answer(TaskChanged, task=entities.Task.from_model)
@@ -301,8 +316,8 @@ class TaskMutations:
     @mutates(requires=Role.OPERATOR)
     async def pause_tasks(self, info: Info, input: PauseTasksInput) -> TasksChanged:
         """Pauses many tasks, as `pauseTask` does."""
-        reason, actor = given(input.reason), info.context.person.name
-        pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor))
+        reason, until, actor = given(input.reason), given(input.resume_at), info.context.person.name
+        pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor, until=until))
         bulk_action = BulkAction(pause, lambda _: equal("enabled", value=True), lambda _: True)
         action = partial(many_tasks, input=input, bulk_action=bulk_action)
         done = await perform_many(info, input, action, TASKS)

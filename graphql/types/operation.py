@@ -120,6 +120,9 @@ class Group(FromModel):
     )
     paused_by: str | None = strawberry.field(description="The person or program that paused the group.")
     pause_reason: str | None = strawberry.field(description="The reason that was given for the pause.")
+    resume_at: datetime | None = strawberry.field(
+        description="The time at which the pause ends by itself; null if it ends when somebody resumes it."
+    )
     max_running: int | None = strawberry.field(
         description="The largest number of scheduled and running runs of the group, on all nodes together; null = "
         "no limit."

@@ -209,6 +209,9 @@ class TaskFields(ByField):
     )
     paused_by: str | None = strawberry.field(description="The person or program that paused the task.")
     pause_reason: str | None = strawberry.field(description="The reason that was given for the pause.")
+    resume_at: datetime | None = strawberry.field(
+        description="The time at which the pause ends by itself; null if it ends when somebody resumes it."
+    )
     finished: bool = strawberry.field(name="isFinished", description="Whether the schedule has no occurrence left.")
     overridden: bool = strawberry.field(
         name="isOverridden", description="Whether an operator replaced the schedule that its code declares."

@@ -1,15 +1,17 @@
 """Change queue groups, and the rates of jobs."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 from ..core.admission.caps import Bucket, Cap, Rate, cap_faults, rate_faults
 from ..core.base.errors import InvalidInput, UserError, refuse
+from ..core.base.times import time_text
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
 from ..core.model import Group
 from ..core.retention import keep_faults
-from ..core.rules import MAX_SECONDS, check_name, check_reason, number_faults, unknown_job
+from ..core.rules import MAX_SECONDS, check_name, check_reason, check_resume, number_faults, unknown_job
 from ..queue.limits.admission import change_job_rate
 from ..queue.losses import hand_back
 from ..store.db.transaction import Tx, Wake
@@ -17,15 +19,22 @@ from ..store.read import jobs as stored_jobs
 from ..store.write import groups, nodes
 
 
-def pause_group(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Group:
+def pause_group(
+    tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None, until: datetime | None = None
+) -> Group:
     """Let no run of a group start; those handed to nodes but not started go back to the queue.
 
-    Pausing twice keeps the first time and the newer reason.
+    Pausing twice keeps the first time and the newer reason. With ``until`` the pause ends by itself.
+
+    Raises:
+        InvalidInput: that time is not in the future, or a text is not as it must be.
     """
     check_name(name, "name")
     check_reason(reason)
+    check_resume(until, tx.now)
     before = groups.ensure(tx.conn, name)
-    group = groups.pause(tx.conn, name, actor=actor or "", reason=reason, now=before.paused_at or tx.now)
+    since = before.paused_at or tx.now
+    group = groups.pause(tx.conn, name, actor=actor or "", reason=reason, now=since, until=until)
     hand_back(tx, {"group_name": name})
     return _changed(tx, before, group)
 
@@ -155,6 +164,7 @@ def _changed(tx: Tx, before: Group, group: Group) -> Group:
         paused=before.paused_at is not None,
         pausedBy=before.paused_by,
         pauseReason=before.pause_reason,
+        resumeAt=None if before.resume_at is None else time_text(before.resume_at),
         maxRunning=before.max_running,
         rate=None if before.rate is None else before.rate.words,
         maxWaitLow=before.max_wait_low,

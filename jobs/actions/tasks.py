@@ -14,7 +14,7 @@ from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrences import Skip, due_of, effective, effective_overlap, overlap_limit
-from ..core.rules import check_reason, task_faults, unknown
+from ..core.rules import check_reason, check_resume, task_faults, unknown
 from ..core.schedule import Syntax
 from ..queue.base.changes import task_change
 from ..queue.base.skips import record_skips
@@ -27,7 +27,7 @@ from ..store.read import jobs
 from ..store.read import runs as run_store
 from ..store.read import tasks as stored_tasks
 from ..store.read.jobs import Schema
-from ..store.schema.specs import declared_values, spec_values
+from ..store.schema.specs import NOT_PAUSED, declared_values, spec_values
 from ..store.write import tasks
 from .acting import account_of, check_submitter
 from .runs import check_job_args, job_faults, published, put_new, version_for
@@ -203,12 +203,22 @@ def _shown(value: object) -> object:
     return asdict(value) if isinstance(value, ScheduleSpec | Rate) else value
 
 
-def pause_task(tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None) -> Task:
-    """Stop a task from making runs; its occurrences are recorded as skipped. Pausing twice keeps the newer reason."""
+def pause_task(
+    tx: Tx, name: str, *, reason: str | None = None, actor: str | None = None, until: datetime | None = None
+) -> Task:
+    """Stop a task from making runs; its occurrences are recorded as skipped. Pausing twice keeps the newer reason.
+
+    With ``until`` the pause ends by itself: an occurrence at that time becomes a run.
+
+    Raises:
+        InvalidInput: that time is not in the future, or the reason is too long.
+    """
     check_reason(reason)
+    check_resume(until, tx.now)
     task = catch_up(tx, locked(tx, name))
     _note_pause(tx, task)
-    values = {"enabled": False, "paused_at": task.paused_at or tx.now, "paused_by": actor, "pause_reason": reason}
+    since = {"enabled": False, "paused_at": task.paused_at or tx.now}
+    values = {**since, "paused_by": actor, "pause_reason": reason, "resume_at": until}
     return set_columns(tx, task, values)
 
 
@@ -217,7 +227,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     del actor
     task = catch_up(tx, locked(tx, name))
     _note_pause(tx, task)
-    values: dict[str, Any] = {"enabled": True, "paused_at": None, "paused_by": None, "pause_reason": None}
+    values: dict[str, Any] = {"enabled": True, **NOT_PAUSED}
     if task.finished:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
         occurrence = first_of(task.spec, task.anchor_at, tx.now)
@@ -227,7 +237,13 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
 
 
 def _note_pause(tx: Tx, task: Task) -> None:
-    tx.note_before(task.name, paused=task.paused_at is not None, pausedBy=task.paused_by, pauseReason=task.pause_reason)
+    tx.note_before(
+        task.name,
+        paused=task.paused_at is not None,
+        pausedBy=task.paused_by,
+        pauseReason=task.pause_reason,
+        resumeAt=None if task.resume_at is None else time_text(task.resume_at),
+    )
 
 
 def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
@@ -409,5 +425,5 @@ def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, 
     if spec.enabled == task.spec.enabled:
         return {}
     if spec.enabled:
-        return {"paused_at": None, "paused_by": None, "pause_reason": None}
-    return {"paused_at": tx.now, "paused_by": actor, "pause_reason": None}
+        return dict(NOT_PAUSED)
+    return {**NOT_PAUSED, "paused_at": tx.now, "paused_by": actor}

@@ -179,6 +179,7 @@ class Task:
     paused_at: datetime | None
     paused_by: str | None
     pause_reason: str | None
+    resume_at: datetime | None
     last_due_at: datetime | None
     last_started_at: datetime | None
     counter: int
@@ -389,6 +390,7 @@ class Group:
     paused_at: datetime | None = None
     paused_by: str | None = None
     pause_reason: str | None = None
+    resume_at: datetime | None = None
     max_running: int | None = None
     rate: Rate | None = None
     rate_full_at: datetime | None = None

@@ -17,7 +17,7 @@ class DueTask(NamedTuple):
     """``Task`` without the fields that only its runs need; thousands are read at one moment.
 
     Attributes:
-        enabled: False = paused, by ``paused_by`` for ``pause_reason``.
+        enabled: False = paused, by ``paused_by`` for ``pause_reason``, until ``resume_at`` or until it is resumed.
         next_nominal: The oldest occurrence that is not decided yet.
         last_due_at: The newest that is.
         rate: How many of its runs start in how long; None = as its job says.
@@ -39,6 +39,7 @@ class DueTask(NamedTuple):
     enabled: bool
     paused_by: str | None
     pause_reason: str | None
+    resume_at: datetime | None
     next_nominal: datetime | None
     last_due_at: datetime | None
     rate: Rate | None = None
@@ -51,7 +52,8 @@ class DueTask(NamedTuple):
         anchor = self.anchor_at if self.schedule.syntax.is_anchored else None
         times = (anchor, self.end_at, self.next_nominal)
         policies = (self.overlap, self.misfire, self.misfire_grace, self.catch_up_limit)
-        return (self.schedule, *times, *policies, self.job_name, self.enabled, self.paused_by, self.pause_reason)
+        pause = (self.enabled, self.paused_by, self.pause_reason, self.resume_at)
+        return (self.schedule, *times, *policies, self.job_name, *pause)
 
 
 def due_of(task: Task) -> DueTask:
@@ -309,9 +311,12 @@ def decide(
     behind = upcoming is not None and upcoming <= latest
     last_due = due[-1] if due else None
     skips = _Skips()
-    closed = _closed(task, job_known)
-    if closed is not None:
-        skips.add(*closed, due)
+    if not task.enabled:
+        until = len(due) if task.resume_at is None else bisect_left(due, task.resume_at)
+        skips.add(SkipReason.PAUSED, {"pausedBy": task.paused_by, "reason": task.pause_reason}, due[:until])
+        due = due[until:]
+    if not due or not job_known:
+        skips.add(SkipReason.NO_JOB, {"jobName": task.job_name}, due)
         return _decision(offset, (), skips, upcoming=upcoming, last_due=last_due, behind=behind)
     late = bisect_left(due, latest - timedelta(seconds=task.misfire_grace))
     makes_up = late > 0 and task.misfire is not MisfirePolicy.NONE
@@ -352,15 +357,6 @@ def _due(task: DueTask, latest: datetime, limit: int) -> tuple[list[datetime], d
         due.append(occurrence)
         occurrence = next_after(task.schedule, task.anchor_at, task.end_at, occurrence)
     return due, occurrence
-
-
-def _closed(task: DueTask, job_known: bool) -> tuple[SkipReason, dict[str, Any]] | None:
-    """Return the reason for which nothing of this task may become a run at all, or None."""
-    if not task.enabled:
-        return SkipReason.PAUSED, {"pausedBy": task.paused_by, "reason": task.pause_reason}
-    if not job_known:
-        return SkipReason.NO_JOB, {"jobName": task.job_name}
-    return None
 
 
 def _misfire(task: DueTask, keep: int) -> tuple[SkipReason, dict[str, Any]]:

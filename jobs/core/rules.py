@@ -96,6 +96,17 @@ def check_reason(reason: str | None) -> None:
         check_text(reason, "reason", most=MAX_REASON)
 
 
+def check_resume(at: datetime | None, now: datetime) -> None:
+    """A pause ends in the future.
+
+    Raises:
+        InvalidInput: it would have ended already.
+    """
+    if at is not None and at <= now:
+        message = f"must be later than now ({time_text(now)}), got {time_text(at)}"
+        raise InvalidInput(f"resumeAt: {message}; resume it instead", path=("resumeAt",))
+
+
 def _not_text(value: object, field: str) -> InvalidInput:
     return InvalidInput(f"{field}: must be a text, got {value!r:.60}", path=(field,))
 

@@ -185,21 +185,22 @@ def _schedule(syntax: str, value: str, timezone: str) -> ScheduleSpec:
 
 
 class Upcoming(NamedTuple):
-    """When the next task is due and when the next suspended run is woken by time; None = not by time."""
+    """When the next task is due, the next suspended run is woken, and the next pause ends; None = not by time."""
 
     task_at: datetime | None
     wakes_at: datetime | None
+    resumes_at: datetime | None
 
     @property
     def earliest(self) -> datetime | None:
-        """The earlier one."""
+        """The earliest one."""
         return min((at for at in self if at is not None), default=None)
 
 
 def look_ahead(conn: Connection) -> Upcoming:
-    """Return when something comes due by time, apart from waiting runs; one statement for both kinds."""
+    """Return when something comes due by time, apart from waiting runs; one statement for all kinds."""
     row = statements.execute(conn, "look_ahead", {}).one()
-    return Upcoming(row.next_execution, row.wake_at)
+    return Upcoming(row.next_execution, row.wake_at, row.resume_at)
 
 
 def move(conn: Connection, moved: Sequence[Moved]) -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import accumulate, groupby
 
+from sqlalchemy import select, update
+
 from ..core.admission.expiry import expiry_of
 from ..core.base.errors import InvalidState
 from ..core.base.times import time_text
@@ -32,9 +34,13 @@ from ..store.read import jobs
 from ..store.read import runs as stored_runs
 from ..store.read import skipped as stored_skipped
 from ..store.read import tasks as stored_tasks
+from ..store.schema.specs import NOT_PAUSED
+from ..store.schema.tables import periodic_task as t
+from ..store.schema.tables import queue_group as g
 from ..store.write import tasks
 from . import due_tasks as occurrences
 from .base.apart import in_halves, reason_of
+from .base.changes import task_change
 from .base.skips import record_skips
 from .base.suspended import wake_due
 from .cancel import cancel_free
@@ -137,12 +143,47 @@ def _dispatched(tx: Tx, visited: "Visited", *, are_more: bool) -> Dispatched:
         more = bool(wake_due(tx, BATCH))
         look_at = None if more else tx.monotonic(tx.now + _BUSY)
         return Dispatched(visited.tasks, visited.made, more, look_at, visited.lags, visited.skipped)
+    if upcoming.resumes_at is not None and upcoming.resumes_at <= tx.now and _end_pauses(tx, BATCH):
+        return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
     earliest = upcoming.earliest
     if earliest is not None and earliest <= tx.now:
         # Somebody has locked it; or it came due while this looked.
         earliest = tx.now + _BUSY
     next_at = None if earliest is None else tx.monotonic(earliest)
     return Dispatched(visited.tasks, visited.made, False, next_at, visited.lags, visited.skipped)
+
+
+def _end_pauses(tx: Tx, limit: int) -> int:
+    """Resume up to ``limit`` tasks and as many groups that were paused until now.
+
+    What came due within the pause of a task is decided before: its occurrences up to the end of the pause are skipped,
+    and those from then on become runs (``core.occurrences.decide``).
+
+    Returns:
+        How many went on; 0 if others have locked them.
+    """
+    resumed, groups = _resume_tasks(tx, limit), _resume_groups(tx, limit)
+    if groups:
+        tx.wake(Wake.RUNS | Wake.GROUPS)
+    return resumed + groups
+
+
+def _resume_tasks(tx: Tx, limit: int) -> int:
+    over = select(t.c.id).where(t.c.resume_at <= tx.now).order_by(t.c.resume_at, t.c.id).limit(limit)
+    ids = list(tx.conn.execute(over.with_for_update(skip_locked=True)).scalars())
+    edit = {"enabled": True, **NOT_PAUSED, "version": t.c.version + 1, "updated_at": tx.now}
+    for row in tx.conn.execute(update(t).where(t.c.id.in_(ids)).values(**edit).returning(t)) if ids else ():
+        tx.emit([task_change(EventKind.TASK_UPDATED, stored_tasks.task_from(row))])
+    return len(ids)
+
+
+def _resume_groups(tx: Tx, limit: int) -> int:
+    over = select(g.c.name).where(g.c.resume_at <= tx.now).order_by(g.c.resume_at, g.c.name).limit(limit)
+    names = list(tx.conn.execute(over.with_for_update(skip_locked=True)).scalars())
+    if names:
+        tx.conn.execute(update(g).where(g.c.name.in_(names)).values(**NOT_PAUSED))
+    tx.emit([Change(EventKind.GROUP_UPDATED, group=name) for name in names])
+    return len(names)
 
 
 def _due(tx: Tx, limit: int) -> list[Found]:
@@ -303,6 +344,7 @@ def _set_aside(tx: Tx, change: Change, task_id: int, error: Exception) -> None:
         "paused_at": tx.now,
         "paused_by": "cronograph",
         "pause_reason": f"its schedule cannot be computed: {error}",
+        "resume_at": None,
         "next_nominal": None,
         "next_execution": None,
         "updated_at": tx.now,

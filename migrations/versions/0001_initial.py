@@ -489,6 +489,7 @@ Table(
     Column("paused_at", TIME),
     Column("paused_by", NAME),
     Column("pause_reason", Text()),
+    Column("resume_at", TIME),
     Column("last_due_at", TIME),
     Column("last_started_at", TIME),
     Column("counter", KEY, nullable=False),
@@ -513,6 +514,7 @@ Table(
     _partial("ix_periodic_task_due", "next_execution", where="next_execution IS NOT NULL"),
     Index("ix_periodic_task_job_name", "job_name"),
     Index("ix_periodic_task_owner", "owner"),
+    _partial("ix_periodic_task_resume", "resume_at", where="resume_at IS NOT NULL"),
     _partial("ix_periodic_task_set", "set_name", where="set_name IS NOT NULL"),
     postgresql_with=HOT,
     sqlite_autoincrement=True,
@@ -538,6 +540,7 @@ Table(
     Column("paused_at", TIME),
     Column("paused_by", NAME),
     Column("pause_reason", Text()),
+    Column("resume_at", TIME),
     Column("max_running", Integer()),
     Column("max_wait_low", Float()),
     Column("rate", DOCUMENT),
@@ -548,6 +551,7 @@ Table(
     PrimaryKeyConstraint("name", name="pk_queue_group"),
     CheckConstraint("max_running IS NULL OR max_running >= 0", name="ck_queue_group_max_running"),
     _partial("ix_queue_group_cap", "name", where="cap IS NOT NULL"),
+    _partial("ix_queue_group_resume", "resume_at", where="resume_at IS NOT NULL"),
 )
 Table(
     "rate_bucket",

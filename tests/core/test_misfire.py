@@ -44,6 +44,7 @@ def a_task(
         paused_at=None,
         paused_by=None,
         pause_reason=None,
+        resume_at=None,
         signature=None,
         last_due_at=None,
         last_started_at=None,

@@ -6,6 +6,7 @@ that the action itself makes, or that come meanwhile, are not looked at.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast
 
 import strawberry
@@ -35,7 +36,7 @@ from ...types.payloads import ManyChanged
 from ...types.run import RunFilter
 from ...types.task import TaskFilter
 from .changes import Done, given, is_dry, parse_key, perform
-from .inputs import REASON, MutationInput, optional
+from .inputs import REASON, RESUME_AT, MutationInput, optional
 
 FIRST = "The most rows to change; as many as one call changes unless given. Ids and names need none."
 AFTER = (
@@ -127,6 +128,7 @@ class PauseTasksInput(TasksInput):
     """The input of ``pauseTasks``."""
 
     reason: str | None = optional(REASON)
+    resume_at: datetime | None = optional(RESUME_AT)
 
 
 @strawberry.input(description="The paused tasks that `resumeTasks` resumes. Others are left as they are.")

@@ -34,6 +34,10 @@ UNIQUE_KEY: Final = (
 LABELS: Final = "Labels by which the run is found, added to those of its job: an object of texts. None unless given."
 VERSION: Final = "The `version` that the task must still have, or else the change is refused. Any version unless given."
 TRY: Final = "True changes nothing: `preview` answers what would become of the run, and which limits it would meet."
+RESUME_AT: Final = (
+    "The time at which the pause ends by itself: an occurrence at that time becomes a run. Until it is resumed unless "
+    "given."
+)
 REASON: Final = "The reason, which others see. None unless given; at most 1,000 characters."
 
 

@@ -245,9 +245,9 @@ def _group(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
         why = f": {group.pause_reason}" if group.pause_reason else ""
         sentence = (
             f"Its group '{run.group}' is paused{who} since {moment(group.paused_at)}{why}; "
-            "it waits until the group is resumed."
+            f"it waits until {'the group is resumed' if group.resume_at is None else moment(group.resume_at)}."
         )
-        return Explanation(Code.GROUP_PAUSED, sentence)
+        return Explanation(Code.GROUP_PAUSED, sentence, until=group.resume_at)
     before = facts.before.group
     if group.max_running is not None and facts.group_occupied + before >= group.max_running:
         sentence = (

@@ -75,9 +75,14 @@ def _paused(task: Task, details: tuple[str, ...]) -> Explanation | None:
     why = f": {task.pause_reason}" if task.pause_reason else ""
     return Explanation(
         Code.PAUSED,
-        f"It is paused{who}{since}{why}. Its occurrences are recorded as skipped until it is resumed.",
+        f"It is paused{who}{since}{why}. Its occurrences are recorded as skipped until {_resumed(task.resume_at)}.",
         details,
+        until=task.resume_at,
     )
+
+
+def _resumed(at: datetime | None) -> str:
+    return "it is resumed" if at is None else f"the pause ends by itself at {moment(at)}"
 
 
 def _put_off(task: Task, details: tuple[str, ...]) -> Explanation | None:

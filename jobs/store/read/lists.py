@@ -257,20 +257,7 @@ _FIRST_IN_LINE = select(func.min(run.c.available_at)).where(*_QUEUED_IN, run.c.d
 FAR = datetime(2200, 1, 1, tzinfo=UTC)
 """Waits are compared by how long before this time they began, so that pages read at different times agree."""
 
-_SETTINGS = [
-    queue_group.c[name]
-    for name in (
-        "paused_at",
-        "paused_by",
-        "pause_reason",
-        "max_running",
-        "rate",
-        "rate_full_at",
-        "max_wait_low",
-        "cap",
-        "keep",
-    )
-]
+_SETTINGS = [column for column in queue_group.columns if column.name not in ("name", "next_token_at")]
 
 GROUPS: Listing[Group] = Listing(
     name="groups",

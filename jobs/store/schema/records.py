@@ -42,6 +42,7 @@ queue_group = Table(
     Column("paused_at", UtcDateTime),
     Column("paused_by", Name),
     Column("pause_reason", Text),
+    Column("resume_at", UtcDateTime),
     Column("max_running", Integer),
     Column("max_wait_low", Float),
     Column("rate", JsonDocument),
@@ -51,6 +52,7 @@ queue_group = Table(
     Column("keep", Float),
     CheckConstraint("max_running IS NULL OR max_running >= 0", name="max_running"),
     # Each enqueue looks here, and mostly there are none.
+    partial_index("ix_queue_group_resume", "resume_at IS NOT NULL", "resume_at"),
     partial_index("ix_queue_group_cap", "cap IS NOT NULL", "name"),
 )
 

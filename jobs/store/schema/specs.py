@@ -13,6 +13,8 @@ from ...core.limits import Limits, UniqueKey
 from ...core.model import Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from ...core.schedule import Syntax
 
+NOT_PAUSED: Final[Mapping[str, None]] = dict.fromkeys(("paused_at", "paused_by", "pause_reason", "resume_at"))
+"""Values of a task, or a group, that is not paused."""
 _SPEC: Final[Mapping[str, str]] = {
     **{one.name: one.name for one in fields(TaskSpec) if one.name != "schedule"},
     "group": "group_name",

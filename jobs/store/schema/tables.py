@@ -161,6 +161,8 @@ periodic_task = Table(
     Column("paused_at", UtcDateTime),
     Column("paused_by", Name),
     Column("pause_reason", Text),
+    # When the pause ends by itself.
+    Column("resume_at", UtcDateTime),
     Column("last_due_at", UtcDateTime),
     Column("last_started_at", UtcDateTime),
     Column("counter", Key, nullable=False),
@@ -178,6 +180,7 @@ periodic_task = Table(
     one_of("misfire", MisfirePolicy),
     CheckConstraint("(next_nominal IS NULL) = (next_execution IS NULL)", name="next_times"),
     partial_index("ix_periodic_task_set", "set_name IS NOT NULL", "set_name"),
+    partial_index("ix_periodic_task_resume", "resume_at IS NOT NULL", "resume_at"),
     partial_index("ix_periodic_task_due", "next_execution IS NOT NULL", "next_execution"),
     **HOT,
 )

@@ -9,6 +9,7 @@ from ...core.admission.caps import Cap, Rate
 from ...core.model import Group
 from ..db import dialect
 from ..read.groups import group_from
+from ..schema.specs import NOT_PAUSED
 from ..schema.tables import queue_group as g
 
 
@@ -30,15 +31,18 @@ def locked(conn: Connection, name: str) -> Group:
     return Group(name) if row is None else group_from(row)
 
 
-def pause(conn: Connection, name: str, *, actor: str, reason: str | None, now: datetime) -> Group:
-    """Mark a group as paused since ``now``."""
-    statement = update(g).where(g.c.name == name).values(paused_at=now, paused_by=actor, pause_reason=reason)
+def pause(
+    conn: Connection, name: str, *, actor: str, reason: str | None, now: datetime, until: datetime | None
+) -> Group:
+    """Mark a group as paused since ``now``, until a time or until it is resumed."""
+    values = {"paused_at": now, "paused_by": actor, "pause_reason": reason, "resume_at": until}
+    statement = update(g).where(g.c.name == name).values(**values)
     return group_from(conn.execute(statement.returning(g)).one())
 
 
 def resume(conn: Connection, name: str) -> Group:
     """Take a group's pause away."""
-    statement = update(g).where(g.c.name == name).values(paused_at=None, paused_by=None, pause_reason=None)
+    statement = update(g).where(g.c.name == name).values(**NOT_PAUSED)
     return group_from(conn.execute(statement.returning(g)).one())
 
 

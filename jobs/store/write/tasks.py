@@ -9,10 +9,13 @@ from sqlalchemy import Connection, delete, select, update
 from ...core.model import Json, Task, TaskSource
 from ..db import dialect
 from ..read.tasks import task_from
-from ..schema.specs import declared_values, spec_values
+from ..schema.specs import NOT_PAUSED, declared_values, spec_values
 from ..schema.tables import periodic_task as t
 
-_EDITED = "declared_args overridden signature anchor_at next_nominal next_execution paused_at paused_by pause_reason"
+_EDITED = (
+    *("declared_args", "overridden", "signature", "anchor_at", "next_nominal", "next_execution"),
+    *NOT_PAUSED,
+)
 
 
 def edited_values(task: Task) -> dict[str, Any]:
@@ -20,7 +23,7 @@ def edited_values(task: Task) -> dict[str, Any]:
     return {
         **spec_values(task.spec),
         **declared_values(task.declared),
-        **{name: getattr(task, name) for name in _EDITED.split()},
+        **{name: getattr(task, name) for name in _EDITED},
     }
 
 

@@ -19,7 +19,7 @@ from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
 from ....jobs.core.schedule import parse_duration
 from ..base.application import CommandLine
-from .api import Api, at_server, changes_server
+from .api import Api, ResumeAt, at_server, changes_server
 from .lists import GROUP_LIST, JOB_LIST, NODE_LIST, Watch, add_list, details, repeat
 from .names import group_names, job_names, node_names
 from .values import rate_of
@@ -35,9 +35,11 @@ def pause_group(
     api: Api,
     name: GroupName,
     reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
+    resume_at: ResumeAt = None,
 ) -> None:
     """Pause a group: none of its runs starts any more."""
-    api.result({"group": api.change(PAUSE_GROUP, name=name, reason=reason)["group"]}, f"Group {name} paused")
+    paused = api.change(PAUSE_GROUP, name=name, reason=reason, resumeAt=resume_at)["group"]
+    api.result({"group": paused}, f"Group {name} paused")
 
 
 @groups.command(name="resume")

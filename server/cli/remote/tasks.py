@@ -18,7 +18,7 @@ from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
 from ..base.application import CommandLine
 from ..base.output import Refused
-from .api import Api, DryRun, at_server, changes_server, show_preview
+from .api import Api, DryRun, ResumeAt, at_server, changes_server, show_preview
 from .lists import TASK_LIST, add_list, details
 from .names import job_names, task_names
 from .values import arguments_of, fields_of, rate_of
@@ -148,10 +148,14 @@ def _given(
 @tasks.command()
 @changes_server(version=True)
 def pause(
-    api: Api, name: Name, reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None
+    api: Api,
+    name: Name,
+    reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
+    resume_at: ResumeAt = None,
 ) -> None:
     """Pause a task; its occurrences are recorded as skipped until it is resumed."""
-    api.result({"task": api.change(PAUSE_TASK, name=name, reason=reason)["task"]}, f"Task {name} paused")
+    paused = api.change(PAUSE_TASK, name=name, reason=reason, resumeAt=resume_at)["task"]
+    api.result({"task": paused}, f"Task {name} paused")
 
 
 @tasks.command()

@@ -80,6 +80,7 @@ export const TaskRowFragment = graphql(`
     pausedAt
     pausedBy
     pauseReason
+    resumeAt
     isFinished
     isOverridden
     isJobKnown
@@ -116,6 +117,7 @@ export const GroupRowFragment = graphql(`
     isPaused
     pausedAt
     pauseReason
+    resumeAt
     maxRunning
     maxWaitLow
     keep

@@ -48,8 +48,8 @@ const ResumeNode = graphql(`
   }
 `);
 
-export async function pauseGroup(name: string, reason: string): Promise<boolean> {
-  const input = reason === "" ? { name } : { name, reason };
+export async function pauseGroup(name: string, reason: string, resumeAt: string | null = null): Promise<boolean> {
+  const input = { name, ...(reason !== "" && { reason }), ...(resumeAt !== null && { resumeAt }) };
   if (!report(await mutate(PauseGroup, { input }, (data) => data.pauseGroup))) return false;
   notify(`Group ${name} is paused`, { action: { label: "Undo", run: () => void resumeGroup(name, reason) } });
   return true;

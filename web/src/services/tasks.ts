@@ -164,8 +164,16 @@ function named(names: readonly string[]): string {
 }
 
 /** Pauses tasks, all or none; the message offers to undo it. Answers whether it went well. */
-export async function pauseTasks(names: readonly string[], reason: string): Promise<boolean> {
-  const input = { tasks: { names: [...names] }, ...(reason !== "" && { reason }) };
+export async function pauseTasks(
+  names: readonly string[],
+  reason: string,
+  resumeAt: string | null = null,
+): Promise<boolean> {
+  const input = {
+    tasks: { names: [...names] },
+    ...(reason !== "" && { reason }),
+    ...(resumeAt !== null && { resumeAt }),
+  };
   if (!report(await mutate(PauseTasks, { input }, (data) => data.pauseTasks))) return false;
   notify(`${named(names)} ${names.length === 1 ? "is" : "are"} paused`, {
     action: { label: "Undo", run: () => void resumeTasks(names, reason) },

@@ -18,7 +18,7 @@ SELECT (SELECT set_config('enable_hashjoin', 'off', true) || set_config('enable_
     EXISTS (SELECT FROM cronograph.queue_group g WHERE g.cap IS NOT NULL) AS any_cap,
     t.id, t.name, t.job_name, t.group_name, t.schedule_syntax, t.schedule_value, t.timezone, t.anchor_at, t.end_at,
     t.jitter, t.overlap, t.misfire, t.misfire_grace, t.catch_up_limit, t.timeout, t.enabled, t.paused_by,
-    t.pause_reason, t.next_nominal, t.last_due_at, t.rate
+    t.pause_reason, t.resume_at, t.next_nominal, t.last_due_at, t.rate
 FROM cronograph.periodic_task t
 WHERE t.next_execution <= coalesce(CAST(:now AS timestamptz), statement_timestamp())
 ORDER BY t.next_execution LIMIT :limit FOR UPDATE OF t SKIP LOCKED

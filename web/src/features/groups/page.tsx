@@ -22,6 +22,7 @@ import { ListPanel } from "../../ui/list-panel";
 import { Name } from "../../ui/name";
 import { PageHead } from "../../ui/section";
 import { Status } from "../../ui/status";
+import { Time } from "../../ui/time";
 import { SearchBar } from "../search/bar";
 import { filtersOf, type Vocabulary } from "../search/model";
 
@@ -140,6 +141,11 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
     cell: (group) => (
       <>
         <Status name={group.isPaused ? "PAUSED" : "ENABLED"} />
+        {group.isPaused && group.resumeAt !== null && (
+          <span class="dim cell-sub">
+            until <Time at={group.resumeAt} />
+          </span>
+        )}
         {group.isPaused && group.pauseReason !== null && (
           <span class="dim cell-sub cell-reason" title={group.pauseReason}>
             {group.pauseReason}
@@ -280,9 +286,9 @@ export function Groups() {
         <PauseDialog
           name={`group ${asking.group.name}`}
           onClose={() => setAsking(null)}
-          onPause={(reason) => {
+          onPause={(reason, resumeAt) => {
             setAsking(null);
-            tryPause(asking.group.name, true, () => pauseGroup(asking.group.name, reason));
+            tryPause(asking.group.name, true, () => pauseGroup(asking.group.name, reason, resumeAt));
           }}
         />
       )}

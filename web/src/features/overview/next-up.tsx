@@ -118,9 +118,9 @@ function NextList({ next: all, any }: State) {
         <PauseDialog
           name={pausing}
           onClose={() => setPausing(null)}
-          onPause={(reason) => {
+          onPause={(reason, resumeAt) => {
             setPausing(null);
-            void pauseTasks([pausing], reason);
+            void pauseTasks([pausing], reason, resumeAt);
           }}
         />
       )}

@@ -151,18 +151,18 @@ export function Tasks() {
     void tryRows(
       list,
       (task) => names.includes(task.name),
-      { pausedAt: null, pauseReason: null },
+      { pausedAt: null, pauseReason: null, resumeAt: null },
       () => resumeTasks(names, reason),
     );
   };
-  const pause = (names: readonly string[], reason: string): void => {
+  const pause = (names: readonly string[], reason: string, resumeAt: string | null): void => {
     setAsking(null);
-    const change = { pausedAt: new Date(serverNow()).toISOString(), pauseReason: reason };
+    const change = { pausedAt: new Date(serverNow()).toISOString(), pauseReason: reason, resumeAt };
     void tryRows(
       list,
       (task) => names.includes(task.name),
       change,
-      () => pauseTasks(names, reason),
+      () => pauseTasks(names, reason, resumeAt),
     );
   };
   const context = useMemo(
@@ -228,7 +228,7 @@ export function Tasks() {
         <PauseDialog
           name={asking.names.length === 1 ? (asking.names[0] ?? "") : plural(asking.names.length, "task")}
           onClose={() => setAsking(null)}
-          onPause={(reason) => pause(asking.names, reason)}
+          onPause={(reason, resumeAt) => pause(asking.names, reason, resumeAt)}
         />
       )}
       {asking?.kind === "edit" && <EditTask name={asking.name} onClose={() => setAsking(null)} />}

@@ -355,15 +355,15 @@ function TaskHead({ task, mark }: TaskHeadProps) {
   const [asking, setAsking] = useState<Asking>(null);
   const close = (): void => setAsking(null);
   const description = task.description === "" ? (task.job?.description ?? "") : task.description;
-  const before = { pausedAt: task.pausedAt, pauseReason: task.pauseReason };
+  const before = { pausedAt: task.pausedAt, pauseReason: task.pauseReason, resumeAt: task.resumeAt };
   const resume = async (): Promise<void> => {
-    mark({ pausedAt: null, pauseReason: null });
+    mark({ pausedAt: null, pauseReason: null, resumeAt: null });
     if (!(await resumeTasks([task.name], task.pauseReason ?? ""))) mark(before);
   };
-  const pause = async (reason: string): Promise<void> => {
+  const pause = async (reason: string, resumeAt: string | null): Promise<void> => {
     close();
-    mark({ pausedAt: new Date(serverNow()).toISOString(), pauseReason: reason });
-    if (!(await pauseTasks([task.name], reason))) mark(before);
+    mark({ pausedAt: new Date(serverNow()).toISOString(), pauseReason: reason, resumeAt });
+    if (!(await pauseTasks([task.name], reason, resumeAt))) mark(before);
   };
   return (
     <>
@@ -413,11 +413,19 @@ function TaskHead({ task, mark }: TaskHeadProps) {
             {" "}
             Paused <Time at={task.pausedAt} />
             {task.pausedBy !== null && ` by ${task.pausedBy}`}
+            {task.resumeAt !== null && (
+              <>
+                {" "}
+                until <Time at={task.resumeAt} />
+              </>
+            )}
             {task.pauseReason !== null && task.pauseReason !== "" && `: ${task.pauseReason}`}
           </span>
         )}
       </p>
-      {asking === "pause" && <PauseDialog name={task.name} onClose={close} onPause={(reason) => void pause(reason)} />}
+      {asking === "pause" && (
+        <PauseDialog name={task.name} onClose={close} onPause={(reason, at) => void pause(reason, at)} />
+      )}
       {asking === "edit" && <EditTask name={task.name} onClose={close} />}
       {asking === "duplicate" && <DuplicateTask name={task.name} onClose={close} />}
       {asking === "run" && (

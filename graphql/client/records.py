@@ -173,6 +173,7 @@ class Execution(JobLog):
     value: Any
     trace_id: str | None
     progress: Progress | None
+    is_recovered: bool
     args: dict[str, Any] | None
     labels: dict[str, str] | None
     group: str | None

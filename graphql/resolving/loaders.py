@@ -159,6 +159,11 @@ class Loaders:
         return self._by_key(runs.by_ids)
 
     @cached_property
+    def recovered(self) -> DataLoader[int, bool]:
+        """Return whether runs, or their retries, succeeded, by the key of the run."""
+        return by_key(self._database, runs.recovered, missing=False)
+
+    @cached_property
     def alarm_firings(self) -> DataLoader[int, Firing | None]:
         """Firings of alarms by key."""
         return self._by_key(firings_by_id)

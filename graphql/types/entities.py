@@ -235,6 +235,13 @@ class JobExecution(ExecutionFields):
         """The job of the execution; null if no node has published a job of that name."""
         return await load_job(info, self.job_name)
 
+    @resolved(
+        description="Whether the execution failed, and its run or a run that retries it succeeded later.",
+    )
+    async def is_recovered(self, info: Info) -> bool:
+        """Return whether a retry of what failed has succeeded."""
+        return self.outcome in model.FAILURES and await info.context.loaders.recovered.load(self.stored.run_id)
+
     @resolved()
     async def args(self, info: Info) -> JSON | None:
         """The arguments of the run, an object; null once the run is pruned."""

@@ -29,9 +29,10 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 16 and 4,350 for alarms: a reader of the event log, channels that retry, their API and their commands.
     # Raised by 100 for fan-outs that a step bounds, and for runs that stay with the version they began on.
     # Raised by 3 and 220 for one group of failures over time: its statements, its types and its queries.
+    # Raised by 40 for failures that a retry has made good.
     "modules": 603,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
-    "lines": 99_590,
+    "lines": 99_630,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

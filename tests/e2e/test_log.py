@@ -213,3 +213,22 @@ def test_success_is_quiet_in_the_log_and_failure_is_loud(site: Site, new_page: P
     for outcome in ("success", "failed"):
         expect(page.locator("tbody .status", has_text=outcome).first).to_be_visible()
     assert page.evaluate(QUIET) == {"quiet": True, "loud": True}
+
+
+def test_a_failure_whose_run_succeeded_later_is_shown_as_that_and_is_not_loud(site: Site, page: Page) -> None:
+    made = site.ask(
+        'mutation { enqueueRuns(input: { runs: [{ jobName: "flaky", retries: 3, retryDelay: 0.05 }] }) '
+        "{ runs { id } errors { message } } }"
+    )["enqueueRuns"]
+    assert made["errors"] == []
+    run = made["runs"][0]["id"]
+    wait_until(lambda: site.run_state(run) == "SUCCESS", message="the third attempt to succeed")
+    page.goto(f"/log?run={run}")
+    rows = page.locator("tbody tr")
+    expect(rows.locator(".status")).to_have_text(["success", "retried, succeeded", "retried, succeeded"])
+    expect(page.locator("tbody tr.loud")).to_have_count(0)
+    page.goto(f"/runs/{run}?attempt=1")
+    expect(page.get_by_role("region", name="Attempt 1").locator(".status")).to_have_text("retried, succeeded")
+    failed = ended(site, "broken")
+    page.goto(f"/log?run={run_of(site, failed)}")
+    expect(page.locator("tbody tr.loud")).to_have_count(1)

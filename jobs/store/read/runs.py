@@ -5,7 +5,7 @@ from dataclasses import fields, replace
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection, Select, bindparam, func, literal_column, or_, select
+from sqlalchemy import Connection, Select, bindparam, func, literal, literal_column, or_, select
 
 from ...core.limits import NEVER
 from ...core.model import Priority, Run, SkipReason, Trigger
@@ -63,6 +63,20 @@ def holding_for_a_time(conn: Connection, unique_key: str, now: datetime, but: in
     if but is not None:
         statement = statement.where(r.c.id != but)
     return next(iter(every(conn, statement, r.c.id, run_from)), None)
+
+
+MOST_RETRIES: Final = 50
+"""Retries of retries that are followed."""
+
+
+def recovered(conn: Connection, ids: Collection[int]) -> dict[int, bool]:
+    """The runs among these that succeeded, or of which a retry did, or a retry of that."""
+    given = select(r.c.id.label("origin"), r.c.id, r.c.state, literal(0).label("depth")).where(r.c.id.in_(ids))
+    again = given.cte("again", recursive=True)
+    retries = select(again.c.origin, r.c.id, r.c.state, again.c.depth + 1)
+    followed = again.union_all(retries.where(r.c.retried_from == again.c.id, again.c.depth < MOST_RETRIES))
+    succeeded = select(followed.c.origin).where(followed.c.state == sql_literal(RunState.SUCCESS)).distinct()
+    return {row.origin: True for row in conn.execute(succeeded)}
 
 
 def key_until(conn: Connection, run_id: int) -> datetime | None:

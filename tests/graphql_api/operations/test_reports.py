@@ -297,6 +297,37 @@ async def test_a_group_of_failures_that_is_not_there_is_null_and_a_fingerprint_h
     assert "16 hexadecimal digits" in message
 
 
+async def test_a_failure_is_recovered_once_its_run_or_a_retry_of_it_has_succeeded(api: Api) -> None:
+    worker = api.stored.node("w")
+
+    async def again(run_id: int) -> int:
+        document = "mutation($id: ID!) { retryRun(input: { id: $id }) { run { id } errors { code } } }"
+        return int((await api.ask(document, id=str(run_id)))["retryRun"]["run"]["id"])
+
+    first = api.stored.enqueue(retries=0)
+    worker.end(worker.start(), Failed("E", "no"))
+    second = await again(first.id)
+    worker.end(worker.start(), Failed("E", "no"))
+    attempts = api.stored.enqueue(retries=1)
+    worker.end(worker.start(), Failed("E", "no"))
+    document = "{ executions(orderBy: [{ field: ID }]) { nodes { runId attempt isRecovered } } }"
+    nodes = (await api.ask(document))["executions"]["nodes"]
+    assert [node["isRecovered"] for node in nodes] == [False, False, False]
+    api.stored.pass_time(3600)
+    worker.end(worker.start(), Succeeded())
+    third = await again(second)
+    worker.end(worker.start(), Succeeded())
+    lost = api.stored.enqueue(retries=0)
+    worker.end(worker.start(), Failed("E", "no"))
+    with counted_statements() as sent:
+        nodes = (await api.ask(document))["executions"]["nodes"]
+    assert [(node["runId"], node["attempt"], node["isRecovered"]) for node in nodes] == [
+        (str(first.id), 1, True), (str(second), 1, True), (str(attempts.id), 1, True), (str(attempts.id), 2, False),
+        (str(third), 1, False), (str(lost.id), 1, False),
+    ]  # fmt: skip
+    assert len([one for one in sent if "RECURSIVE" in one]) == 1
+
+
 @pytest.mark.parametrize(
     ("one", "other", "same"),
     [

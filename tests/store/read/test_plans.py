@@ -367,6 +367,11 @@ def test_figures_of_an_hour_long_ago_look_at_its_rows_alone(conn: Connection) ->
         assert work(conn, read) <= (rows + 500 if is_postgresql(conn) else 100 * (rows + 500)), name
 
 
+def test_whether_the_failures_of_a_page_were_made_good_is_found_by_their_runs(conn: Connection) -> None:
+    page = range(ROWS - 60, ROWS - 10)
+    assert work(conn, partial(runs.recovered, conn, page)) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
+
+
 def test_what_a_node_left_open_is_found_among_what_is_over(conn: Connection) -> None:
     few = FEW_ROWS if is_postgresql(conn) else FEW_STEPS
     assert work(conn, partial(executions.open_of_node, conn, 1)) <= few

@@ -135,7 +135,11 @@ export const GroupRowFragment = graphql(`
 `);
 
 /** With the labels of its run where a page asks for them. */
-export type ExecutionRow = FragmentOf<typeof ExecutionRowFragment> & { readonly labels?: unknown };
+export type ExecutionRow = FragmentOf<typeof ExecutionRowFragment> & {
+  readonly labels?: unknown;
+  /** Where it is asked for: what failed has succeeded since. */
+  readonly isRecovered?: boolean;
+};
 export type RunRow = FragmentOf<typeof RunRowFragment>;
 export type TaskRow = FragmentOf<typeof TaskRowFragment>;
 export type NodeRow = FragmentOf<typeof NodeRowFragment>;

@@ -73,6 +73,7 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   TIMED_OUT: { word: "timed out", icon: "clock", tone: "bad" },
   LOST: { word: "lost", icon: "lost", tone: "bad" },
   SNOOZED: { word: "snoozed", icon: "snooze", tone: "good" },
+  RECOVERED: { word: "retried, succeeded", icon: "retry", tone: "good" },
   HANDED_BACK: { word: "handed back", icon: "back", tone: "idle" },
   // steps beyond these
   DONE: { word: "done", icon: "check", tone: "good" },
@@ -103,12 +104,14 @@ export function isLoud(name: string): boolean {
   return statusView(name).tone === "bad";
 }
 
-/** What an execution shows: its outcome once it has ended, else that it runs. */
+/** What an execution shows: its outcome once it has ended, and whether a failure was made good; else that it runs. */
 export function executionStatus(execution: {
   readonly outcome: string | null;
   readonly success: boolean | null;
   readonly completedAt: string | null;
+  readonly isRecovered?: boolean;
 }): string {
+  if (execution.isRecovered === true) return "RECOVERED";
   if (execution.outcome !== null) return execution.outcome;
   if (execution.completedAt === null) return "RUNNING";
   return execution.success ? "SUCCESS" : "FAILED";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { replace, steady, upsertFirst, without, withProgress } from "./rows";
+import { replace, steady, upsertFirst, without, withProgress, withRecovery } from "./rows";
 
 const rows = [
   { id: "2", n: 0 },
@@ -41,4 +41,19 @@ test("the progress of a run shows at its open execution only", () => {
   const over = { ...open, id: "1", completedAt: "2026-01-01T00:00:00Z" };
   expect(withProgress([open, over], { id: "7", progress })).toEqual([{ ...open, progress }, over]);
   expect(withProgress([over], { id: "7", progress })).toEqual([over]);
+});
+
+test("the failed attempts of a run that has succeeded show that, and no others", () => {
+  const row = (id: string, run: string, success: boolean | null) => ({
+    id,
+    run: { id: run },
+    completedAt: "x",
+    progress: null,
+    success,
+  });
+  const all = [row("3", "7", true), row("2", "7", false), row("1", "8", false)];
+  const changed = withRecovery(all, { id: "7", state: "SUCCESS" });
+  expect(changed.map((one) => "isRecovered" in one)).toEqual([false, true, false]);
+  expect(withRecovery(all, { id: "7", state: "STUCK" })).toBe(all);
+  expect(withRecovery(all, { id: "9", state: "SUCCESS" })).toBe(all);
 });

@@ -39,6 +39,16 @@ export function withProgress<T extends Running>(
   return row === undefined ? rows : rows.with(index, { ...row, progress: run.progress });
 }
 
+/** The failed attempts of a run that has succeeded show that. */
+export function withRecovery<T extends Running & { readonly success: boolean | null }>(
+  rows: readonly T[],
+  run: { readonly id: string; readonly state: string } | null,
+): readonly T[] {
+  if (run?.state !== "SUCCESS") return rows;
+  const failed = (row: T): boolean => row.run?.id === run.id && row.success === false;
+  return rows.some(failed) ? rows.map((row) => (failed(row) ? { ...row, isRecovered: true } : row)) : rows;
+}
+
 /**
  * Puts rows where the pointer does not lose them: known rows keep their place, newcomers wait, and those that left stay
  * in sight.

@@ -54,7 +54,7 @@ const OF_ONE_TASK: readonly ExecutionColumn[] = [
   {
     key: "outcome",
     title: "Outcome",
-    width: 132,
+    width: 164,
     rank: 0,
     card: "pair",
     bare: true,

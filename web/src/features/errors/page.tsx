@@ -37,7 +37,7 @@ const ErrorDocument = graphql(
       group { jobName errorType message count firstAt lastAt }
       points { at count }
       nodes { name count }
-      executions(first: 25) { nodes { ...ExecutionRow } }
+      executions(first: 25) { nodes { ...ExecutionRow isRecovered } }
     }
   }
 `,
@@ -80,7 +80,8 @@ export function ErrorPage({ fingerprint }: { fingerprint: string }) {
     outdates: ({ kind, outcome, jobName }) =>
       kind === "EXECUTION_FINISHED" &&
       typeof outcome === "string" &&
-      isFailure(outcome) &&
+      // A success may be that of a retry.
+      (isFailure(outcome) || outcome === "SUCCESS") &&
       (job === null || jobName === job),
     every: 1_500,
   });

@@ -18,7 +18,7 @@ import {
   readLogFilter,
   TRIGGERS,
 } from "../../model/log-filter";
-import { withProgress } from "../../model/rows";
+import { withProgress, withRecovery } from "../../model/rows";
 import { EXECUTION_COLUMNS, executionClass, executionId, NothingYet } from "../../parts/execution-table";
 import { ClearFilters, SelectFilter } from "../../parts/filters";
 import { ListTools } from "../../parts/list-tools";
@@ -86,7 +86,7 @@ const LogDocument = graphql(
     asOf
     serverTime
     executions(first: $first, after: $after, filter: $filter, orderBy: $orderBy) {
-      nodes { ...ExecutionRow labels }
+      nodes { ...ExecutionRow labels isRecovered }
       pageInfo { hasNextPage endCursor }
     }
   }
@@ -131,7 +131,7 @@ function useLog(filter: LogFilter, sort: Sort, after: string | null) {
       event.executionId === undefined || event.execution === undefined
         ? null
         : { id: event.executionId, row: executionOf(event) },
-    touch: (rows, { run }) => withProgress(rows, run ?? null),
+    touch: (rows, { run }) => withRecovery(withProgress(rows, run ?? null), run ?? null),
     id: executionId,
     matches: (execution) => matchesLogFilter(filter, execution),
     order: compare,

@@ -26,7 +26,7 @@ export const RunDocument = graphql(
       retriedFrom { id }
       task { id }
       executions(first: 50, orderBy: [{ field: ID, direction: DESC }]) {
-        nodes { ...ExecutionRow }
+        nodes { ...ExecutionRow isRecovered }
         pageInfo { hasNextPage }
       }
     }

@@ -182,7 +182,7 @@ const OlderDocument = graphql(
   `
   query OlderAttempt($id: ID!, $filter: ExecutionFilter) {
     asOf
-    run(id: $id) { executions(first: 1, filter: $filter) { nodes { ...ExecutionRow } } }
+    run(id: $id) { executions(first: 1, filter: $filter) { nodes { ...ExecutionRow isRecovered } } }
   }
 `,
   [ExecutionRowFragment],

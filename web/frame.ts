@@ -34,6 +34,7 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   tasks: ["shared", "lists"],
   runs: ["shared", "lists"],
   log: ["shared", "lists"],
+  alarms: ["shared", "alarms"],
   other: ["shared", "more"],
   one: ["shared", "lists", "overview", "more", "one"],
 };

@@ -25,8 +25,8 @@ const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
 /**
  * Few files instead of one for each module that pages share, each with what its modules import and an earlier one has
  * not: what the explorer and sign-in need too, with the libraries; the frame, which starts the dashboard as soon as it
- * is loaded; what three of the rest share; the lists that are looked at most; the overview; the other lists; the pages
- * of one thing; the dialogs. `frame.ts` says which of them an address needs.
+ * is loaded; what three of the rest share; the lists that are looked at most; the overview; the other lists; alarms;
+ * the pages of one thing; the dialogs. `frame.ts` says which of them an address needs.
  */
 const CHUNKS = [
   {
@@ -48,6 +48,7 @@ const CHUNKS = [
     priority: 20,
     test: /web\/src\/(features\/((jobs|groups|nodes|flows|inbox|account|lines)\/page|admin\/\w+)|shell\/palette)\.tsx/,
   },
+  { name: "alarms", priority: 15, test: /web\/src\/features\/alarms\/page\.tsx/ },
   {
     name: "one",
     priority: 10,

@@ -156,7 +156,7 @@ def silence_alarm(
     check_reason(reason)
     before = locked(tx, name, expected=expected)
     if until is not None and until <= tx.now:
-        raise UserError("until: must be in the future", path=("until",))
+        raise UserError("endsAt: must be in the future", path=("endsAt",))
     silenced = replace(
         before,
         silenced_until=until,

@@ -16,6 +16,7 @@ PAGES = (
     "/users",
     "/audit",
     "/inbox",
+    "/alarms",
     "/flows",
 )
 """All but those of one task, one run and one execution."""

@@ -10,6 +10,7 @@ CODE = {
     "overview": ("",),
     "lists": ("tasks", "runs", "log"),
     "more": ("jobs", "groups", "nodes"),
+    "alarms": ("alarms",),
     "one": (),
     "dialogs": (),
 }

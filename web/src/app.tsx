@@ -32,6 +32,7 @@ const Users = lazy(() => import("./features/admin/users").then((module) => modul
 const Audit = lazy(() => import("./features/admin/audit").then((module) => module.AuditPage));
 
 const Inbox = lazy(() => import("./features/inbox/page").then((module) => module.Inbox));
+const Alarms = lazy(() => import("./features/alarms/page").then((module) => module.Alarms));
 const Flows = lazy(() => import("./features/flows/page").then((module) => module.Flows));
 const FlowPage = lazy(() => import("./features/flows/flow").then((module) => module.FlowPage));
 
@@ -57,6 +58,7 @@ const LATER = [
   Users,
   Audit,
   Inbox,
+  Alarms,
   Flows,
   FlowPage,
   Palette,
@@ -117,6 +119,8 @@ function Route({ page }: { page: Page }) {
       return <Audit />;
     case "inbox":
       return <Inbox />;
+    case "alarms":
+      return <Alarms />;
     case "flows":
       return <Flows />;
     case "flow":

@@ -42,6 +42,7 @@ export const SHAPES: Readonly<Record<IconName, string>> = {
   resume: "M4 4v8M7.5 4l5.5 4-5.5 4z",
   download: "M8 2.5v7.5M4.8 7L8 10.2 11.2 7M3 13h10",
   link: "M6.5 9.5l3-3M7 5l1.5-1.5a2.8 2.8 0 0 1 4 4L11 9M5 7L3.5 8.5a2.8 2.8 0 0 0 4 4L9 11",
+  bell: "M3.5 11.5h9L11.5 10V7a3.5 3.5 0 0 0-7 0v3zM7 13.5h2",
   inbox: "M2.5 9l2-6h7l2 6v4h-11zM2.5 9h3.2l.8 1.6h3l.8-1.6h3.2",
   flows: "M2.5 6h4v4h-4zM10 2.5h3.5v3.5H10zM10 10h3.5v3.5H10zM6.5 8H8v-3.8h2M8 8v3.8h2",
   menu: "M2.5 4.5h11M2.5 8h11M2.5 11.5h11",

@@ -36,6 +36,7 @@ const PLAIN_NAMES = [
   "users",
   "audit",
   "inbox",
+  "alarms",
   "flows",
 ] as const;
 type PlainName = (typeof PLAIN_NAMES)[number];

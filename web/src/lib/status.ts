@@ -43,6 +43,7 @@ export type IconName =
   | "download"
   | "link"
   | "inbox"
+  | "bell"
   | "flows"
   | "menu"
   | "table"
@@ -92,6 +93,10 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   STALLED: { word: "stalled", icon: "alert", tone: "bad" },
   NO_JOB: { word: "no node knows the job", icon: "alert", tone: "bad" },
   ENABLED: { word: "on", icon: "check", tone: "good" },
+  // alarms and the messages about them
+  CRITICAL: { word: "critical", icon: "alert", tone: "bad" },
+  WARNING: { word: "warning", icon: "alert", tone: "warn" },
+  SENT: { word: "accepted", icon: "check", tone: "good" },
 };
 
 /** The view of a state, outcome or the like; a name from a newer server is shown as it is. */

@@ -22,6 +22,7 @@ const NONE: Troubles = {
   stalledNodes: 0,
   lostNodes: 0,
   people: 0,
+  alarms: 0,
 };
 const CALM = { running: 0, waiting: 0, runsPerMinute: 0, slots: 10 };
 const NOW = Date.UTC(2026, 0, 1);
@@ -121,6 +122,7 @@ test.each([
   // There are slots for them: they wait for their time.
   [NONE, { running: 3, waiting: 1, runsPerMinute: 90, slots: 10 }, "All is well: 1 waiting"],
   [{ ...NONE, errors: 2, failedJobs: 1 }, null, "2 errors in 1 job within the last hour"],
+  [{ ...NONE, alarms: 2, late: 1 }, null, "2 alarms fire, 1 task is late"],
   [{ ...NONE, failedShare: 0.25 }, null, "25 % of the executions of 24 h failed"],
   // The server counts no further: when so many are done nobody knows.
   [NONE, { running: 0, waiting: 10_001, runsPerMinute: 100, slots: 10 }, "All is well: 10,000+ waiting"],
@@ -136,6 +138,7 @@ test.each([
 test("what nobody has to do with is good, what waits for somebody a warning, what fails is bad", () => {
   expect(toneOf(NONE)).toBe("good");
   expect(toneOf({ ...NONE, people: 1 })).toBe("warn");
+  expect(toneOf({ ...NONE, alarms: 1 })).toBe("bad");
   expect(toneOf({ ...NONE, errors: 1, failedJobs: 1 })).toBe("warn");
   expect(toneOf({ ...NONE, failedShare: 0.1 })).toBe("bad");
   expect(toneOf({ ...NONE, late: 1, failing: 1 })).toBe("bad");

@@ -147,6 +147,8 @@ export interface Troubles {
   readonly stalledNodes: number;
   readonly lostNodes: number;
   readonly people: number;
+  /** Alarms that fire and that nobody has acknowledged. */
+  readonly alarms: number;
 }
 
 /** What is known of the queue's pace. */
@@ -182,10 +184,11 @@ function some(count: number, one: string, many: string): readonly string[] {
 
 /** The answer in one line: `2 tasks fail, 1 task is late; the queue drains in about 40 s`. */
 export function headline(
-  { failing, errors, failedJobs, failedShare, late, blocked, stalledNodes, lostNodes, people }: Troubles,
+  { failing, errors, failedJobs, failedShare, late, blocked, stalledNodes, lostNodes, people, alarms }: Troubles,
   pace: Pace | null,
 ): string {
   const wrong = [
+    ...some(alarms, "alarm fires", "alarms fire"),
     ...some(failing, "task fails", "tasks fail"),
     ...some(errors, "error", "errors").map((words) => `${words} in ${plural(failedJobs, "job")} within the last hour`),
     ...(failedShare === null ? [] : [`${percent(failedShare)} of the executions of 24 h failed`]),
@@ -210,7 +213,8 @@ export function toneOf({
   stalledNodes,
   lostNodes,
   people,
+  alarms,
 }: Troubles): "bad" | "warn" | "good" {
-  if (failing + stalledNodes > 0 || failedShare !== null) return "bad";
+  if (failing + stalledNodes + alarms > 0 || failedShare !== null) return "bad";
   return errors + late + blocked + lostNodes + people > 0 ? "warn" : "good";
 }

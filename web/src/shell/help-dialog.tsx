@@ -7,7 +7,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ["g r", "Runs"],
   ["g l", "Log"],
   ["g n", "Nodes"],
-  ["g j, g f, g i", "Jobs, flows, inbox"],
+  ["g j, g f, g i, g m", "Jobs, flows, inbox, alarms"],
   ["g g, g s", "Groups, settings"],
   ["g e, g u, g a", "Secrets, users, audit"],
   ["g p, g x", "Account, explorer"],

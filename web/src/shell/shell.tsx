@@ -4,7 +4,9 @@ import { graphql } from "../api/tada";
 import { capped } from "../lib/format";
 import type { Page } from "../lib/paths";
 import type { IconName } from "../lib/status";
+import { useChanges } from "../live/use-changes";
 import { useLive } from "../live/use-live";
+import { alarmChanges, UNSEEN_FIRINGS } from "../state/alarms";
 import { WAITING_FOR_PEOPLE } from "../state/inbox";
 import { NAV } from "../state/pages";
 import { type Theme, theme, zone, zoneWord } from "../state/prefs";
@@ -17,28 +19,44 @@ import { Who } from "./who";
 const NEXT_THEME: Readonly<Record<Theme, Theme>> = { auto: "light", light: "dark", dark: "auto" };
 const THEME_ICON: Readonly<Record<Theme, IconName>> = { auto: "auto", light: "sun", dark: "moon" };
 
-const InboxDocument = graphql(`
-  query InboxCount($filter: RunFilter) {
+const CountsDocument = graphql(`
+  query MenuCounts($filter: RunFilter, $firings: AlarmFiringFilter) {
     asOf
     runs(first: 100, filter: $filter) { totalCount edges { node { id } } }
+    alarmFirings(first: 0, filter: $firings) { totalCount }
   }
 `);
 
-/** How many runs wait for people; nothing, if none does. */
-function InboxCount() {
-  const { state } = useLive("inbox-count", {
-    document: InboxDocument,
-    variables: () => ({ filter: WAITING_FOR_PEOPLE }),
-    init: ({ runs }) => ({ count: runs.totalCount, known: runs.edges.map(({ node }) => node.id) }),
+/** How many runs wait for people, and how many alarms fire, by the pages that show them. */
+function useCounts(): ReadonlyMap<string, readonly [count: number, word: string]> {
+  const { state, reload } = useLive("menu-counts", {
+    document: CountsDocument,
+    variables: () => ({ filter: WAITING_FOR_PEOPLE, firings: UNSEEN_FIRINGS }),
+    init: ({ runs, alarmFirings }) => ({
+      count: runs.totalCount,
+      known: runs.edges.map(({ node }) => node.id),
+      firing: alarmFirings?.totalCount ?? 0,
+    }),
     outdates: (event, { count, known }) =>
       event.runState === "SUSPENDED" ||
+      event.kind.startsWith("ALARM_") ||
       (event.runId !== undefined && (known.includes(event.runId) || known.length < count)),
     every: 1_000,
   });
-  return state === null || state.count === 0 ? null : (
+  useChanges(alarmChanges, reload);
+  return new Map([
+    ["/inbox", [state?.count ?? 0, "waiting"]],
+    ["/alarms", [state?.firing ?? 0, "firing"]],
+  ]);
+}
+
+/** A count behind the name of a page; nothing, if it is none. */
+function Count({ of }: { of: readonly [count: number, word: string] | undefined }) {
+  if (of === undefined || of[0] === 0) return null;
+  return (
     <span class="nav-count num">
-      {capped(state.count)}
-      <span class="visually-hidden"> waiting</span>
+      {capped(of[0])}
+      <span class="visually-hidden"> {of[1]}</span>
     </span>
   );
 }
@@ -46,6 +64,7 @@ function InboxCount() {
 /** All pages. On a phone they are behind a button that names the present one. */
 function Navigation({ page }: { page: Page }) {
   const [open, setOpen] = useState(false);
+  const counts = useCounts();
   const current = NAV.find((entry) => entry.pages.includes(page.name));
   useEffect(() => setOpen(false), [page.name]);
   return (
@@ -72,7 +91,7 @@ function Navigation({ page }: { page: Page }) {
           >
             <Icon name={entry.icon} />
             <span>{entry.label}</span>
-            {entry.href === "/inbox" && <InboxCount />}
+            <Count of={counts.get(entry.href)} />
           </a>
         ))}
       </nav>

@@ -13,6 +13,7 @@ const GOTO = new Map([
   ["j", "/jobs"],
   ["f", "/flows"],
   ["i", "/inbox"],
+  ["m", "/alarms"],
   ["g", "/groups"],
   ["s", "/settings"],
   ["e", "/secrets"],

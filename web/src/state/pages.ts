@@ -16,6 +16,7 @@ export const NAV: readonly NavEntry[] = [
   { href: "/runs", label: "Runs", icon: "runs", pages: ["runs", "run"] },
   { href: "/flows", label: "Flows", icon: "flows", pages: ["flows", "flow"] },
   { href: "/inbox", label: "Inbox", icon: "inbox", pages: ["inbox"] },
+  { href: "/alarms", label: "Alarms", icon: "bell", pages: ["alarms"] },
   { href: "/log", label: "Log", icon: "log", pages: ["log", "execution", "lines", "error"] },
   { href: "/groups", label: "Groups", icon: "groups", pages: ["groups"] },
   { href: "/nodes", label: "Nodes", icon: "nodes", pages: ["nodes"] },

@@ -22,6 +22,7 @@ import { FAILURES, isFailure } from "../../model/log-filter";
 import type { FailureGroupRow } from "../../parts/failure-groups";
 import { resumeGroup } from "../../services/operations";
 import { runTask } from "../../services/tasks";
+import { UNSEEN_FIRINGS } from "../../state/alarms";
 import { WAITING_FOR_PEOPLE } from "../../state/inbox";
 import { zone } from "../../state/prefs";
 import { stored } from "../../state/stored";
@@ -85,11 +86,15 @@ export const AttentionFragment = graphql(`
       totalCount
       nodes { id jobName taskName description submittedAt }
     }
+    firing: alarmFirings(first: $shown, filter: $unseen) {
+      totalCount
+      nodes { id alarmName sentence }
+    }
   }
 `);
 
 const AttentionDocument = graphql(
-  `query NeedsPeople($shown: Int!, $late: Boolean!, $people: RunFilter) { asOf ...Attention }`,
+  `query NeedsPeople($shown: Int!, $late: Boolean!, $people: RunFilter, $unseen: AlarmFiringFilter) { asOf ...Attention }`,
   [AttentionFragment],
 );
 
@@ -100,7 +105,12 @@ type Others = ResultOf<typeof AttentionDocument>;
  * What the fragment asks for. To count late tasks the server looks at each; whether there are any it says by itself.
  */
 export function attentionVariables() {
-  return { shown: SHOWN, late: (health.peek()?.stalledTasks ?? 0) > 0, people: WAITING_FOR_PEOPLE };
+  return {
+    shown: SHOWN,
+    late: (health.peek()?.stalledTasks ?? 0) > 0,
+    people: WAITING_FOR_PEOPLE,
+    unseen: UNSEEN_FIRINGS,
+  };
 }
 
 function useFailing() {
@@ -129,6 +139,7 @@ function useOthers(first: Others | null) {
     outdates: ({ kind, runState, runId }, { people, pausedGroups }) =>
       kind === "GROUP_UPDATED" ||
       kind.startsWith("NODE_") ||
+      kind.startsWith("ALARM_") ||
       (kind.startsWith("TASK_") && late) ||
       (kind.startsWith("RUN_") &&
         (runState === "SUSPENDED" ||
@@ -252,6 +263,11 @@ function More({ href, what }: { href: string; what: string }) {
 function Items({ failing, others }: { failing: Failing | null; others: Others }) {
   const { late, people } = others;
   const items = [
+    ...(others.firing?.nodes.map(({ id, alarmName, sentence }) => (
+      <Item key={`alarm ${id}`} id={`alarm ${id}`} tone="bad" name={alarmName} href="/alarms">
+        {inZone(sentence, zone.value)}
+      </Item>
+    )) ?? []),
     ...(failing?.nodes.map((task) => <FailingItem key={task.name} task={task} />) ?? []),
     failing !== null && failing.totalCount > failing.nodes.length && (
       <More key="more failing" href="/log?outcome=failures" what="All failures are in the log" />
@@ -410,6 +426,7 @@ export function Attention({ worse, first, failures, tiles }: AttentionProps) {
     stalledNodes,
     lostNodes: trouble.length - stalledNodes,
     people: known?.people.totalCount ?? 0,
+    alarms: known?.firing?.totalCount ?? 0,
   };
   const tone = toneOf(troubles);
   const calm = tone === "good";

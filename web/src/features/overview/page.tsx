@@ -41,7 +41,14 @@ const FailuresDocument = graphql(`query OverviewFailuresAlone { asOf ...Overview
 /** What the page shows, with the first answers of those parts that then ask alone, each when its own things change. */
 const OverviewDocument = graphql(
   `
-  query OverviewPage($shown: Int!, $late: Boolean!, $people: RunFilter, $next: Int!, $apart: Duration!) {
+  query OverviewPage(
+    $shown: Int!
+    $late: Boolean!
+    $people: RunFilter
+    $unseen: AlarmFiringFilter
+    $next: Int!
+    $apart: Duration!
+  ) {
     asOf
     serverTime
     overview { ...Tiles }

@@ -1,0 +1,181 @@
+"""The page of alarms: what fires shows at once, and each of its buttons does what it says."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
+from tests.e2e.test_pages import CUT_OFF, TOO_SMALL, WIDTHS, violations
+from tests.e2e.test_truth import live
+from tests.support.browser import PageOpener
+from tests.support.forking import Nursery
+from tests.support.ports import free_port
+from tests.support.processes import ProcessStarter
+from tests.support.waiting import wait_until
+from tests.support.webhooks import LOOPBACK, SECRET, Receiver, receiving
+
+MOODY = """
+
+@job("moody", retries=0)
+async def moody() -> None:
+    if not Path("calm").exists():
+        raise PermanentFailure("in a bad mood")
+"""
+
+
+@pytest.fixture
+def alarmed(tmp_path: Path, nursery: Nursery) -> Iterator[tuple[Site, Receiver]]:
+    """A server with a channel to a receiver, and without an alarm yet."""
+    need_dashboard()
+    (tmp_path / f"{MODULE}.py").write_text(SOURCE + MOODY)
+    starter = ProcessStarter(tmp_path, nursery)
+    try:
+        with receiving() as (receiver, url):
+            site = start_site(tmp_path, starter, free_port(), env=LOOPBACK)
+            changed(site, f'setSecret(input: {{ name: "hook", value: "{SECRET}" }})')
+            settings = f'{{ webhook: {{ url: "{url}", secrets: ["hook"] }} }}'
+            changed(site, f'setChannel(input: {{ name: "ops", settings: {settings} }})')
+            yield site, receiver
+    finally:
+        starter.end_all()
+
+
+def changed(site: Site, mutation: str) -> None:
+    """Change something that is not refused."""
+    payload = site.ask(f"mutation {{ done: {mutation} {{ errors {{ message }} }} }}")["done"]
+    assert payload["errors"] == []
+
+
+def create_alarm(site: Site, name: str) -> None:
+    """An alarm that fires when the moody job fails, and notifies the receiver."""
+    subject = 'subject: { job: "moody" }, condition: { failing: { failedRuns: 1 } }'
+    changed(site, f'createAlarm(input: {{ name: "{name}", {subject}, channels: ["ops"], severity: CRITICAL }})')
+
+
+def fits(page: Page) -> None:
+    """The page fits every width and is accessible."""
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 800})
+        wait_until(lambda: page.evaluate(CUT_OFF) == [], message=f"the page to fit {width} px")
+        assert page.evaluate(TOO_SMALL) == []
+    assert violations(page) == []
+    page.set_viewport_size({"width": 1360, "height": 900})
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(180)
+def test_what_fires_shows_at_once_and_is_acknowledged(alarmed: tuple[Site, Receiver], new_page: PageOpener) -> None:
+    site, _ = alarmed
+    page = new_page(site.url)
+    live(page, "/alarms")
+    firing, history = (page.get_by_role("region", name=name) for name in ("Firing now", "History"))
+    expect(firing).to_contain_text("There is no alarm yet")
+    expect(firing).to_contain_text("cronograph alarms create")
+    for name in ("moody-first", "moody-second"):
+        create_alarm(site, name)
+    live(page, "/alarms")
+    expect(firing).to_contain_text("No alarm fires")
+    expect(history).to_contain_text("No alarm has fired")
+    entry = page.get_by_role("navigation", name="Pages").get_by_role("link", name=re.compile("^Alarms"))
+    expect(entry).to_have_text("Alarms")
+    run = site.trigger("moody")
+    expect(firing.locator("tbody tr")).to_have_count(2)
+    expect(firing).to_contain_text(f"Job 'moody' failed 1 time in a row, last in run {run}")
+    expect(entry).to_have_text("Alarms2 firing")
+    expect(firing.get_by_role("link", name=f"run {run}").first).to_have_attribute("href", f"/runs/{run}")
+    fits(page)
+
+    newest = firing.locator("tbody tr").first
+    newest.get_by_role("button", name="Acknowledge").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Note").fill("on it")
+    dialog.get_by_role("button", name="Acknowledge").click()
+    acknowledged = page.get_by_role("region", name="Acknowledged")
+    expect(acknowledged).to_contain_text("takes care of it")
+    expect(acknowledged).to_contain_text("on it")
+    expect(firing.locator("tbody tr")).to_have_count(1)
+    expect(entry).to_have_text("Alarms1 firing")
+    page.get_by_role("link", name="Overview").click()
+    verdict = page.get_by_role("region", name="Is anything wrong?")
+    expect(verdict).to_contain_text("1 alarm fires")
+    verdict.get_by_role("link", name="moody-first").click()
+    page.get_by_role("button", name="Acknowledge all").click()
+    dialog.get_by_role("button", name="Acknowledge").click()
+    expect(acknowledged.locator("tbody tr")).to_have_count(2)
+    expect(entry).to_have_text("Alarms")
+
+
+@pytest.mark.costly
+def test_what_is_over_is_in_the_history_with_its_messages_which_can_be_sent_again(
+    alarmed: tuple[Site, Receiver], new_page: PageOpener
+) -> None:
+    site, receiver = alarmed
+    create_alarm(site, "moody-failing")
+    page = new_page(site.url)
+    live(page, "/alarms")
+    firing, history = (page.get_by_role("region", name=name) for name in ("Firing now", "History"))
+    dialog = page.get_by_role("dialog")
+    site.trigger("moody")
+    expect(firing.locator("tbody tr")).to_have_count(1)
+    site.open_gate("calm")
+    site.trigger("moody")
+    expect(history.locator("tbody tr")).to_have_count(1)
+    expect(firing).to_contain_text("No alarm fires")
+    history.get_by_role("button", name="Details").first.click()
+    expect(dialog).to_contain_text("Values that decided")
+    expect(dialog.get_by_role("listitem")).to_have_count(2)
+    expect(dialog.get_by_role("listitem").last).to_contain_text("It answered 200 ok")
+    assert violations(page, "dialog[open]") == []
+    before = len(receiver.messages)
+    dialog.get_by_role("button", name="Send message").first.click()
+    wait_until(lambda: len(receiver.messages) == before + 1, message="the message to be sent again")
+    assert receiver.ids[-1] in receiver.ids[:-1]
+    expect(dialog.get_by_role("listitem").first).to_contain_text("accepted")
+    expect(dialog.get_by_role("button", name="Send message").first).to_be_enabled()
+
+
+@pytest.mark.costly
+def test_an_alarm_is_silenced_with_a_reason_and_a_channel_tested(
+    alarmed: tuple[Site, Receiver], new_page: PageOpener
+) -> None:
+    site, receiver = alarmed
+    create_alarm(site, "moody-failing")
+    page = new_page(site.url)
+    live(page, "/alarms")
+    dialog = page.get_by_role("dialog")
+    page.get_by_role("button", name="Silence alarm moody-failing").click()
+    until = dialog.get_by_label(re.compile("^Until"))
+    chosen = until.input_value()
+    until.fill("")
+    dialog.get_by_role("button", name="Silence it").click()
+    expect(dialog.get_by_role("alert")).to_have_text("Say until when it is quiet")
+    until.fill("2020-01-01T00:00:00")
+    dialog.get_by_role("button", name="Silence it").click()
+    expect(until).to_have_attribute("aria-invalid", "true")
+    until.fill(chosen)
+    dialog.get_by_label("Reason").fill("deploy")
+    dialog.get_by_role("button", name="Silence it").click()
+    silenced = page.get_by_role("region", name="Silenced")
+    expect(silenced).to_contain_text("deploy")
+    stored = "{ alarms { nodes { silenceEndsAt silenceReason } } }"
+    assert site.ask(stored)["alarms"]["nodes"] == [
+        {"silenceEndsAt": f"{chosen}Z", "silenceReason": "deploy"},
+    ]
+    site.trigger("moody")
+    expect(page.get_by_role("region", name="Firing now")).to_contain_text("no channel was notified")
+    assert receiver.messages == []
+    silenced.get_by_role("button", name="End the silence").click()
+    expect(silenced).to_have_count(0)
+    wait_until(lambda: len(receiver.messages) == 1, message="the message after the silence")
+
+    page.get_by_role("button", name="Test channel ops").click()
+    expect(dialog).to_contain_text("It answered 200 ok")
+    dialog.get_by_role("button", name="Done").click()
+    receiver.status = 404
+    page.get_by_role("button", name="Test channel ops").click()
+    expect(dialog).to_contain_text("the receiver answered 404")
+    expect(dialog).to_contain_text("The next try is")
+    assert violations(page, "dialog[open]") == []

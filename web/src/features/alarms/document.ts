@@ -1,0 +1,143 @@
+import { type FragmentOf, graphql, type ResultOf } from "../../api/tada";
+
+export const FiringRowFragment = graphql(`
+  fragment FiringRow on AlarmFiring {
+    id
+    alarmName
+    severity
+    subject { kind name }
+    runId
+    executionId
+    scheduledFor
+    sentence
+    explanation
+    policy
+    lastSuccessAt
+    firedAt
+    resolvedAt
+    acknowledgedAt
+    acknowledgedBy
+    note
+    isNotified
+  }
+`);
+
+export const DeliveryRowFragment = graphql(`
+  fragment DeliveryRow on AlarmDelivery {
+    id
+    channel
+    event
+    payload
+    state
+    attempts
+    createdAt
+    nextAttemptAt
+    status
+    answer
+    error
+  }
+`);
+
+/** What fires, and the alarms. */
+export const AlarmsDocument = graphql(
+  `
+  query AlarmsPage($first: Int!) {
+    asOf
+    serverTime
+    alarmFirings(first: $first, filter: { isOpen: { eq: true } }) {
+      nodes { ...FiringRow }
+      totalCount
+    }
+    alarms(first: $first) {
+      nodes {
+        name
+        description
+        isEnabled
+        severity
+        subject { kind name }
+        sentence
+        channels
+        silenceEndsAt
+        silencedBy
+        silenceReason
+      }
+      totalCount
+    }
+  }
+`,
+  [FiringRowFragment],
+);
+
+/** One firing as it is now. */
+export const FiringDocument = graphql(
+  `
+  query AlarmFiring($id: ID!) {
+    asOf
+    serverTime
+    alarmFirings(first: 1, filter: { id: { eq: $id } }) { nodes { ...FiringRow } }
+  }
+`,
+  [FiringRowFragment],
+);
+
+export const HistoryDocument = graphql(
+  `
+  query AlarmHistory($first: Int!, $after: String) {
+    asOf
+    serverTime
+    alarmFirings(first: $first, after: $after, filter: { isOpen: { eq: false } }) {
+      nodes { ...FiringRow }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`,
+  [FiringRowFragment],
+);
+
+export const ChannelsDocument = graphql(`
+  query AlarmChannels($first: Int!) {
+    asOf
+    serverTime
+    channels(first: $first) {
+      nodes { name kind address updatedAt updatedBy }
+      totalCount
+    }
+  }
+`);
+
+export const DeliveryDocument = graphql(
+  `
+  query AlarmDelivery($id: ID!) {
+    asOf
+    serverTime
+    alarmDeliveries(first: 1, filter: { id: { eq: $id } }) { nodes { ...DeliveryRow } }
+  }
+`,
+  [DeliveryRowFragment],
+);
+
+/** The messages that began to be sent when an alarm fired or was resolved: that of a firing is among the first. */
+export const DeliveriesDocument = graphql(
+  `
+  query AlarmDeliveriesSince($first: Int!, $fired: DateTime!, $resolved: DateTime!) {
+    asOf
+    serverTime
+    fired: alarmDeliveries(
+      first: $first
+      filter: { createdAt: { gte: $fired }, event: { eq: FIRED } }
+      orderBy: [{ field: ID, direction: ASC }]
+    ) { nodes { ...DeliveryRow } pageInfo { hasNextPage } }
+    resolved: alarmDeliveries(
+      first: $first
+      filter: { createdAt: { gte: $resolved }, event: { eq: RESOLVED } }
+      orderBy: [{ field: ID, direction: ASC }]
+    ) { nodes { ...DeliveryRow } pageInfo { hasNextPage } }
+  }
+`,
+  [DeliveryRowFragment],
+);
+
+export type FiringRow = FragmentOf<typeof FiringRowFragment>;
+export type DeliveryRow = FragmentOf<typeof DeliveryRowFragment>;
+export type AlarmRow = NonNullable<ResultOf<typeof AlarmsDocument>["alarms"]>["nodes"][number];
+export type ChannelRow = NonNullable<ResultOf<typeof ChannelsDocument>["channels"]>["nodes"][number];

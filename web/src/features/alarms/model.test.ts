@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { isAbout, isSilenced, nextLook } from "./model";
+
+const NOW = Date.parse("2026-03-01T03:00:00Z");
+
+function delivery(state: string, nextAttemptAt: string | null, error: string | null = null) {
+  return { state, nextAttemptAt, error };
+}
+
+test("a message is about each of its firings, and a test about none", () => {
+  const payload = { data: { count: 2, alarms: [{ id: "3" }, { id: "17" }] } };
+  expect(isAbout({ payload }, "17")).toBe(true);
+  expect(isAbout({ payload }, "1")).toBe(false);
+  expect(isAbout({ payload: { data: { alarms: [] } } }, "17")).toBe(false);
+  expect(isAbout({ payload: null }, "17")).toBe(false);
+});
+
+test("messages are looked at again after the next of their tries, and not once all have ended", () => {
+  const later = delivery("PENDING", "2026-03-01T03:01:00Z", "the receiver answered 500");
+  expect(nextLook([delivery("SENT", null), later], NOW)).toBe(NOW + 60_500);
+  // While it is sent, the next try is the one for the case that this one comes to nothing.
+  expect(nextLook([later, delivery("PENDING", "2026-03-01T03:00:45Z")], NOW)).toBe(NOW + 500);
+  expect(nextLook([delivery("PENDING", "2026-03-01T02:59:00Z", "no answer")], NOW)).toBe(NOW + 500);
+  expect(nextLook([delivery("SENT", null), delivery("FAILED", null)], NOW)).toBeNull();
+});
+
+test("a silence ends by itself", () => {
+  expect(isSilenced({ silenceEndsAt: "2026-03-01T03:00:01Z" }, NOW)).toBe(true);
+  expect(isSilenced({ silenceEndsAt: "2026-03-01T03:00:00Z" }, NOW)).toBe(false);
+  expect(isSilenced({ silenceEndsAt: null }, NOW)).toBe(false);
+});

@@ -1,0 +1,35 @@
+/** Which firings and messages belong where. Pure. */
+
+interface Delivery {
+  readonly payload: unknown;
+  readonly state: string;
+  readonly nextAttemptAt: string | null;
+  readonly error: string | null;
+}
+
+/** Whether a message is about a firing: it may be about many. */
+export function isAbout({ payload }: Pick<Delivery, "payload">, firing: string): boolean {
+  const data = (payload as { readonly data?: { readonly alarms?: readonly { readonly id?: unknown }[] } } | null)?.data;
+  return data?.alarms?.some(({ id }) => id === firing) ?? false;
+}
+
+/** Milliseconds after which a message is looked at again that is being sent. */
+const SENDS_WITHIN = 500;
+
+/**
+ * When the answer to the next try of some messages is looked for; null when none is tried again. A message that no
+ * try has failed of is being sent right now.
+ */
+export function nextLook(deliveries: readonly Omit<Delivery, "payload">[], now: number): number | null {
+  const pending = deliveries.filter(({ state }) => state === "PENDING");
+  if (pending.length === 0) return null;
+  const tries = pending.map(({ nextAttemptAt, error }) =>
+    error === null || nextAttemptAt === null ? now : Date.parse(nextAttemptAt),
+  );
+  return Math.max(Math.min(...tries), now) + SENDS_WITHIN;
+}
+
+/** Whether a silence holds. */
+export function isSilenced({ silenceEndsAt }: { readonly silenceEndsAt: string | null }, now: number): boolean {
+  return silenceEndsAt !== null && Date.parse(silenceEndsAt) > now;
+}

@@ -166,7 +166,7 @@ def pause_a_task(page: Page, finger: Finger, site: Site) -> None:
     finger.write(page.get_by_role("dialog").get_by_label("Reason"), "on the train")
     finger.press("Pause", page.get_by_role("dialog"))
     wait_until(lambda: site.task("finger-paused")["pauseReason"] == "on the train", message="the task to be paused")
-    finger.press("Undo")
+    finger.press("Undo", page.locator(".notice", has_text="finger-paused is paused"))
     wait_until(lambda: site.task("finger-paused")["pausedAt"] is None, message="the task to go on")
 
 

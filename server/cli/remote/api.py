@@ -23,7 +23,7 @@ PAGE: Final = 200
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Rows at most.")]
 
 ResumeAt = Annotated[
-    str | None, typer.Option("--until", help="When the pause ends by itself, with its zone: 2030-01-31T06:00Z.")
+    str | None, typer.Option("--resume-at", help="When the pause ends by itself, e.g. 2030-01-31T06:00:00Z.")
 ]
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Change nothing; say what would become of it, and which limits it would meet.")

@@ -54,7 +54,7 @@ const OF_ONE_TASK: readonly ExecutionColumn[] = [
   {
     key: "outcome",
     title: "Outcome",
-    width: 164,
+    width: 176,
     rank: 0,
     card: "pair",
     bare: true,

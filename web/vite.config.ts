@@ -54,7 +54,11 @@ const CHUNKS = [
     priority: 10,
     test: /web\/src\/features\/(tasks\/task|jobs\/job|flows\/flow|errors\/page|run\/(page|execution))\.tsx/,
   },
-  { name: "dialogs", priority: 5, test: /web\/src\/parts\/(edit-task|run-with-args|bulk-dialog|answer-dialog)\.tsx/ },
+  {
+    name: "dialogs",
+    priority: 5,
+    test: /web\/src\/parts\/(edit-task|run-with-args|bulk-dialog|answer-dialog|pause-dialog)\.tsx/,
+  },
 ];
 
 export default defineConfig({

@@ -214,7 +214,7 @@ class TestCourse:
         expect(steps.locator(".course-name")).to_have_text(
             ["queued", "attempt 1", "back-off", "attempt 2", "back-off", "attempt 3"]
         )
-        expect(steps.nth(1)).to_contain_text("failed")
+        expect(steps.nth(1)).to_contain_text("retried, succeeded")
         expect(steps.nth(5)).to_contain_text("success")
         steps.nth(1).get_by_role("link", name="attempt 1").click()
         expect(page.get_by_role("region", name="Attempt 1")).to_contain_text("attempt 1 has no luck")

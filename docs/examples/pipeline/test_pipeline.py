@@ -43,7 +43,10 @@ def test_one_run_for_each_file(sales: Path) -> None:
     result = asyncio.run(run_job(collect, {"folder": str(sales.parent)}))
     *parts, last = result.enqueued
     assert [Path(one.args["path"]).name for one in parts if one.args] == ["monday.csv", "tuesday.csv"]
-    assert (last.job_name, last.args["sums"]) == ("total", [{"$result": "monday.csv"}, {"$result": "tuesday.csv"}])
+    assert (last.job_name, (last.args or {})["sums"]) == (
+        "total",
+        [{"$result": "monday.csv"}, {"$result": "tuesday.csv"}],
+    )
 
 
 def test_the_night_sums_up_what_has_come(sales: Path, cronograph_queue: Queue) -> None:

@@ -237,11 +237,11 @@ async def test_the_audit_log_says_what_things_were_before_they_were_changed(serv
         (action, place): before for place, (_, action, _, before, _) in enumerate(await server.database.read(entries))
     }
     was = [(action, before) for (action, _), before in found.items()][2:]
-    nothing = {"paused": False, "pausedBy": None, "pauseReason": None}
+    nothing = {"paused": False, "pausedBy": None, "pauseReason": None, "resumeAt": None}
     unlimited = {"maxRunning": None, "maxWaitLow": None, "rate": None, "cap": None, "keep": None}
     assert was[:8] == [
         ("pauseTask", nothing),
-        ("resumeTask", {"paused": True, "pausedBy": "ada", "pauseReason": "r"}),
+        ("resumeTask", {"paused": True, "pausedBy": "ada", "pauseReason": "r", "resumeAt": None}),
         ("updateGroup", {**nothing, **unlimited}),
         ("updateGroup", {**nothing, **unlimited, "maxRunning": 3}),
         ("setRunPriorities", {"priority": "low"}),

@@ -10,5 +10,15 @@ export const RunWithArgs = lazy(() => import("./run-with-args").then((module) =>
 export const BulkDialog = lazy(() => import("./bulk-dialog").then((module) => module.BulkDialog), "overlay");
 export const AnswerDialog = lazy(() => import("./answer-dialog").then((module) => module.AnswerDialog), "overlay");
 export const RejectDialog = lazy(() => import("./answer-dialog").then((module) => module.RejectDialog), "overlay");
+export const PauseDialog = lazy(() => import("./pause-dialog").then((module) => module.PauseDialog), "overlay");
 
-export const DIALOGS = [EditTask, DuplicateTask, NewTask, RunWithArgs, BulkDialog, AnswerDialog, RejectDialog];
+export const DIALOGS = [
+  EditTask,
+  DuplicateTask,
+  NewTask,
+  RunWithArgs,
+  BulkDialog,
+  AnswerDialog,
+  RejectDialog,
+  PauseDialog,
+];

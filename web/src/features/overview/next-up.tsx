@@ -3,7 +3,7 @@ import { graphql, type ResultOf } from "../../api/tada";
 import { paths } from "../../lib/paths";
 import { serverNow } from "../../live/clock";
 import { useLive } from "../../live/use-live";
-import { PauseDialog } from "../../parts/pause-dialog";
+import { PauseDialog } from "../../parts/dialogs";
 import { pauseTasks, runTask } from "../../services/tasks";
 import { Action } from "../../ui/action";
 import { Command, Empty } from "../../ui/feedback";

@@ -102,11 +102,6 @@ def name_in(name: str, part: Part) -> str:
     return name if part is Part.OPEN else f"{name}_{part}"
 
 
-def plain_name(name: str) -> str:
-    """Return the name of an index as SQLite has it, from its name in any part."""
-    return name.removesuffix(f"_{Part.DONE}")
-
-
 def _key(key: PrimaryKeyConstraint | UniqueConstraint, part: Part) -> str:
     kind = "PRIMARY KEY" if isinstance(key, PrimaryKeyConstraint) else "UNIQUE"
     name = _POSTGRESQL.identifier_preparer.format_constraint(key)

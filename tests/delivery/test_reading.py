@@ -9,7 +9,8 @@ from cronograph.jobs.actions.nodes import rescue_expired
 from cronograph.jobs.core.events import Cursor, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.delivery import actions, read
-from cronograph.jobs.delivery.rules import Condition, DeliveryEvent, SubjectKind
+from cronograph.jobs.delivery.rules import Condition, DeliveryEvent, DeliveryState, SubjectKind
+from cronograph.jobs.delivery.write import KEPT
 from cronograph.jobs.runtime.duties.alarms import HELD_FOR
 from cronograph.jobs.store.read import events as stored_events
 from cronograph.jobs.store.write import events
@@ -248,3 +249,35 @@ async def test_an_acknowledged_lost_node_is_resolved(alarms: Alarms, stored: Sto
     assert await alarms.look(1) == []
     (seen,) = alarms.firings()
     assert (seen.acknowledged_by, seen.note) == ("anna", "it was scaled down")
+
+
+async def test_what_ended_just_now_is_kept_however_old_it_is(alarms: Alarms, stored: Stored) -> None:
+    """Each sender prunes at its first look, perhaps before anybody has read the answer to an old message."""
+    worker = stored.node()
+    alarms.webhook(1)
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, channels=OPS, failed_runs=1)
+    fail(stored, worker)
+    await alarms.look(1)
+    stored.now += KEPT + timedelta(days=1)
+    (given_up,) = await alarms.send()
+    assert given_up.state is DeliveryState.FAILED
+    stored.enqueue()
+    worker.end(worker.start())
+    assert await alarms.look(1) == []
+    await another_look(alarms)
+    assert (len(alarms.firings()), [one.event for one in alarms.deliveries()]) == (
+        1,
+        [DeliveryEvent.FIRED, DeliveryEvent.RESOLVED],
+    )
+    stored.now += KEPT
+    await another_look(alarms)
+    stored.now += timedelta(days=1)
+    await another_look(alarms)
+    assert (alarms.firings(), [one.event for one in alarms.deliveries()]) == ([], [DeliveryEvent.RESOLVED])
+
+
+async def another_look(alarms: Alarms) -> None:
+    """Let a sender that has just started look, and end."""
+    alarms.sender = alarms.another_sender()
+    await alarms.send()
+    await alarms.sender.stop()

@@ -48,13 +48,14 @@ def retry_each(
     Raises:
         NotFound: one of the ids does not exist.
         NotFound: code ``UNKNOWN_STEP``: the run has no such step.
-        InvalidState: a run is not finished.
+        InvalidState: a run is not finished, or a step before ``from_step`` was undone.
         InvalidInput: a label is none.
         Overlap: it should go on from a step, and an unfinished run has its unique key.
     """
     refuse(label_faults(labels or {}))
     new: list[NewRun] = []
-    for run in existing(tx, ids):
+    sources = existing(tx, ids)
+    for run in sources:
         if run.state not in FINAL:
             raise InvalidState(
                 f"run {run.id} is {run.state.value}, not finished; its next attempt can be made due now instead",
@@ -71,10 +72,10 @@ def retry_each(
         new.append(again)
     if from_step is None:
         return put(tx, new) if new else []
-    ((source, again),) = zip(ids, new, strict=True)
+    ((source, again),) = zip(sources, new, strict=True)
     kept = labels_before(tx, source, from_step)
-    made = put_new(tx, again, f"run {source} from step '{from_step}'")
-    copy_results(tx.conn, source, made.id, kept)
+    made = put_new(tx, again, f"run {source.id} from step '{from_step}'")
+    copy_results(tx.conn, source.id, made.id, kept)
     return [Enqueued(made, deduplicated=False)]
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from .actor import Role
-from .base.errors import ErrorCode, InvalidInput, NotFound, UserError, refuse
+from .base.errors import ErrorCode, InvalidInput, InvalidState, NotFound, UserError, refuse
 from .model import Json, Trigger
 from .run_spec import RunSpec
 
@@ -231,17 +231,32 @@ def may_have_steps(attempt: int, trigger: str) -> bool:
     return attempt > 1 or trigger == Trigger.RETRY.value
 
 
-def results_before(steps: Sequence[Step], label: str) -> list[str]:
+def results_before(steps: Sequence[Step], label: str, *, undone: bool = False) -> list[str]:
     """The labels of the results that a run keeps which goes on from this step: of all that began before it.
+
+    Args:
+        steps: The run's.
+        label: Where the other run goes on.
+        undone: The run did not succeed, so what has a cleanup was undone.
 
     Raises:
         NotFound: code ``UNKNOWN_STEP``: the run has no such step; with the nearest one.
+        InvalidState: a step before it was undone, so its result holds no more.
     """
     places = [one.place for one in steps if one.label == label]
     if not places:
         raise unknown_step(label, (one.label for one in steps))
     first = min(places)
-    return [one.label for one in steps if one.state in FINAL_STATES and one.place < first]
+    kept = [one for one in steps if one.state in FINAL_STATES and one.place < first]
+    gone = [one for one in kept if undone and one.cleanup_job is not None]
+    if gone:
+        earliest = min(gone, key=lambda one: one.place)
+        raise InvalidState(
+            f"fromStep: step '{earliest.label}' comes before '{label}', and job '{earliest.cleanup_job}' has undone it "
+            f"or is about to, since the run did not succeed; go on from '{earliest.label}' or a step before it",
+            path=("fromStep",),
+        )
+    return [one.label for one in kept]
 
 
 def unknown_step(label: str, known: Iterable[str]) -> NotFound:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, insert, literal, select, update
 from ..core.base.lazy import LazyModule
 from ..core.events import STEPS, Listed
 from ..core.model import Json, Run
+from ..core.states import RunState
 from ..core.steps import PLACE, StepEnd, StepState, StoredStep, results_before
 from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
@@ -175,13 +176,15 @@ def mark_unused(tx: Tx, run: Run | HeldRun, labels: Collection[str]) -> None:
     tx.conn.execute(update(s).where(*unused).values(used=False))
 
 
-def labels_before(tx: Tx, run_id: int, label: str) -> list[str]:
+def labels_before(tx: Tx, run: Run, label: str) -> list[str]:
     """The results of a finished run that one made of it keeps which goes on from a step.
 
     Raises:
         NotFound: code ``UNKNOWN_STEP``.
+        InvalidState: one of them was undone.
     """
-    return results_before(stored_steps.of_runs(tx.conn, [run_id])[run_id], label)
+    undone = run.state in (RunState.FAILED, RunState.CANCELLED)
+    return results_before(stored_steps.of_runs(tx.conn, [run.id])[run.id], label, undone=undone)
 
 
 def copy_results(conn: Connection, source: int, target: int, labels: Sequence[str]) -> None:

@@ -164,7 +164,7 @@ async def test_a_run_made_again_gets_the_results_before_a_step(stored: Stored) -
     await keep(stored, worker, started, end("a", 1), end("b", 2, second=1), end("c", error="no luck", second=2))
     worker.end(started, Failed("ValueError", "no luck", permanent=True))
     again = stored.enqueue()
-    assert stored.do(labels_before, run.id, "c") == ["a", "b"]
+    assert stored.do(labels_before, run, "c") == ["a", "b"]
     stored.do(lambda tx: copy_results(tx.conn, run.id, again.id, ["a", "b"]))
     assert [(one[0], one[2], one[3]) for one in of_run(stored, again.id)] == [("a", 0, 1), ("b", 0, 2)]
 

@@ -9,6 +9,7 @@ import pytest
 from cronograph.jobs import Cancellation, ConfigurationError, JobContext, RunSpec, job
 from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import cancel_runs
+from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.flows import Flow, FlowState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
@@ -139,6 +140,22 @@ async def test_a_run_made_again_from_a_step_leaves_the_steps_before_to_the_first
         await queue.database.write(cancel_runs, [third.id])
         await drain(queue)
         assert trip.undone == []
+
+
+async def test_a_run_is_not_made_again_from_a_step_behind_one_that_was_undone() -> None:
+    trip = Trip()
+    async with Queue(trip.registry) as queue:
+        run_id = await queue.enqueue(trip.job, {"how": "fails"})
+        await drain(queue)
+        trip.undone.clear()
+        with pytest.raises(InvalidState, match=r"step 'car' comes before 'none', and job 'never' has undone it"):
+            await queue.database.write(retry_runs, [run_id], from_step="none")
+        (again,) = await queue.database.write(retry_runs, [run_id], from_step="car")
+        await drain(queue)
+        assert ((await queue.run(again.id)).state, trip.undone) == (
+            RunState.FAILED,
+            ["not car 1", "train 1", "hotel"],
+        )
 
 
 async def test_on_cancel_gets_the_cancellation() -> None:

@@ -1,12 +1,13 @@
 """What steps are known by, and which results a run keeps that goes on from one of them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cronograph.jobs.core.base.errors import ErrorCode, NotFound, UserError
+from cronograph.jobs.core.base.errors import ErrorCode, InvalidState, NotFound, UserError
 from cronograph.jobs.core.steps import (
     MAX_PART,
     Step,
@@ -91,6 +92,18 @@ def test_what_began_before_a_step_is_kept() -> None:
     # It was begun first in the first attempt: what came after that is done again, too.
     assert results_before(steps, "b") == ["a"]
     assert results_before(steps, "a") == []
+
+
+def test_a_step_that_was_undone_is_not_kept() -> None:
+    steps = [step("look"), replace(step("pay", 1, 1), cleanup_job="refund"), step("seat", 1, 2), step("mail", 2, 3)]
+    assert results_before(steps, "mail") == ["look", "pay", "seat"]
+    assert results_before(steps, "pay", undone=True) == ["look"]
+    for label in ("seat", "mail"):
+        with pytest.raises(
+            InvalidState, match=r"step 'pay' comes before .*, and job 'refund' has undone it"
+        ) as refused:
+            results_before(steps, label, undone=True)
+        assert refused.value.path == ("fromStep",)
 
 
 def test_a_later_attempt_comes_after_an_earlier_one_whatever_the_clocks_say() -> None:

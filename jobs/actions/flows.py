@@ -27,7 +27,7 @@ from ..core.rules import check_reason, unknown
 from ..core.states import FINAL, RunState
 from ..queue.cancel import cancel_all
 from ..queue.flows.flow_ends import emit_flow, end_if_over, hold, overdue, release, was_kept
-from ..queue.flows.new_flows import as_member, put_again, put_flow, put_members
+from ..queue.flows.new_flows import as_member, put_again, put_flow, put_members, refuse_taken
 from ..store.db.transaction import Tx
 from ..store.read import flows as stored
 from ..store.read import jobs
@@ -147,12 +147,15 @@ def retry_flow(
 
     Raises:
         InvalidState: it is unfinished, or nothing of it failed, was cancelled or kept from starting.
+        AlreadyExists: an unfinished flow has its unique key.
         InvalidState: the runs before ``from_run`` have not ended as its condition says.
         UserError: the flow has no such run, or its job does not take the arguments.
     """
     flow = _locked(tx, flow_id)
     if flow.finished_at is None:
         raise InvalidState(f"flow {flow_id} is unfinished; retry it when it is over, or cancel it first", path=("id",))
+    if flow.unique_key is not None:
+        refuse_taken(tx.conn, flow.unique_key)
     members = {one.run_id: one for one in stored.members_of(tx.conn, [flow_id])}
     runs = stored_runs.by_ids(tx.conn, list(members))
     changed: dict[int, NewRun] = {}

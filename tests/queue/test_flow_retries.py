@@ -2,9 +2,9 @@
 
 import pytest
 
-from cronograph.jobs.actions.flows import retry_flow
-from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound
-from cronograph.jobs.core.flows import When
+from cronograph.jobs.actions.flows import enqueue_flow, retry_flow
+from cronograph.jobs.core.base.errors import AlreadyExists, InvalidInput, InvalidState, NotFound
+from cronograph.jobs.core.flows import NewFlow, When
 from cronograph.jobs.core.outcome import Succeeded
 from cronograph.jobs.store.schema import tables
 from tests.queue.test_flows import DEAD, DIAMOND, OF_CUSTOMER, begin, end_next, ids_of, member, now, states
@@ -105,3 +105,15 @@ def test_an_unfinished_flow_is_not_retried(stored: Stored) -> None:
     flow = begin(stored, member("a"))
     with pytest.raises(InvalidState, match="is unfinished"):
         stored.do(retry_flow, flow.id)
+
+
+def test_a_flow_whose_key_another_one_has_by_now_is_not_retried(stored: Stored) -> None:
+    worker = stored.node()
+    keyed = NewFlow("nightly", (member("a"),), unique_key="night")
+    flow = stored.do(enqueue_flow, keyed)
+    end_next(worker, DEAD)
+    other = stored.do(enqueue_flow, keyed)
+    with pytest.raises(AlreadyExists, match=f"flow {other.id} has the key 'night' and is unfinished"):
+        stored.do(retry_flow, flow.id)
+    end_next(worker, Succeeded())
+    assert stored.do(retry_flow, flow.id).state.value == "running"

@@ -125,7 +125,7 @@ def put_flow(
         AlreadyExists: an unfinished flow has the unique key.
     """
     if new.unique_key is not None:
-        _refuse_taken(tx.conn, new.unique_key)
+        refuse_taken(tx.conn, new.unique_key)
     run_id, task_id = new.started_by or (None, None)
     values = {
         "name": new.name,
@@ -167,7 +167,12 @@ def _adopt(tx: Tx, flow_id: int, runs: Mapping[str, Run], max_concurrent: int | 
     )
 
 
-def _refuse_taken(conn: Connection, unique_key: str) -> None:
+def refuse_taken(conn: Connection, unique_key: str) -> None:
+    """Refuse a key that an unfinished flow has.
+
+    Raises:
+        AlreadyExists: with the flow.
+    """
     other = conn.execute(select(f.c.id).where(f.c.unique_key == unique_key, f.c.finished_at.is_(None))).scalar()
     if other is not None:
         raise AlreadyExists(

@@ -16,12 +16,12 @@ from ..core.flows import (
     Standing,
     deadline_sentence,
     flow_faults,
-    key_of_flow,
     ordered,
     result_faults,
     standing,
     unknown_in,
 )
+from ..core.limits import key_of_flow
 from ..core.model import Json, NewRun, Run
 from ..core.rules import check_reason, unknown
 from ..core.states import FINAL, RunState

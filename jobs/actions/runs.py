@@ -14,6 +14,7 @@ from ..core.base.times import check_time
 from ..core.base.tracing import TRACED
 from ..core.defaults import FOLLOWED, PER_RUN, UNIQUE_KEY, run_of_job, settle
 from ..core.flows import references, unknown_in
+from ..core.limits import Keys
 from ..core.model import Enqueued, Json, NewRun, Priority, Run, Trigger
 from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, RunState
@@ -23,6 +24,7 @@ from ..queue.base.new_runs import WAKES, Audited, NewRuns, by_driver, insert_by
 from ..queue.base.shapes import HeldRun
 from ..queue.cancel import cancel_all
 from ..queue.enqueue import enqueue
+from ..queue.flows.new_flows import forget_uses
 from ..queue.group_commit import LoopGroupCommit
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
@@ -396,7 +398,7 @@ def edit_run(
         change |= _key_of_changed(tx, run, args, schema)
         labels = labels_of_changed(run, args, schema)
         if schema.defaults.limits is not None:
-            change |= schema.defaults.limits.keys_of(run.job_name, args, run.rate_key)._asdict()
+            change |= schema.defaults.limits.keys_of(run.job_name, args, Keys.of(run))._asdict()
     if available_at is not None:
         check_time(available_at, "runAt")
         change["available_at"] = available_at
@@ -404,6 +406,8 @@ def edit_run(
         return run
     tx.note_before(str(run.id), args=argument_names(run.args), runAt=run.available_at.isoformat())
     _edit(tx, run, change)
+    if args is not None and run.flow_id is not None:
+        forget_uses(tx.conn, run_id)
     if labels is not None and labels != run.labels:
         run_store.relabel(tx.conn, run.id, run.labels or {}, labels)
     return _changed(tx, [run_id], [run_id])[0]

@@ -8,7 +8,7 @@ from .admission.caps import Rate
 from .admission.holding import Hold, hold_faults
 from .admission.labels import LabelRule
 from .base.signature import signature_of
-from .limits import LIMITS, Limits, UniqueKey
+from .limits import LIMITS, Keys, Limits, UniqueKey
 from .model import (
     DEFAULT_GROUP,
     DEFAULT_RETRIES,
@@ -122,7 +122,7 @@ def settle(run: NewRun, defaults: JobDefaults, unknown: Collection[str] = ()) ->
         made = None if defaults.unique_key is None else defaults.unique_key.of(run.job_name, run.args, unknown)
         changes["unique_key"] = made or run.unique_key
     if LIMITS in run.inherits and defaults.limits is not None:
-        keys = defaults.limits.keys_of(run.job_name, run.args, run.rate_key, unknown)
+        keys = defaults.limits.keys_of(run.job_name, run.args, Keys.of(run), unknown)
         changes |= {**keys._asdict(), "cap": defaults.limits.cap}
     if PER_RUN in run.inherits and defaults.labels is not None:
         changes["labels"] = defaults.labels.of(run.args, run.labels, unknown)

@@ -368,11 +368,6 @@ def _earlier(one: NewMember, before: dict[str, tuple[str, ...]]) -> set[str]:
     return earlier
 
 
-def key_of_flow(flow_id: int) -> str:
-    """Return the concurrency key of the runs of a flow that bounds them itself."""
-    return f"cronograph flow {flow_id}"
-
-
 def flow_faults(
     name: object,
     unique_key: object,

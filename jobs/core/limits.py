@@ -169,12 +169,19 @@ OF_THE_JOB: Final = ""
 """The key of a rate or a cap that all runs of a job share."""
 OF_TASKS: Final = "\ttask "
 """Begins the key of each task's own bucket; no key that is made of arguments has a tab (see ``unique_key``)."""
+OF_FLOWS: Final = "cronograph flow "
+"""Begins the concurrency key of the runs of a flow that bounds them."""
 MAX_CONCURRENT: Final = 1_000_000
 
 
 def key_of_task(task_id: int) -> str:
     """The rate key of the runs of a task that says a rate itself: they share its bucket."""
     return f"{OF_TASKS}{task_id}"
+
+
+def key_of_flow(flow_id: int) -> str:
+    """Return the concurrency key of the runs of a flow that bounds them itself."""
+    return f"{OF_FLOWS}{flow_id}"
 
 
 def task_of_key(rate_key: str | None) -> int | None:
@@ -196,6 +203,19 @@ class Keys(NamedTuple):
     max_concurrent: int | None = None
     rate_key: str | None = None
     cap_key: str | None = None
+
+    @classmethod
+    def of(cls, run: Any) -> Self:  # noqa: ANN401 - a run, one that is to be, or a row
+        """Return the keys that a run has."""
+        return cls(run.concurrency_key, run.max_concurrent, run.rate_key, run.cap_key)
+
+    @property
+    def is_bound_by_flow(self) -> bool:
+        """Return whether the run counts with the others of its flow, which bounds them (``key_of_flow``)."""
+        return self.concurrency_key is not None and self.concurrency_key.startswith(OF_FLOWS)
+
+
+NO_KEYS: Final = Keys()
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,23 +240,25 @@ class Limits:
     cap_key: UniqueKey | None = None
 
     def keys_of(
-        self, job_name: str, args: Mapping[str, Any], rate_key: str | None = None, unknown: Collection[str] = ()
+        self, job_name: str, args: Mapping[str, Any], own: Keys = NO_KEYS, unknown: Collection[str] = ()
     ) -> Keys:
         """Return the keys by which a run of the job with these arguments is limited.
 
         Args:
             job_name: The job.
             args: The arguments.
-            rate_key: Its own so far, kept if a task's.
+            own: Its keys so far, of which those are kept that its task or its flow gives it.
             unknown: The arguments that are not known yet; keys that are made of them are left out.
         """
-        of_rate = rate_key if task_of_key(rate_key) is not None else None
+        of_rate = own.rate_key if task_of_key(own.rate_key) is not None else None
         if of_rate is None and self.rate is not None:
             of_rate = OF_THE_JOB if self.rate_key is None else self.rate_key.of(job_name, args, unknown)
         of_cap = None
         if self.cap is not None:
             rule = self.cap_key or self.concurrency_key
             of_cap = OF_THE_JOB if rule is None else rule.of(job_name, args, unknown)
+        if own.is_bound_by_flow:
+            return Keys(own.concurrency_key, own.max_concurrent, of_rate, of_cap)
         if self.max_concurrent is None:
             return Keys(rate_key=of_rate, cap_key=of_cap)
         key = job_name if self.concurrency_key is None else self.concurrency_key.of(job_name, args, unknown)

@@ -32,7 +32,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 40 for failures that a retry has made good.
     "modules": 603,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
-    "lines": 99_630,
+    # Raised by 100 for retries, edits and renewals where they meet cleanups, keys and bounds of flows.
+    "lines": 99_730,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

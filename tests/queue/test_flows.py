@@ -8,7 +8,7 @@ from sqlalchemy import event
 
 from cronograph.jobs import Flow as PythonFlow
 from cronograph.jobs.actions.flows import add_runs, cancel_flow, close_flow, enqueue_flow, retry_flow
-from cronograph.jobs.actions.runs import cancel_runs
+from cronograph.jobs.actions.runs import cancel_runs, edit_run
 from cronograph.jobs.core.admission.caps import Cap, Rate
 from cronograph.jobs.core.admission.holding import Hold, Holding
 from cronograph.jobs.core.admission.labels import LabelRule
@@ -529,6 +529,17 @@ def test_a_bound_stays_with_a_run_that_gets_its_arguments_later(stored: Stored) 
     worker.end(worker.start(), Succeeded(value=7))
     (row,) = stored.rows(tables.run, id=ids_of(stored, flow)["b"])
     assert (row.args, row.concurrency_key, row.max_concurrent) == ({"number": 7}, f"cronograph flow {flow.id}", 1)
+
+
+def test_a_run_of_a_flow_that_is_given_other_arguments_keeps_its_bound_and_them(stored: Stored) -> None:
+    worker = stored.node(limits=Limits(rate=Rate(100, 60.0, 100)))
+    flow = begin(stored, member("a"), member("b", "a", number={"$result": "a"}), max_concurrent=1)
+    worker.end(worker.start(), Succeeded(value=7))
+    stored.do(edit_run, ids_of(stored, flow)["b"], args={"number": 8})
+    worker.end(worker.start(), DEAD)
+    stored.do(retry_flow, flow.id)
+    for row in stored.rows(tables.run)[-2:]:
+        assert (row.args, row.concurrency_key, row.max_concurrent) == ({"number": 8}, f"cronograph flow {flow.id}", 1)
 
 
 def test_a_flow_whose_job_has_a_bound_or_that_is_open_has_none(stored: Stored) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, selec
 from ...core.defaults import JobDefaults
 from ...core.events import Change, EventKind
 from ...core.flows import Before, Ending, FlowState, Standing, When, chained, end_of, filled, standing
+from ...core.limits import Keys
 from ...core.model import Run
 from ...core.states import FINAL, RunState
 from ...store.db import dialect
@@ -283,8 +284,13 @@ def _fill_in_one(conn: Connection, run_id: int, flow_id: int, known: dict[str, J
         flow_id: Its flow.
         known: The known defaults of jobs; gains those that are read here.
     """
-    its = select(m.c.uses, r.c.job_name, r.c.labels).join_from(m, r, r.c.id == m.c.run_id).where(m.c.run_id == run_id)
-    uses, job_name, labels = conn.execute(its).one()
+    its = (
+        select(m.c.uses, r.c.job_name, r.c.labels, r.c.concurrency_key, r.c.max_concurrent, r.c.rate_key, r.c.cap_key)
+        .join_from(m, r, r.c.id == m.c.run_id)
+        .where(m.c.run_id == run_id)
+    )
+    row = conn.execute(its).one()
+    uses, job_name, labels, *_ = row
     if job_name not in known:
         known |= jobs.defaults(conn, {job_name})
     results = (
@@ -295,10 +301,7 @@ def _fill_in_one(conn: Connection, run_id: int, flow_id: int, known: dict[str, J
     values = {row.key: row.result for row in conn.execute(results)}
     args = filled(uses["args"], values)
     limits, rule = known[job_name].limits, known[job_name].labels
-    keys = {} if limits is None else limits.keys_of(job_name, args)._asdict()
-    if keys.get("concurrency_key") is None:
-        # The flow may bound it.
-        keys = {name: key for name, key in keys.items() if name not in ("concurrency_key", "max_concurrent")}
+    keys = {} if limits is None else limits.keys_of(job_name, args, Keys.of(row))._asdict()
     conn.execute(update(r).where(r.c.id == run_id).values(args=args, **keys))
     made = labels if rule is None else rule.as_far_as_possible(args, labels or {})
     if (made or {}) != (labels or {}):

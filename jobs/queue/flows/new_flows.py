@@ -18,11 +18,11 @@ from ...core.flows import (
     NewMember,
     When,
     check_flow,
-    key_of_flow,
     ordered,
     references,
     unknown_in,
 )
+from ...core.limits import key_of_flow
 from ...core.model import Json, NewRun, Run
 from ...core.states import FINAL
 from ...store.db import dialect, outbox
@@ -257,6 +257,11 @@ def put_again(tx: Tx, old_id: int, new: NewRun, published: Mapping[str, JobDefau
     tx.emit([replace(created, suspended=new.suspended, flow_id=new.flow_id)])
     tx.wake(Wake.RUNS)
     return run.id
+
+
+def forget_uses(conn: Connection, run_id: int) -> None:
+    """Let a run of a flow keep the arguments that it was given by hand, also where the flow is retried."""
+    conn.execute(update(m).where(m.c.run_id == run_id).values(uses=None))
 
 
 def _uses(args: dict[str, Json]) -> dict[str, Json] | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ...core.admission.holding import Hold
 from ...core.defaults import JobDefaults
-from ...core.limits import Keys, key_of_task
+from ...core.limits import NO_KEYS, Keys, key_of_task
 from ...core.model import Json, SkipReason
 from ...core.occurrences import Decision, DueTask, KeyInForce, Skip
 from ...store.db.transaction import Tx
@@ -65,7 +65,7 @@ def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults])
     keys = {task_id: key for task_id, key in made if key is not None}
     holds = {task_id: rule.hold for task_id, rule in rules.items() if rule.hold is not None}
     limits |= {
-        task_id: rule.limits.keys_of(jobs[task_id], args[task_id], own.get(task_id))
+        task_id: rule.limits.keys_of(jobs[task_id], args[task_id], limits.get(task_id, NO_KEYS))
         for task_id, rule in rules.items()
         if rule.limits is not None
     }

@@ -13,6 +13,7 @@ from ...core.admission.expiry import expiry_of
 from ...core.admission.holding import Hold, Holding, OnConflict
 from ...core.admission.labels import inherited
 from ...core.base.errors import InvalidState, KeyHeld
+from ...core.limits import Keys
 from ...core.model import Enqueued, NewRun, Priority, Run, Trigger
 from ...store.db import dialect
 from ...store.db.transaction import Tx
@@ -171,6 +172,8 @@ def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold | None) -> Enqueued | Non
     elif run.on_conflict is OnConflict.REPLACE and run.available_at is not None:
         at = run.available_at
     changes: dict[str, Any] = {name: getattr(run, name) for name in _OF_THE_LAST}
+    if (own := Keys.of(waiting)).is_bound_by_flow:
+        changes |= {"concurrency_key": own.concurrency_key, "max_concurrent": own.max_concurrent}
     changes |= {
         "available_at": at,
         # What waited for a slot or a token is looked at again.

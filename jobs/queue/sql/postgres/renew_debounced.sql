@@ -1,7 +1,7 @@
 -- Gives the run that waits with a debounced key other arguments and another time, with its event and the notification.
 --
--- Nothing is changed where no run waits with the key, where that is another job's or has other labels, and where the job
--- says something of each run that the caller does not know: then it takes a transaction.
+-- Nothing is changed where no run waits with the key, where that is another job's, belongs to a flow or has other labels,
+-- and where the job says something of each run that the caller does not know: then it takes a transaction.
 --
 -- Parameters:
 --   run: a JSON object with the columns of the new enqueue; own_limits, settled: see `insert_runs`
@@ -32,7 +32,7 @@ renewed AS (
     FROM asked a
     WHERE r.unique_key = a.unique_key AND r.state IN ('waiting', 'running', 'stuck', 'scheduled', 'suspended')
         AND (r.key_until_start IS NULL OR r.attempt = 0) AND r.attempt = 0
-        AND r.state || '' IN ('waiting', 'scheduled') AND r.job_name = a.job_name
+        AND r.state || '' IN ('waiting', 'scheduled') AND r.job_name = a.job_name AND r.flow_id IS NULL
         AND r.labels IS NOT DISTINCT FROM CAST(nullif(CAST(:labels AS text), 'null') AS jsonb)
     RETURNING r.*),
 {event_written}

@@ -323,6 +323,16 @@ def test_limits_of_a_job_are_published_with_what_keys_are_made_of() -> None:
     assert Limits.from_json(limits.to_json()) == limits
 
 
+def test_a_job_says_how_long_its_runs_keep_their_places() -> None:
+    @job(registry=Registry(), max_concurrent=1, concurrency_key="{customer_id}", hold="unfinished")
+    async def migrate(customer_id: int) -> None: ...
+
+    limits = migrate.definition.info.defaults.limits
+    assert limits is not None
+    assert limits.keys_of("migrate", {"customer_id": 7}) == Keys("7", 1, keeps_place=True)
+    assert Limits.from_json(limits.to_json()) == limits
+
+
 def test_a_limit_without_a_key_is_one_of_the_whole_job() -> None:
     @job(registry=Registry(), rate=Rate(1, per=timedelta(days=1)), max_concurrent=1)
     async def report() -> None: ...
@@ -345,6 +355,8 @@ def test_a_limit_without_a_key_is_one_of_the_whole_job() -> None:
         ({"max_concurrent": 0}, "max_concurrent: must be a whole number from 1 to 1,000,000, got 0"),
         ({"max_concurrent": True}, "max_concurrent: must be a whole number from 1 to 1,000,000, got True"),
         ({"max_concurrent": 1, "concurrency_key": "{custom_id}"}, "has no argument 'custom_id'; did you mean"),
+        ({"max_concurrent": 1, "hold": "always"}, "hold: must be 'running' or 'unfinished', got 'always'"),
+        ({"hold": "unfinished"}, "hold: says what is counted, but not how many; add max_concurrent="),
         ({"max_concurrent": 1, "concurrency_key": 7}, "concurrency_key: must be names of arguments or a text"),
         (
             {"max_concurrent": 1, "concurrency_key": "customer_id"},

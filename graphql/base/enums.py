@@ -13,6 +13,7 @@ from ...jobs.core.base.errors import ErrorCode
 from ...jobs.core.events import EventKind
 from ...jobs.core.explain import ExplanationCode, PreviewOutcome
 from ...jobs.core.flows import FlowState, When
+from ...jobs.core.limits import PlaceHold
 from ...jobs.core.model import (
     Isolation,
     LogLevel,
@@ -256,6 +257,15 @@ describe(
         "of a task, is skipped.",
         WhenFull.DROP_OLDEST: "The waiting run that was enqueued first is skipped, with the reason QUEUE_FULL.",
         WhenFull.DROP_NEWEST: "It is skipped, with the reason QUEUE_FULL.",
+    },
+)
+describe(
+    PlaceHold,
+    "How long a run takes its place among those of its concurrency key.",
+    {
+        PlaceHold.RUNNING: "While a node executes it; others have the place while it waits for its retry, sleeps or "
+        "waits.",
+        PlaceHold.UNFINISHED: "From its first start until it is finished for good.",
     },
 )
 describe(

@@ -186,6 +186,13 @@ class OverlapPolicy(OpenEnum):
     REPLACE = "REPLACE"
 
 
+class PlaceHold(OpenEnum):
+    """How long a run takes its place among those of its concurrency key."""
+
+    RUNNING = "RUNNING"
+    UNFINISHED = "UNFINISHED"
+
+
 class PreviewOutcome(OpenEnum):
     """What would become of a run that is asked for."""
 

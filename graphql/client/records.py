@@ -20,6 +20,7 @@ from .enums import (
     NodeState,
     Outcome,
     OverlapPolicy,
+    PlaceHold,
     PreviewOutcome,
     Priority,
     Role,
@@ -67,6 +68,7 @@ class JobLimits(Record):
     rate_key: UniqueKey | None
     max_concurrent: int | None
     concurrency_key: UniqueKey | None
+    hold: PlaceHold
     cap: Cap | None
     cap_key: UniqueKey | None
 
@@ -266,6 +268,7 @@ class Run(Record):
     unique_key: str | None
     concurrency_key: str | None
     max_concurrent: int | None
+    is_place_kept: bool
     rate_key: str | None
     cap_key: str | None
     submitter: str | None

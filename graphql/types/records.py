@@ -9,6 +9,7 @@ from strawberry.scalars import JSON
 
 from ...jobs.core import model
 from ...jobs.core.defaults import TASK_POLICIES, value_of
+from ...jobs.core.limits import PlaceHold
 from ...jobs.core.model import Isolation, SkipReason
 from ...jobs.store.read.lists import JOBS, SKIPPED
 from ..base.enums import Described, described
@@ -155,6 +156,7 @@ class JobLimits(FromModel):
     concurrency_key: UniqueKey | None = strawberry.field(
         description="The key that `maxConcurrent` counts by; null = all runs of the job count together."
     )
+    hold: PlaceHold = strawberry.field(description="The time for which a run takes its place among these.")
     cap: Cap | None = strawberry.field(description="The limit on waiting runs; null = no limit.")
     cap_key: UniqueKey | None = strawberry.field(
         description="The key for whose values the cap holds separately; null = `concurrencyKey`, or all runs of "

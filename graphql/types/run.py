@@ -301,6 +301,11 @@ class RunFields(ByField):
     max_concurrent: int | None = strawberry.field(
         description="The largest number of runs with the `concurrencyKey` at the same time; null without one."
     )
+    keeps_place: bool = strawberry.field(
+        name="isPlaceKept",
+        description="True = the run takes its place of the `concurrencyKey` from its first start until it is "
+        "finished; false = only while a node executes it.",
+    )
     rate_key: str | None = strawberry.field(
         description="The key of the token bucket from which the run takes its token; empty = the bucket of the "
         "whole job, null = the job has no rate."
@@ -347,6 +352,7 @@ RunFields.FIELDS = Fields(
         "progress": Made(("progress",), Progress.from_json),
         "labels": Made(("labels",), _labels),
         "deduplicated": Made((), lambda: False),
+        "keeps_place": Made(("keeps_place",), bool),
         "available_at": Made(("available_at", "due_at"), _available_at),
     },
 )

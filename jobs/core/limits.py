@@ -5,6 +5,7 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
 from functools import cache
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self, cast
@@ -189,6 +190,17 @@ def task_of_key(rate_key: str | None) -> int | None:
     return int(rate_key.removeprefix(OF_TASKS)) if rate_key is not None and rate_key.startswith(OF_TASKS) else None
 
 
+class PlaceHold(StrEnum):
+    """Say how long a run takes a place of its concurrency key.
+
+    ``RUNNING``: while a node executes it; while it waits for its retry, sleeps or waits, others have the place.
+    ``UNFINISHED``: from its first start until it is finished for good.
+    """
+
+    RUNNING = "running"
+    UNFINISHED = "unfinished"
+
+
 class Keys(NamedTuple):
     """The keys by which a run is limited; None = not at all.
 
@@ -197,17 +209,20 @@ class Keys(NamedTuple):
         max_concurrent: See there.
         rate_key: Which of the buckets of its job gives its tokens, or that of its task (``key_of_task``).
         cap_key: Among which of the runs of its job it is counted while it waits.
+        keeps_place: Whether it counts for its concurrency key from its first start until it is finished, and not only
+            while a node executes it; None = no.
     """
 
     concurrency_key: str | None = None
     max_concurrent: int | None = None
     rate_key: str | None = None
     cap_key: str | None = None
+    keeps_place: bool | None = None
 
     @classmethod
     def of(cls, run: Any) -> Self:  # noqa: ANN401 - a run, one that is to be, or a row
         """Return the keys that a run has."""
-        return cls(run.concurrency_key, run.max_concurrent, run.rate_key, run.cap_key)
+        return cls(run.concurrency_key, run.max_concurrent, run.rate_key, run.cap_key, run.keeps_place)
 
     @property
     def is_bound_by_flow(self) -> bool:
@@ -230,6 +245,7 @@ class Limits:
         cap: How many runs wait at most; None = any number.
         cap_key: How the key of the runs that count together follows from the arguments; None = as that of those that
             run at once, or else one for all.
+        hold: How long a run counts for its concurrency key.
     """
 
     rate: Rate | None = None
@@ -238,6 +254,7 @@ class Limits:
     max_concurrent: int | None = None
     cap: Cap | None = None
     cap_key: UniqueKey | None = None
+    hold: PlaceHold = PlaceHold.RUNNING
 
     def keys_of(
         self, job_name: str, args: Mapping[str, Any], own: Keys = NO_KEYS, unknown: Collection[str] = ()
@@ -262,7 +279,10 @@ class Limits:
         if self.max_concurrent is None:
             return Keys(rate_key=of_rate, cap_key=of_cap)
         key = job_name if self.concurrency_key is None else self.concurrency_key.of(job_name, args, unknown)
-        return Keys(key, None if key is None else self.max_concurrent, of_rate, of_cap)
+        if key is None:
+            return Keys(rate_key=of_rate, cap_key=of_cap)
+        keeps = True if self.hold is PlaceHold.UNFINISHED else None
+        return Keys(key, self.max_concurrent, of_rate, of_cap, keeps)
 
     def to_json(self) -> dict[str, Any]:
         """The published form, without unset fields."""
@@ -271,6 +291,7 @@ class Limits:
             "rate_key": None if self.rate_key is None else self.rate_key.to_json(),
             "concurrency_key": None if self.concurrency_key is None else self.concurrency_key.to_json(),
             "max_concurrent": self.max_concurrent,
+            "hold": None if self.hold is PlaceHold.RUNNING else self.hold.value,
             "cap": None if self.cap is None else self.cap.to_json(),
             "cap_key": None if self.cap_key is None else self.cap_key.to_json(),
         }
@@ -284,6 +305,7 @@ class Limits:
             rate_key=UniqueKey.from_json(stored["rate_key"]) if "rate_key" in stored else None,
             concurrency_key=UniqueKey.from_json(stored["concurrency_key"]) if "concurrency_key" in stored else None,
             max_concurrent=stored.get("max_concurrent"),
+            hold=PlaceHold(stored.get("hold", PlaceHold.RUNNING)),
             cap=Cap.from_json(stored["cap"]) if "cap" in stored else None,
             cap_key=UniqueKey.from_json(stored["cap_key"]) if "cap_key" in stored else None,
         )

@@ -250,6 +250,7 @@ class NewRun:
     rate_key: str | None = None
     max_duration: float | None = None
     cap_key: str | None = None
+    keeps_place: bool | None = None
     cap: Cap | None = None
     on_conflict: OnConflict = OnConflict.KEEP
 
@@ -260,12 +261,12 @@ class Run:
 
     ``checkpoint``: the value that its job saved, if no task keeps it. ``signature``: of the version of its job that
     its arguments were checked against; None = they were not. ``carried``: the values that ``@carries`` gave it.
-    ``concurrency_key``, ``max_concurrent``, ``rate_key``, ``cap_key``: see ``limits.Keys``. ``due_at``: when it was
-    due; set while it waits for a slot or a token of its key. ``awaits``: the awaited things of a suspended run (see
-    ``core.waits``); ``wake_at``: when it is woken at the latest, None = not by time. ``deadline_at``: ``max_duration``
-    seconds after its first start. ``unread_by``: which versions of its job could not read its arguments
-    (``core.base.signature``). ``lost_follow_ups``: runs that were to follow its end and were refused or failed, each
-    with its ``kind``, ``job``, ``code`` and ``reason``.
+    ``concurrency_key``, ``max_concurrent``, ``rate_key``, ``cap_key``, ``keeps_place``: see ``limits.Keys``.
+    ``due_at``: when it was due; set while it waits for a slot or a token of its key. ``awaits``: the awaited things of
+    a suspended run (see ``core.waits``); ``wake_at``: when it is woken at the latest, None = not by time.
+    ``deadline_at``: ``max_duration`` seconds after its first start. ``unread_by``: which versions of its job could not
+    read its arguments (``core.base.signature``). ``lost_follow_ups``: runs that were to follow its end and were refused
+    or failed, each with its ``kind``, ``job``, ``code`` and ``reason``.
     """
 
     id: int
@@ -310,6 +311,7 @@ class Run:
     max_concurrent: int | None = None
     rate_key: str | None = None
     cap_key: str | None = None
+    keeps_place: bool | None = None
     due_at: datetime | None = None
     awaits: dict[str, Json] | None = None
     wake_at: datetime | None = None

@@ -12,6 +12,7 @@ from .base.changes import run_change
 from .flows.children import below
 from .flows.cleanups import enqueue_cancel_jobs, undo
 from .flows.flow_ends import busy_members, ended_of, hold_to_cancel, settle
+from .limits.admission import free_places
 
 
 def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
@@ -84,5 +85,6 @@ def _cancel(tx: Tx, ids: Sequence[int], reason: str) -> list[Run]:
     settle(tx, ended)
     enqueue_cancel_jobs(tx, [(before[run_id], reason) for run_id in cancelled])
     undo(tx, [before[run_id] for run_id in cancelled])
+    free_places(tx, (before[run_id] for run_id in cancelled))
     after = stored_runs.by_ids(tx.conn, ids)
     return [after[run_id] for run_id in ids if run_id in after]

@@ -25,6 +25,7 @@ from .flows.children import below
 from .flows.cleanups import undo
 from .flows.flow_ends import end_alone, ended_of, hold, hold_to_cancel, settle
 from .flows.flow_ends import next_deadline as next_of_flows
+from .limits.admission import free_places
 
 BATCH: Final = 500
 """Runs that one transaction ends."""
@@ -79,3 +80,4 @@ def _fail(tx: Tx, late: Sequence[Run], node: str | None) -> None:
     tx.wake(Wake.RUNS)
     enqueue_failure_jobs(tx, failed)
     undo(tx, late)
+    free_places(tx, late)

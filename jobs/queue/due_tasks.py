@@ -51,9 +51,9 @@ class Occurrence(NamedTuple):
     """A due occurrence that becomes a run.
 
     ``timeout``: the time box in force, in seconds. ``replaced``: a newer one has taken its place already.
-    ``unique_key``, ``concurrency_key``, ``rate_key``, ``cap_key``: of the run; None = it has none. ``labels``: the text
-    of its labels; None = those of its task. ``ttl``: seconds in which it has to start; ``expires_at``: until when.
-    ``key_until``, ``key_until_start``: how its unique key holds.
+    ``unique_key``, ``concurrency_key``, ``rate_key``, ``cap_key``, ``keeps_place``: of the run; None = it has none.
+    ``labels``: the text of its labels; None = those of its task. ``ttl``: seconds in which it has to start;
+    ``expires_at``: until when. ``key_until``, ``key_until_start``: how its unique key holds.
     """
 
     task_id: int
@@ -71,6 +71,7 @@ class Occurrence(NamedTuple):
     key_until: datetime | None = None
     key_until_start: bool | None = None
     cap_key: str | None = None
+    keeps_place: bool | None = None
 
 
 class Moved(NamedTuple):

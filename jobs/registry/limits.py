@@ -1,4 +1,4 @@
-"""``rate=``, ``concurrency_key=``, ``max_concurrent=``, ``cap=`` of ``@job`` and their keys."""
+"""``rate=``, ``concurrency_key=``, ``max_concurrent=``, ``hold=``, ``cap=`` of ``@job`` and their keys."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ from ..core.admission.caps import Cap as StoredCap
 from ..core.admission.caps import Rate as StoredRate
 from ..core.admission.caps import WhenFull, cap_faults, rate_faults
 from ..core.base.errors import refuse
-from ..core.limits import MAX_CONCURRENT, Limits
+from ..core.limits import MAX_CONCURRENT, Limits, PlaceHold
 from ..core.rules import number_faults
 from ..core.run_spec import Seconds, seconds_of
 from .unique_key import published_key
 
-LIMITS: Final = ("rate", "rate_key", "concurrency_key", "max_concurrent", "cap", "cap_key")
+LIMITS: Final = ("rate", "rate_key", "concurrency_key", "max_concurrent", "hold", "cap", "cap_key")
 """The options that say how many runs start, how many run at once, and how many wait."""
 
 
@@ -88,9 +88,17 @@ def limits_of(options: Mapping[str, Any], names: Mapping[str, str], schema: Mapp
         raise ValueError(f"rate: must be a Rate, e.g. Rate(100, per='1m'), got {rate!r:.60}")
     if cap is not None and not isinstance(cap, Cap):
         raise ValueError(f"cap: must be a Cap, e.g. Cap(1000, when_full='refuse'), got {cap!r:.60}")
-    for key, needed in (("rate_key", "rate"), ("concurrency_key", "max_concurrent"), ("cap_key", "cap")):
+    for key, needed in (
+        ("rate_key", "rate"),
+        ("concurrency_key", "max_concurrent"),
+        ("hold", "max_concurrent"),
+        ("cap_key", "cap"),
+    ):
         if key in given and needed not in given:
             raise ValueError(f"{key}: says what is counted, but not how many; add {needed}=… or leave {key} out")
+    hold = given.get("hold", PlaceHold.RUNNING)
+    if hold not in tuple(PlaceHold):
+        raise ValueError(f"hold: must be 'running' or 'unfinished', got {hold!r:.60}")
     if most is not None:
         refuse(number_faults(most, "max_concurrent", 1, MAX_CONCURRENT, whole=True))
     keys = {
@@ -101,6 +109,7 @@ def limits_of(options: Mapping[str, Any], names: Mapping[str, str], schema: Mapp
     return Limits(
         rate=None if rate is None else rate.stored(),
         max_concurrent=most,
+        hold=PlaceHold(hold),
         cap=None if cap is None else cap.stored(),
         rate_key=keys.get("rate_key"),
         concurrency_key=keys.get("concurrency_key"),

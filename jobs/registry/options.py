@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any, Final, Protocol, TypedDict
 
 from ..core.admission.holding import Debounce, Throttle
+from ..core.limits import PlaceHold
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.run_spec import Seconds
@@ -78,6 +79,9 @@ class JobOptions(TypedDict, total=False):
         max_concurrent: How many runs with the same ``concurrency_key`` run at once, on all nodes together.
         concurrency_key: Their common key, written as a ``unique_key`` is; the job's name unless given. Jobs
             that make the same text share its slots.
+        hold: How long a run takes its place among these: ``"running"`` (default): while it is executed; while it waits
+            for its retry, sleeps or waits, others have the place. ``"unfinished"``: from its first start until it is
+            finished for good.
         cap: How many runs of the job wait at most, and the fate of further ones: ``Cap(1000,
             when_full="drop_oldest")``. Any number unless given.
         cap_key: The common key of those counted together, written as a ``unique_key`` is; unless given, as
@@ -129,6 +133,7 @@ class JobOptions(TypedDict, total=False):
     rate_key: str | Sequence[str] | None
     max_concurrent: int | None
     concurrency_key: str | Sequence[str] | None
+    hold: PlaceHold | str | None
     cap: Cap | None
     cap_key: str | Sequence[str] | None
     on_failure: str | NamedJob | Callable[[Failure], object] | None

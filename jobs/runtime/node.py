@@ -345,6 +345,7 @@ class NodeLife:
         for service in self.alarms:
             service.on_wake(wakes)
         self.dispatcher.on_wake(wakes)
+        self.releaser.on_wake(wakes)
         self.worker.on_wake(wakes)
 
     async def leave_starting(self) -> None:

@@ -611,6 +611,7 @@ Table(
     Column("max_concurrent", Integer()),
     Column("rate_key", NAME),
     Column("cap_key", NAME),
+    Column("keeps_place", Boolean()),
     Column("due_at", TIME),
     Column("awaits", DOCUMENT),
     Column("wake_at", TIME),
@@ -669,7 +670,8 @@ Table(
     _partial(
         "ix_run_concurrent",
         "concurrency_key",
-        where="concurrency_key IS NOT NULL AND state IN ('running', 'scheduled')",
+        where="concurrency_key IS NOT NULL AND (state IN ('running', 'scheduled') OR keeps_place "
+        "AND attempt > 0 AND finished_at IS NULL)",
     ),
     _partial("ix_run_deadline", "deadline_at", "id", where="deadline_at IS NOT NULL AND finished_at IS NULL"),
     _partial(
@@ -1150,7 +1152,8 @@ PARTS: dict[str, list[str]] = {
         ),
         (
             "CREATE INDEX ix_run_concurrent ON {schema}.run_open (concurrency_key) WHERE "
-            "concurrency_key IS NOT NULL AND state IN ('running', 'scheduled')"
+            "concurrency_key IS NOT NULL AND (state IN ('running', 'scheduled') OR keeps_place "
+            "AND attempt > 0 AND finished_at IS NULL)"
         ),
         (
             "CREATE INDEX ix_run_deadline ON {schema}.run_open (deadline_at, id) WHERE "

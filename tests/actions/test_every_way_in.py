@@ -45,6 +45,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "labelled": {"labels": {"team": "billing"}, "labels_from": {"customer": "customer"}},
     "once": {"unique_key": ("customer",)},
     "limited": {"max_concurrent": 2, "concurrency_key": CUSTOMER, "rate": Rate(9), "rate_key": CUSTOMER},
+    "kept": {"max_concurrent": 2, "concurrency_key": CUSTOMER, "hold": "unfinished"},
     "capped": {"cap": Cap(1000), "cap_key": CUSTOMER, "max_concurrent": 3},
     "brief": {"ttl": 3600, "rate": Rate(5, per="1m")},
     "all": {

@@ -57,6 +57,7 @@ class AdmissionClient:
             others: list[dict[str, Any]] = [
                 {"jobName": "short_lived"},
                 {"jobName": "one_by_one", "args": {"page": page}},
+                {"jobName": "until_the_end", "args": {"page": page}},
             ]
             if self._is_acknowledged([asked]):
                 self.acknowledged[f"{DEBOUNCED}-{page}"] = number

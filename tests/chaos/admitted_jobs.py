@@ -42,3 +42,15 @@ async def one_by_one(ctx: JobContext, page: str) -> None:
     del page
     testify("begin", ctx)
     testify("end", ctx)
+
+
+@job("until_the_end", max_concurrent=1, concurrency_key="until-{page}", hold="unfinished", retries=50, retry_delay=0.1)
+async def until_the_end(ctx: JobContext, page: str) -> None:
+    """Never beside another that has begun: fails once, sleeps, and ends in its third attempt."""
+    del page
+    testify("begin", ctx)
+    if ctx.attempt == 1:
+        testify("end", ctx)
+        raise RuntimeError("the first attempt fails")
+    await ctx.sleep("a while", 0.2)
+    testify("end", ctx)

@@ -12,7 +12,10 @@ from tests.chaos.history import EXECUTION_EVENTS, History
 
 
 def no_key_runs_twice_at_once(history: History) -> Iterator[str]:
-    """No more runs with one concurrency key are under way at once than they say themselves."""
+    """No more runs with one concurrency key are under way at once than they say themselves.
+
+    A run that keeps its place is under way from its first start to the end of its last attempt.
+    """
     under_way = defaultdict[str, set[int]](set)
     for change in history.changes(EXECUTION_EVENTS):
         run = history.run_of.get(change.run_id or 0)
@@ -20,9 +23,10 @@ def no_key_runs_twice_at_once(history: History) -> Iterator[str]:
             continue
         running = under_way[run.concurrency_key]
         if change.kind is EventKind.EXECUTION_FINISHED:
-            running.discard(run.id)
+            if not run.keeps_place or change.execution_id == history.executions_of[run.id][-1].id:
+                running.discard(run.id)
             continue
-        if len(running) >= (run.max_concurrent or 1):
+        if len(running - {run.id}) >= (run.max_concurrent or 1):
             yield f"run {run.id} with key '{run.concurrency_key}' began while {sorted(running)} were under way"
         running.add(run.id)
 

@@ -184,7 +184,8 @@ class RunFacts:
         launcher_faults: Why some of the ``nodes`` can start no child process, which the run needs, by the node's name.
         stalls: Which part of some of the ``nodes`` makes no progress, by the node's name.
         lost: The newest attempt that was lost with its node.
-        key_running: How many runs with its concurrency key nodes hold.
+        key_running: How many runs have a place of its concurrency key.
+        key_kept: How many of these no node executes: they keep it until they are finished.
         key_holder: One of them.
         bucket: The rest of the rate of its job; None = it takes no token of any.
         caps: Where it is counted among those that wait, how many may, and how many do.
@@ -209,6 +210,7 @@ class RunFacts:
     stalls: Mapping[str, str] = field(default_factory=dict[str, str])
     lost: LostAttempt | None = None
     key_running: int = 0
+    key_kept: int = 0
     key_holder: int | None = None
     bucket: Bucket | None = None
     retention: Retained | None = None

@@ -268,10 +268,12 @@ def _and_before(count: int) -> str:
 def _limited(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
     """Return the reason for which a run with a key waits."""
     before = facts.before.key
-    if run.concurrency_key is not None and facts.key_running + before >= (run.max_concurrent or 1):
+    has_place = run.concurrency_key is None or (run.keeps_place and run.attempt > 0)
+    if not has_place and facts.key_running + before >= (run.max_concurrent or 1):
+        having = "have begun and are unfinished" if facts.key_kept else "run now"
         sentence = (
-            f"{facts.key_running} of {run.max_concurrent} runs with its concurrency key '{run.concurrency_key}' run "
-            f"now{_and_before(before)}; it starts once one of them has ended."
+            f"{facts.key_running} of {run.max_concurrent} runs with its concurrency key '{run.concurrency_key}' "
+            f"{having}{_and_before(before)}; it starts once one of them has ended."
         )
         return Explanation(Code.KEY_LIMIT, sentence, run_id=facts.key_holder)
     if facts.bucket is None:

@@ -45,7 +45,7 @@ _ALIKE: Final = (
     "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
     "retry_delay", "timeout", "max_duration", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id",
     "description", "signature", "inherits", "expires_at", "ttl", "hold", "concurrency_key", "max_concurrent",
-    "rate_key", "cap_key", "cap", "flow_id", "suspended", "on_conflict",
+    "rate_key", "cap_key", "keeps_place", "cap", "flow_id", "suspended", "on_conflict",
 )  # fmt: skip
 """The fields that runs of one kind share: all of a ``NewRun`` but its arguments, its carried values, and its labels."""
 _settings = attrgetter(*_ALIKE)
@@ -309,6 +309,7 @@ def _columns(run: NewRun) -> dict[str, Any]:
         "max_concurrent": run.max_concurrent,
         "rate_key": run.rate_key,
         "cap_key": run.cap_key,
+        "keeps_place": run.keeps_place,
         "flow_id": run.flow_id,
         "awaits": _AWAITS_OTHERS if run.suspended else None,
     }
@@ -402,5 +403,6 @@ def _stored(kind: NewRun, policies: Policies, key: int, submitted_at: datetime, 
         max_concurrent=kind.max_concurrent,
         rate_key=kind.rate_key,
         cap_key=kind.cap_key,
+        keeps_place=kind.keeps_place,
         expires_at=None if kind.expires_at is None and kind.ttl is None else _expiry(kind, at),
     )

@@ -25,6 +25,7 @@ from ..base.changes import run_change
 from ..base.skips import record_drop
 from ..enqueue.follow_ups import FollowUp, put_following
 from ..flows.flow_ends import end_alone, ended_of, hold_of, settle
+from ..limits.admission import free_places
 
 BATCH: Final = 500
 """Runs that one transaction skips."""
@@ -69,6 +70,7 @@ def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
     ended = ended_of((run, RunState.SKIPPED) for run in runs)
     settle(tx, ended)
     tx.wake(Wake.RUNS)
+    free_places(tx, runs)
     _enqueue_expiry_jobs(tx, runs)
 
 

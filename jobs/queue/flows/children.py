@@ -4,7 +4,7 @@ A job's declared settings hold for these runs, too: a cap may refuse one, and wh
 waits for the run that has it. Such a run is not in the flow.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, and_, delete, exists, select, union
@@ -38,12 +38,33 @@ def begin(tx: Tx, parent: Run, asked: Wait) -> int | None:
     _attach(tx, parent, asked, {place: one.run.id for place, one in found.items() if one.deduplicated})
     own = {str(place): one.run for place, one in found.items() if not one.deduplicated}
     members = tuple(NewMember(str(place), runs[place]) for place, one in enumerate(apart) if not one)
-    if not members and not own:
-        return None
+    flow_id = None
+    if members or own:
+        flow_id = _as_flow(tx, parent, asked, members, own)
+    if parent.keeps_place and parent.max_concurrent == 1:
+        _refuse_own_key(tx, parent, asked, flow_id)
+    return flow_id
+
+
+def _as_flow(tx: Tx, parent: Run, asked: Wait, members: tuple[NewMember, ...], own: Mapping[str, Run]) -> int:
     by = StartedBy(parent.id, parent.task_id)
     name = f"{parent.job_name}: {asked.label}"[:200]
     new = NewFlow(name, members, parent_id=parent.id, started_by=by, max_concurrent=asked.max_concurrent)
     return put_flow(tx, new, parent.submitter, parent.submitter_id, adopted=own)
+
+
+def _refuse_own_key(tx: Tx, parent: Run, asked: Wait, flow_id: int | None) -> None:
+    """Refuse a wait for a run that needs the only place of a key, which its parent keeps until that run has ended."""
+    ids = [row.id for row in _awaited(tx.conn, parent.id, asked.label, flow_id)]
+    needs_it = (r.c.id.in_(ids), r.c.concurrency_key == parent.concurrency_key, r.c.finished_at.is_(None))
+    found = tx.conn.execute(select(r.c.job_name).where(*needs_it).order_by(r.c.id)).first()
+    if found is not None:
+        raise InvalidState(
+            f"step '{asked.label}': would wait for its own end: this run ({parent.id}) keeps the only place of the "
+            f"concurrency key '{parent.concurrency_key}' until it is finished, and job '{found.job_name}' has it, "
+            'too; give one of them another key, or hold="running"',
+            path=("concurrencyKey",),
+        )
 
 
 def _attach(tx: Tx, parent: Run, asked: Wait, runs: dict[int, int]) -> None:

@@ -264,7 +264,7 @@ def end_alone(tx: Tx, run_id: int, state: RunState, sentence: str) -> None:
     """
     flow_id = run_store.end_unread(tx.conn, run_id, state, sentence, tx.now)
     tx.emit([Change(EventKind.RUN_UPDATED, run_id=run_id, state=state.value, flow_id=flow_id)])
-    tx.wake(Wake.RUNS)
+    tx.wake(Wake.RUNS | Wake.PLACES)
     if flow_id is not None:
         settle(tx, [Ended(run_id, flow_id, state)])
 
@@ -285,7 +285,7 @@ def _fill_in_one(conn: Connection, run_id: int, flow_id: int, known: dict[str, J
         known: The known defaults of jobs; gains those that are read here.
     """
     its = (
-        select(m.c.uses, r.c.job_name, r.c.labels, r.c.concurrency_key, r.c.max_concurrent, r.c.rate_key, r.c.cap_key)
+        select(m.c.uses, r.c.job_name, r.c.labels, *(r.c[name] for name in Keys._fields))
         .join_from(m, r, r.c.id == m.c.run_id)
         .where(m.c.run_id == run_id)
     )

@@ -78,13 +78,18 @@ class BucketName(NamedTuple):
 
 
 class LimitedRun(NamedTuple):
-    """A run and its limits; ``ours``: nobody else judges its keys before the commit."""
+    """A run and its limits.
+
+    ``has_place``: it keeps the place of its concurrency key since its first start. ``ours``: nobody else judges
+    its keys before the commit.
+    """
 
     id: int
     concurrency_key: str | None
     max_concurrent: int | None
     job_name: str
     rate_key: str | None
+    has_place: bool
     ours: bool
 
     @property
@@ -164,7 +169,7 @@ class Admission:
         left = {name: bucket.tokens(self._moment()) for name, bucket in self._buckets.items()}
         wanted, admitted, held = set(ids), set[int](), list[int]()
         for run in ours:
-            key, bucket = run.concurrency_key, run.bucket
+            key, bucket = None if run.has_place else run.concurrency_key, run.bucket
             if key is not None and running[key] >= (run.max_concurrent or 1):
                 held.append(run.id)
             elif bucket is not None and left.get(bucket, 1) == 0:
@@ -239,7 +244,7 @@ def limited_runs(conn: Connection, ids: Sequence[int]) -> list[LimitedRun]:
 
 
 def running_of_keys(conn: Connection, keys: Sequence[str]) -> Counter[str]:
-    """Return how many runs nodes hold, by concurrency key."""
+    """Return how many runs have a place, by concurrency key."""
     return Counter({row.key: row.running for row in statements.execute(conn, "running_of_keys", {"keys": list(keys)})})
 
 
@@ -321,6 +326,15 @@ def let_go(tx: Tx, keys: Collection[str]) -> int:
     chosen = sorted(keys)
     lock_keys(tx.conn, chosen)
     return let_go_by_slots(tx.conn, chosen)
+
+
+def free_places(tx: Tx, ended: Iterable[Run]) -> None:
+    """Have the nodes let go what waits for places that runs kept while no node executed them, now that they ended.
+
+    A transaction of an application may end them and stay open, so it must not lock their keys: ends wait for these.
+    """
+    if any(run.keeps_place and run.attempt for run in ended):
+        tx.wake(Wake.PLACES)
 
 
 def lock_keys(conn: Connection, keys: Sequence[str]) -> None:

@@ -173,7 +173,11 @@ def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold | None) -> Enqueued | Non
         at = run.available_at
     changes: dict[str, Any] = {name: getattr(run, name) for name in _OF_THE_LAST}
     if (own := Keys.of(waiting)).is_bound_by_flow:
-        changes |= {"concurrency_key": own.concurrency_key, "max_concurrent": own.max_concurrent}
+        changes |= {
+            "concurrency_key": own.concurrency_key,
+            "max_concurrent": own.max_concurrent,
+            "keeps_place": own.keeps_place,
+        }
     changes |= {
         "available_at": at,
         # What waited for a slot or a token is looked at again.
@@ -191,7 +195,7 @@ def _renewed(tx: Tx, run: NewRun, key: str, hold: Hold | None) -> Enqueued | Non
 
 _OF_THE_LAST: Final = (
     "args", "carried", "signature", "submitter", "submitter_id", "concurrency_key", "max_concurrent", "rate_key",
-    "cap_key",
+    "cap_key", "keeps_place",
 )  # fmt: skip
 """The fields of a waiting run that a later enqueue replaces, besides its labels and its times."""
 

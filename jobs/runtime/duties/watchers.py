@@ -15,7 +15,7 @@ from ...queue.claims.expiry import skip_due
 from ...queue.deadlines import are_due, fail_overdue
 from ...queue.limits.admission import BucketName, is_anything_held, look_for_forgotten, look_for_slots, look_for_tokens
 from ...store.db.database import Database
-from ...store.db.transaction import Tx
+from ...store.db.transaction import Tx, Wake
 from ...store.read import nodes
 from ...store.read.clock import server_time
 from ..base.service import ChangeDetector, Watch
@@ -30,7 +30,8 @@ _LONGEST = 3600.0
 class Releaser(Watch):
     """One per node, whether or not it has free slots; woken by its timer, by what the node holds back, by a slow poll.
 
-    The end of a run lets the next one of its key go by itself. What remains is time, and what others held back.
+    The end of an attempt lets the next run of its key go by itself. What remains is time, what others held back, and
+    runs that kept a place while no node executed them.
 
     Args:
         database: Where the runs are.
@@ -38,9 +39,10 @@ class Releaser(Watch):
     """
 
     def __init__(self, database: Database, *, poll: float) -> None:
-        super().__init__("releaser", poll=poll, should_poll=ChangeDetector(database).should_poll)
+        super().__init__("releaser", hints=Wake.PLACES, poll=poll, should_poll=ChangeDetector(database).should_poll)
         self._database = database
         self._after = ""
+        self._freed = False
         self._after_bucket = BucketName("", "")
         self._timer: asyncio.TimerHandle | None = None
 
@@ -51,7 +53,16 @@ class Releaser(Watch):
             return
         self._after_bucket = await self._database.write(look_for_forgotten, self._after_bucket)
         self._set_timer(await self._database.write(_seconds_to_next_token))
-        self._after = await self._database.write(look_for_slots, self._after)
+        freed, self._freed = self._freed, False
+        self._after = await self._database.write(look_for_slots, "" if freed else self._after)
+        while freed and self._after:
+            self._after = await self._database.write(look_for_slots, self._after)
+
+    @override
+    def on_wake(self, wakes: Wake) -> None:
+        """Look at all keys if a place became free that no node has let go."""
+        self._freed = self._freed or bool(wakes & Wake.PLACES)
+        super().on_wake(wakes)
 
     def _set_timer(self, seconds: float | None) -> None:
         if self._timer is not None:

@@ -56,7 +56,8 @@ class Wake(Flag):
     ``TASKS``: due times changed (the alarm is set again). ``RUNS``: something may be claimable.
     ``CANCEL``: a running run was asked to stop. ``EVENTS``: events wait to be published.
     ``GROUPS``: a group was paused or limited. ``NODES``: a node was asked to drain. ``LOGS``: log lines were written.
-    ``RIGHTS``: a credential may allow less than before.
+    ``RIGHTS``: a credential may allow less than before. ``PLACES``: a run that kept the place of its concurrency key
+    has ended, and no node executed it.
     """
 
     NONE = 0
@@ -68,6 +69,7 @@ class Wake(Flag):
     NODES = auto()
     LOGS = auto()
     RIGHTS = auto()
+    PLACES = auto()
 
 
 @dataclass(slots=True)

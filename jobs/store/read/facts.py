@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
-from sqlalchemy import Connection, func, select, tuple_
+from sqlalchemy import Connection, case, func, select, text, tuple_
 
 from ...core.admission.caps import Bucket, Cap, Line, Rate
 from ...core.defaults import JobInfo
@@ -18,7 +19,7 @@ from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ...core.waits import LISTED, Awaits
 from ..db import dialect
 from ..db.functions import sql_literal, sql_literals
-from ..schema.tables import flow_edge
+from ..schema.tables import HAS_PLACE, IS_OPEN, flow_edge
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
 from ..schema.tables import rate_bucket as b
@@ -99,7 +100,7 @@ class _Queue:
     blocking: Mapping[int, int]
     ahead: Mapping[int, int]
     lost: Mapping[int, LostAttempt]
-    running_keys: Mapping[str, tuple[int, int | None]]
+    places: Mapping[str, "_Places"]
     full_at: Mapping[tuple[str, str], datetime]
     task_rates: Mapping[int, Rate]
     awaited: Mapping[int, Sequence[AwaitedRun]]
@@ -134,7 +135,7 @@ def of_runs(
         blocking=_blocking(conn, {run.task_id for run in asked if run.exclusive and run.task_id is not None}),
         ahead=_ahead(conn, [run for run in asked if run.state in CLAIMABLE], now),
         lost=_lost(conn, [run.id for run in asked if run.failures]),
-        running_keys=_running_keys(conn, {run.concurrency_key for run in asked if run.concurrency_key is not None}),
+        places=_places(conn, {run.concurrency_key for run in asked if run.concurrency_key is not None}),
         full_at=_full_at(conn, {(run.job_name, run.rate_key) for run in asked if run.rate_key is not None}),
         task_rates=_task_rates(conn, asked),
         awaited=_awaited(conn, asked),
@@ -153,6 +154,7 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
     faults = {node.name: node.launcher_fault for node in able if in_children and node.launcher_fault is not None}
     starting = [node for node in able if node.blockage is None and node.stall is None and node.name not in faults]
     blocking = queue.blocking.get(run.task_id or 0) if run.exclusive else None
+    places = queue.places.get(run.concurrency_key or "", _Places())
     return RunFacts(
         job_known=job is not None,
         isolation=kind,
@@ -161,8 +163,9 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         left=_left(queue.nodes, job, run.group),
         group_occupied=queue.occupied.get(run.group, 0),
         blocked_by=None if blocking == run.id else blocking,
-        key_running=queue.running_keys.get(run.concurrency_key or "", (0, None))[0],
-        key_holder=queue.running_keys.get(run.concurrency_key or "", (0, None))[1],
+        key_running=places.taken,
+        key_kept=places.kept,
+        key_holder=places.first,
         bucket=_bucket(run, queue),
         ahead=queue.ahead.get(run.id, 0),
         slots=sum(_slots(node, kind) for node in starting),
@@ -209,16 +212,25 @@ def _task_rates(conn: Connection, runs: Sequence[Run]) -> dict[int, Rate]:
     return rates_of(conn, wanted) if wanted else {}
 
 
-def _running_keys(conn: Connection, keys: Collection[str]) -> dict[str, tuple[int, int | None]]:
-    """Return how many runs with each of these concurrency keys nodes hold, and the first of them."""
+class _Places(NamedTuple):
+    """The runs that have a place of a concurrency key: how many, of these not executed now, and the first of them."""
+
+    taken: int = 0
+    kept: int = 0
+    first: int | None = None
+
+
+def _places(conn: Connection, keys: Collection[str]) -> dict[str, _Places]:
+    """Return the places that runs have of each of these concurrency keys."""
     if not keys:
         return {}
+    kept = r.c.state.not_in(sql_literals(OCCUPYING))
     statement = (
-        select(r.c.concurrency_key, func.count(), func.min(r.c.id))
-        .where(r.c.concurrency_key.in_(sorted(keys)), r.c.state.in_(sql_literals(OCCUPYING)))
+        select(r.c.concurrency_key, func.count(), func.count(case((kept, 1))), func.min(r.c.id))
+        .where(r.c.concurrency_key.in_(sorted(keys)), IS_OPEN, text(HAS_PLACE))
         .group_by(r.c.concurrency_key)
     )
-    return {key: (count, first) for key, count, first in conn.execute(statement)}
+    return {key: _Places(*places) for key, *places in conn.execute(statement)}
 
 
 def _full_at(conn: Connection, names: Collection[tuple[str, str]]) -> dict[tuple[str, str], datetime]:

@@ -208,6 +208,9 @@ _LANE = ("group_name", "state", "priority", "available_at", "id")
 HOLDS_KEY = "(key_until_start IS NULL OR attempt = 0)"
 """That an unfinished run holds its unique key, as the index of these keys says it."""
 
+HAS_PLACE = f"({_OCCUPYING} OR keeps_place AND attempt > 0 AND {_OPEN})"
+"""That a run counts for its concurrency key, as the index of these keys says it."""
+
 run = Table(
     "run",
     metadata,
@@ -258,6 +261,8 @@ run = Table(
     Column("max_concurrent", Integer),
     Column("rate_key", Name),
     Column("cap_key", Name),
+    # Whether it counts for its concurrency key from its first start until it is finished.
+    Column("keeps_place", Boolean),
     # When it would be available, while it waits for a slot or a token of its key: then no claim sees it.
     Column("due_at", UtcDateTime),
     Column("awaits", JsonDocument),
@@ -287,7 +292,7 @@ run = Table(
     partial_index("ix_run_key_until", "key_until IS NOT NULL", "unique_key", "id"),
     partial_index("uq_run_exclusive", f"exclusive AND {_OCCUPYING}", "task_id", unique=True, parts=_IN_OPEN),
     partial_index(
-        "ix_run_concurrent", f"concurrency_key IS NOT NULL AND {_OCCUPYING}", "concurrency_key", parts=_IN_OPEN
+        "ix_run_concurrent", f"concurrency_key IS NOT NULL AND {HAS_PLACE}", "concurrency_key", parts=_IN_OPEN
     ),
     partial_index(
         "ix_run_held_concurrency",

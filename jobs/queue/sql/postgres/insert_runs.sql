@@ -24,7 +24,7 @@
 -- Called by: new_runs.insert_by
 WITH decided AS MATERIALIZED (
     SELECT k.kind, k.job_name, k.task_id, k.task_name, k.trigger, k.scheduled_for, k.exclusive,
-        k.unique_key, k.concurrency_key, k.max_concurrent, k.rate_key, k.cap_key, k.retried_from, k.submitter, k.submitter_id,
+        k.unique_key, k.concurrency_key, k.max_concurrent, k.rate_key, k.cap_key, k.keeps_place, k.retried_from, k.submitter, k.submitter_id,
         k.description, k.signature, k.flow_id, k.awaits, k.expires_at, k.ttl,
         coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at,
         coalesce(k.available_at, CAST(:now AS timestamptz), statement_timestamp()) AS available_at,
@@ -47,7 +47,7 @@ WITH decided AS MATERIALIZED (
             kind int, job_name text, task_id bigint, task_name text, trigger text, scheduled_for timestamptz,
             available_at timestamptz, exclusive boolean, unique_key text, retried_from bigint, submitter text,
             submitter_id bigint, description text, signature text, group_name text, priority text, retries int,
-            retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text, cap_key text, flow_id bigint,
+            retry_delay float8, timeout float8, concurrency_key text, max_concurrent int, rate_key text, cap_key text, keeps_place boolean, flow_id bigint,
             awaits text, expires_at timestamptz, ttl float8, own_timeout boolean, own_key boolean, own_limits boolean, settled boolean,
             max_duration float8, own_max_duration boolean, per_run jsonb, published text)
         LEFT JOIN cronograph.job j ON j.name = k.job_name),
@@ -55,13 +55,13 @@ inserted AS (
     INSERT INTO cronograph.run (job_name, args, carried, flow_id, awaits, task_id, task_name, trigger,
         scheduled_for, submitted_at,
         available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature, group_name,
-        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, cap_key, labels, expires_at, state,
+        priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, cap_key, keeps_place, labels, expires_at, state,
         attempt, failures, max_duration)
     SELECT d.job_name, CAST(coalesce(CAST(l.args AS text), :each_args) AS jsonb),
         CAST(nullif(coalesce(CAST(l.carried AS text), :each_carried), 'null') AS jsonb), d.flow_id,
         CAST(d.awaits AS jsonb), d.task_id, d.task_name, d.trigger, d.scheduled_for, d.at,
         d.available_at, d.exclusive, d.unique_key, d.retried_from, d.submitter, d.submitter_id, d.description, d.signature, d.group_name,
-        d.priority, d.retries, d.retry_delay, d.timeout, d.concurrency_key, d.max_concurrent, d.rate_key, d.cap_key,
+        d.priority, d.retries, d.retry_delay, d.timeout, d.concurrency_key, d.max_concurrent, d.rate_key, d.cap_key, d.keeps_place,
         CAST(nullif(coalesce(CAST(l.labels AS text), :each_labels), 'null') AS jsonb),
         CASE WHEN d.ttl IS NULL THEN d.expires_at ELSE d.available_at + make_interval(secs => d.ttl) END,
         CASE WHEN d.awaits IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0, d.max_duration

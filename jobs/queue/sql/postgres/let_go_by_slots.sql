@@ -1,7 +1,8 @@
 -- Lets go the first runs that wait for a slot of each of some concurrency keys, as many as there are free slots.
 --
 -- The order among them is that of a lane: stuck ones, then those of high priority, first in, first out. Their place in
--- the queue is the one that they had. What others have locked is passed over.
+-- the queue is the one that they had. What others have locked is passed over, and what has a place already: that waits
+-- for a token.
 --
 -- Parameters:
 --   keys: the keys
@@ -14,14 +15,17 @@ FROM (
     FROM unnest(CAST(:keys AS text[])) AS k(key)
     CROSS JOIN LATERAL (
         SELECT count(*) AS runs FROM cronograph.run_open b
-        WHERE b.concurrency_key = k.key AND b.state IN ('running', 'scheduled')) busy
+        WHERE b.concurrency_key = k.key AND (b.state IN ('running', 'scheduled')
+            OR b.keeps_place AND b.attempt > 0 AND b.finished_at IS NULL)) busy
     CROSS JOIN LATERAL (
         SELECT r.id FROM cronograph.run_open r
         WHERE r.concurrency_key = k.key AND r.due_at IS NOT NULL AND r.state IN ('stuck', 'waiting')
+            AND (r.keeps_place AND r.attempt > 0) IS NOT TRUE
         ORDER BY r.concurrency_key, r.state, r.priority, r.due_at, r.id
         LIMIT least(:at_most, (
             SELECT greatest(0, h.max_concurrent - busy.runs) FROM cronograph.run_open h
             WHERE h.concurrency_key = k.key AND h.due_at IS NOT NULL AND h.state IN ('stuck', 'waiting')
+                AND (h.keeps_place AND h.attempt > 0) IS NOT TRUE
             ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id LIMIT 1))
         FOR UPDATE SKIP LOCKED) n
     OFFSET 0) first

@@ -23,19 +23,19 @@ moved AS (
 made AS (
     INSERT INTO cronograph.run (task_id, task_name, job_name, args, group_name, priority, retries, retry_delay,
         submitter, submitter_id, description, signature, state, trigger, scheduled_for, submitted_at, available_at,
-        finished_at, attempt, failures, timeout, exclusive, unique_key, concurrency_key, max_concurrent, rate_key, cap_key, labels,
+        finished_at, attempt, failures, timeout, exclusive, unique_key, concurrency_key, max_concurrent, rate_key, cap_key, keeps_place, labels,
         expires_at, key_until, key_until_start, error, max_duration, carried)
     SELECT t.id, t.name, t.job_name, t.args, t.group_name, t.priority, t.retries, t.retry_delay, t.submitter,
         t.submitter_id, t.description, t.signature, CASE WHEN o.replaced THEN 'cancelled' ELSE 'waiting' END,
         'schedule', o.scheduled_for, m.at, m.at, CASE WHEN o.replaced THEN m.at END, 0, 0, o.timeout, o.exclusive,
-        o.unique_key, o.concurrency_key, o.max_concurrent, o.rate_key, o.cap_key,
+        o.unique_key, o.concurrency_key, o.max_concurrent, o.rate_key, o.cap_key, o.keeps_place,
         coalesce(CAST(o.labels AS jsonb), nullif(t.labels, '{}')), m.at + make_interval(secs => o.ttl),
         o.key_until, o.key_until_start,
         CASE WHEN o.replaced THEN 'replaced by a newer occurrence of its task' END, t.max_duration,
         CASE WHEN t.timezone <> 'UTC' THEN jsonb_build_object('schedule_timezone', t.timezone) END
     FROM json_to_recordset(CAST(:occurrences AS json)) AS o(
             scheduled_for timestamptz, timeout float8, exclusive boolean, replaced boolean,
-            unique_key text, concurrency_key text, max_concurrent int, rate_key text, cap_key text, labels text, ttl float8,
+            unique_key text, concurrency_key text, max_concurrent int, rate_key text, cap_key text, keeps_place boolean, labels text, ttl float8,
             key_until timestamptz, key_until_start boolean, task_ids bigint[], place bigint)
         CROSS JOIN LATERAL unnest(o.task_ids) WITH ORDINALITY AS w(task_id, place)
         CROSS JOIN moment m CROSS JOIN cronograph.periodic_task t

@@ -15,7 +15,7 @@ WITH asked AS MATERIALIZED (
     SELECT k.*, statement_timestamp() AS at
     FROM json_to_record(CAST(:run AS json)) AS k(
             job_name text, unique_key text, submitter text, submitter_id bigint, signature text, concurrency_key text,
-            max_concurrent int, rate_key text, expires_at timestamptz, ttl float8, own_limits boolean, settled boolean)
+            max_concurrent int, rate_key text, keeps_place boolean, expires_at timestamptz, ttl float8, own_limits boolean, settled boolean)
         LEFT JOIN cronograph.job j ON j.name = k.job_name
     WHERE (k.own_limits OR j.defaults->'limits' IS NULL) AND (k.settled OR j.defaults->'per_run' IS NULL)),
 renewed AS (
@@ -23,6 +23,7 @@ renewed AS (
     SET args = CAST(:args AS jsonb), carried = CAST(nullif(CAST(:carried AS text), 'null') AS jsonb),
         signature = a.signature, submitter = a.submitter, submitter_id = a.submitter_id,
         concurrency_key = a.concurrency_key, max_concurrent = a.max_concurrent, rate_key = a.rate_key,
+        keeps_place = a.keeps_place,
         state = 'waiting', node_id = NULL, due_at = NULL,
         available_at = least(a.at + make_interval(secs => CAST(:delay AS float8)),
             r.submitted_at + make_interval(secs => CAST(:max_wait AS float8))),

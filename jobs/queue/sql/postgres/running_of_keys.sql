@@ -1,4 +1,5 @@
--- Counts the runs that nodes hold, for each of some concurrency keys.
+-- Counts the runs that have a place of each of some concurrency keys: nodes hold them, or they keep it until they are
+-- finished.
 --
 -- A statement of its own: it sees what was committed before its keys were locked.
 --
@@ -8,5 +9,6 @@
 -- Called by: admission.running_of_keys
 SELECT k.key, (
     SELECT count(*) FROM cronograph.run_open r
-    WHERE r.concurrency_key = k.key AND r.state IN ('running', 'scheduled')) AS running
+    WHERE r.concurrency_key = k.key AND (r.state IN ('running', 'scheduled')
+        OR r.keeps_place AND r.attempt > 0 AND r.finished_at IS NULL)) AS running
 FROM unnest(CAST(:keys AS text[])) AS k(key)

@@ -12,7 +12,7 @@
 -- Called by: new_runs.insert
 INSERT INTO cronograph.run (job_name, args, carried, labels, flow_id, awaits, task_id, task_name, trigger,
     scheduled_for, submitted_at, available_at, exclusive, unique_key, retried_from, submitter, submitter_id, description, signature,
-    group_name, priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, cap_key, expires_at, state,
+    group_name, priority, retries, retry_delay, timeout, concurrency_key, max_concurrent, rate_key, cap_key, keeps_place, expires_at, state,
     attempt, failures, max_duration)
 WITH kinds AS MATERIALIZED (
     SELECT key AS kind,
@@ -28,13 +28,13 @@ WITH kinds AS MATERIALIZED (
         json_extract(value, '$.retries') AS retries, json_extract(value, '$.retry_delay') AS retry_delay,
         json_extract(value, '$.timeout') AS timeout, json_extract(value, '$.concurrency_key') AS concurrency_key,
         json_extract(value, '$.max_concurrent') AS max_concurrent, json_extract(value, '$.rate_key') AS rate_key,
-        json_extract(value, '$.cap_key') AS cap_key,
+        json_extract(value, '$.cap_key') AS cap_key, json_extract(value, '$.keeps_place') AS keeps_place,
         json_extract(value, '$.expires_at') AS expires_at, json_extract(value, '$.max_duration') AS max_duration
     FROM json_each(:kinds))
 SELECT k.job_name, json_extract(n.value, '$[1]'), json_extract(n.value, '$[2]'), json_extract(n.value, '$[3]'),
     k.flow_id, k.awaits, k.task_id, k.task_name, k.trigger, k.scheduled_for, :now, coalesce(k.available_at, :now), k.exclusive,
     k.unique_key, k.retried_from, k.submitter, k.submitter_id, k.description, k.signature, k.group_name, k.priority,
-    k.retries, k.retry_delay, k.timeout, k.concurrency_key, k.max_concurrent, k.rate_key, k.cap_key, k.expires_at,
+    k.retries, k.retry_delay, k.timeout, k.concurrency_key, k.max_concurrent, k.rate_key, k.cap_key, k.keeps_place, k.expires_at,
     CASE WHEN k.awaits IS NULL THEN 'waiting' ELSE 'suspended' END, 0, 0, k.max_duration
 FROM json_each(:runs) n CROSS JOIN kinds k
 WHERE k.kind = json_extract(n.value, '$[0]')

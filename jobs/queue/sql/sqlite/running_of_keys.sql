@@ -1,4 +1,5 @@
--- Counts the runs that nodes hold, for each of some concurrency keys.
+-- Counts the runs that have a place of each of some concurrency keys: nodes hold them, or they keep it until they are
+-- finished.
 --
 -- Parameters:
 --   keys: the keys, a JSON array
@@ -6,5 +7,6 @@
 -- Called by: admission.running_of_keys
 SELECT k.value AS key, (
     SELECT count(*) FROM cronograph.run r
-    WHERE r.concurrency_key = k.value AND r.state IN ('running', 'scheduled')) AS running
+    WHERE r.concurrency_key = k.value AND (r.state IN ('running', 'scheduled')
+        OR r.keeps_place AND r.attempt > 0 AND r.finished_at IS NULL)) AS running
 FROM json_each(:keys) k

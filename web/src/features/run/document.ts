@@ -16,6 +16,7 @@ export const RunDocument = graphql(
       uniqueKey
       concurrencyKey
       maxConcurrent
+      isPlaceKept
       rateKey
       expiresAt
       skipReason

@@ -79,7 +79,12 @@ export function RunFacts({ run, retries }: { run: RunDetail; retries: Retries })
         ...(run.expiresAt === null ? [] : ([["Starts by", <Time at={run.expiresAt} form="full" />]] as const)),
         ...(run.concurrencyKey === null
           ? []
-          : ([["Concurrency key", `${run.concurrencyKey}, at most ${run.maxConcurrent ?? 1} at once`]] as const)),
+          : ([
+              [
+                "Concurrency key",
+                `${run.concurrencyKey}, at most ${run.maxConcurrent ?? 1} ${run.isPlaceKept ? "begun and unfinished" : "at once"}`,
+              ],
+            ] as const)),
         ...(run.rateKey === null
           ? []
           : ([["Rate key", run.rateKey === "" ? "that of the job" : run.rateKey]] as const)),

@@ -30,6 +30,7 @@ from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
 from ...jobs.core.task_sets import TaskAction
+from ...jobs.delivery.inbound import HookKind
 from ...jobs.delivery.rules import ChannelKind, Condition, DeliveryEvent, DeliveryState, Severity, SubjectKind
 
 __all__ = [
@@ -216,6 +217,7 @@ describe(
         Trigger.MANUAL: "The mutation `triggerJob` or `triggerTask` made the run.",
         Trigger.API: "The mutation `enqueueRuns`, or code, put the run into the queue.",
         Trigger.RETRY: "The mutation `retryRun` or `retryRuns` made the run again.",
+        Trigger.HOOK: "A request to a hook made the run.",
     },
 )
 describe(
@@ -496,6 +498,17 @@ describe(
         SubjectKind.NODE: "A node, or every node.",
     },
     name="AlarmSubjectKind",
+)
+describe(
+    HookKind,
+    "The form in which the senders of a hook prove that they know its secret.",
+    {
+        HookKind.GITHUB: "The header `X-Hub-Signature-256`, as GitHub, Gitea and Forgejo sign.",
+        HookKind.STRIPE: "The header `Stripe-Signature`, at most 300 seconds old.",
+        HookKind.STANDARD: "The headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of Standard "
+        "Webhooks, at most 300 seconds old.",
+        HookKind.BEARER: "The header `Authorization: Bearer` and the secret itself.",
+    },
 )
 describe(
     ChannelKind,

@@ -282,6 +282,7 @@ class Trigger(OpenEnum):
     MANUAL = "MANUAL"
     API = "API"
     RETRY = "RETRY"
+    HOOK = "HOOK"
 
 
 class WhenFull(OpenEnum):

@@ -7,6 +7,7 @@ from .accounts.secrets import SecretMutations
 from .accounts.views import ViewMutations
 from .alarms import AlarmMutations
 from .channels import ChannelMutations
+from .hooks import HookMutations
 from .queue import QueueMutations
 from .runs.flows import FlowMutations
 from .runs.runs import RunMutations
@@ -27,5 +28,6 @@ class Mutation(
     ViewMutations,
     AlarmMutations,
     ChannelMutations,
+    HookMutations,
 ):
     """Mutations."""

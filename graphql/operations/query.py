@@ -40,6 +40,7 @@ from .accounts.views import ViewQueries
 from .alarms import AlarmQueries
 from .channels import ChannelQueries
 from .failures import FailureQueries
+from .hooks import HookQueries
 from .log_search import HistoryQueries, LogSearchQueries
 from .reports import LabelQueries, ReportQueries, TimelineQueries
 
@@ -105,6 +106,7 @@ class Query(
     ViewQueries,
     AlarmQueries,
     ChannelQueries,
+    HookQueries,
 ):
     """Queries."""
 

@@ -29,12 +29,13 @@ class Priority(StrEnum):
 
 
 class Trigger(StrEnum):
-    """Name a run's origin: its task's schedule, a person (triggerJob, triggerTask), the API (enqueueRuns), a retry."""
+    """Name a run's origin: a schedule, a person (triggerJob, triggerTask), the API (enqueueRuns), a retry, a hook."""
 
     SCHEDULE = "schedule"
     MANUAL = "manual"
     API = "api"
     RETRY = "retry"
+    HOOK = "hook"
 
 
 class TaskSource(StrEnum):

@@ -292,13 +292,22 @@ def locked(tx: Tx, name: str, *, expected: int | None = None) -> Alarm:
     alarm = read.alarm_by_name(tx.conn, name, lock=True)
     if alarm is None:
         raise unknown("alarm", name, read.alarm_names(tx.conn))
-    if expected is not None and expected != alarm.version:
+    check_version("alarm", name, alarm.version, expected)
+    return alarm
+
+
+def check_version(kind: str, name: str, version: int, expected: int | None) -> None:
+    """Let a change pass whose caller knows the newest version.
+
+    Raises:
+        VersionConflict: it is at another version than the caller expects.
+    """
+    if expected is not None and expected != version:
         raise VersionConflict(
-            f"expectedVersion: alarm '{name}' is at version {alarm.version}, got {expected}; read it again and repeat "
+            f"expectedVersion: {kind} '{name}' is at version {version}, got {expected}; read it again and repeat "
             "the change on what it is now",
             path=("expectedVersion",),
         )
-    return alarm
 
 
 def _channel(tx: Tx, name: str) -> Channel:

@@ -317,6 +317,23 @@ Table(
     CheckConstraint("condition IN ('always', 'failure', 'success')", name="ck_flow_run_condition"),
 )
 Table(
+    "hook",
+    SCHEMA,
+    Column("name", NAME, nullable=False),
+    Column("job_name", NAME, nullable=False),
+    Column("kind", String(8), nullable=False),
+    Column("secrets", DOCUMENT, nullable=False),
+    Column("argument", NAME),
+    Column("description", Text(), nullable=False),
+    Column("enabled", Boolean(), nullable=False),
+    Column("version", Integer(), nullable=False),
+    Column("created_at", TIME, nullable=False),
+    Column("created_by", NAME, nullable=False),
+    Column("updated_at", TIME, nullable=False),
+    PrimaryKeyConstraint("name", name="pk_hook"),
+    CheckConstraint("kind IN ('bearer', 'github', 'standard', 'stripe')", name="ck_hook_kind"),
+)
+Table(
     "idempotency_key",
     SCHEMA,
     Column("key", NAME, nullable=False),
@@ -381,7 +398,7 @@ Table(
         "'snoozed', 'success', 'suspended', 'timed_out')",
         name="ck_job_execution_outcome",
     ),
-    CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_job_execution_trigger"),
+    CheckConstraint("trigger IN ('api', 'hook', 'manual', 'retry', 'schedule')", name="ck_job_execution_trigger"),
     _partial("ix_job_execution_by_hand", "trigger", "id", where="trigger IN ('manual', 'retry')"),
     _partial("ix_job_execution_completed_at", "completed_at", where="completed_at IS NOT NULL"),
     _partial("ix_job_execution_failed", "id", where="success = false"),
@@ -639,7 +656,7 @@ Table(
         name="ck_run_state",
     ),
     CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="ck_run_suspended_iff_awaits"),
-    CheckConstraint("trigger IN ('api', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
+    CheckConstraint("trigger IN ('api', 'hook', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
     _partial(
         "ix_run_available",
         text("coalesce(due_at, available_at)"),

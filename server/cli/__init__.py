@@ -22,6 +22,7 @@ MODULES = {
     ".remote.alarms": ("alarms", "channels"),
     ".remote.cluster": ("groups", "jobs", "nodes", "stats"),
     ".remote.enqueue": ("enqueue", "trigger"),
+    ".remote.hooks": ("hooks",),
     ".remote.logs": ("events", "log", "logs"),
     ".remote.runs": ("flows", "runs", "signal"),
     ".remote.sets": ("apply", "export", "plan"),

@@ -33,6 +33,7 @@ from ..process.engine_thread import EngineThread
 from ..process.lifecycle import Lifecycle, Phase
 from .forwarded import ForwardedHeaders, Network, OnlyOverTls
 from .health import health_routes
+from .hooks import hook_routes
 from .pages import Site, static_routes
 from .security import KnownHost, SecurityHeaders
 from .signals import signal_routes
@@ -215,6 +216,7 @@ def build_app(parts: Parts) -> Starlette:
     def may_write(found: Context) -> bool:
         return found.person.role is not Role.VIEWER
 
+    admission = Admission(parts.schema.limits, reading, client_of, may_write, parts.requests.executed)
     api = graphql_routes(
         Engine(parts.schema, parts.refused),
         context,
@@ -224,7 +226,7 @@ def build_app(parts: Parts) -> Starlette:
         share=SHARED,
         allowed_origins=parts.origins if sign_in is None else {sign_in.origin},
         watch=watch if sign_in is None else sign_in.watch.watching,
-        admission=Admission(parts.schema.limits, reading, client_of, may_write, parts.requests.executed),
+        admission=admission,
     )
     app = Starlette(
         routes=[
@@ -232,6 +234,7 @@ def build_app(parts: Parts) -> Starlette:
             *([] if parts.metrics is None else [metrics_route(parts.metrics, _metrics_gate(parts))]),
             *api,
             *([] if sign_in is None else sign_in.routes()),
+            *hook_routes(parts.database, parts.lifecycle, parts.keys, admission),
             *signal_routes(parts.database, parts.lifecycle, parts.brand),
             *([] if host is None else host.routes()),
             *static_routes(parts.site, _gate(parts)),

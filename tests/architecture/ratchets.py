@@ -30,11 +30,13 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 100 for fan-outs that a step bounds, and for runs that stay with the version they began on.
     # Raised by 3 and 220 for one group of failures over time: its statements, its types and its queries.
     # Raised by 40 for failures that a retry has made good.
-    "modules": 603,
+    # Raised by 5 and 870 for hooks: their rules, rows and runs, the address, the API and the commands; of secrets their
+    # list is read by 1 more.
+    "modules": 608,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 100 for retries, edits and renewals where they meet cleanups, keys and bounds of flows.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.
-    "lines": 99_820,
+    "lines": 100_700,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,
@@ -44,7 +46,7 @@ MOST: Final[Mapping[str, float]] = {
     "files of the mutation pause_group": 6,
     "files of the mutation resume_node": 7,
     "files of the mutation cancel_runs": 10,
-    "files of the list of secrets": 9,
+    "files of the list of secrets": 10,
     # Raised by 1: a group of failures says on which nodes they were.
     "files of the list of nodes": 27,
     "docstrings that begin with a relative word": 0,

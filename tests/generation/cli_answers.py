@@ -273,6 +273,11 @@ REMOTE: Final[dict[str, Shape]] = {
         _GROUP,
     ),
     "groups list": _listed(documents.GROUPS, "groups"),
+    **dict.fromkeys(
+        ("hooks create", "hooks delete", "hooks update"),
+        done(hook=answered(documents.CREATE_HOOK, "createHook.hook")),
+    ),
+    "hooks list": _listed(documents.HOOKS, "hooks"),
     "jobs list": _listed(documents.JOBS, "jobs"),
     "jobs rate": done(job=answered(documents.UPDATE_JOB, "updateJob.job")),
     "log": _listed(documents.EXECUTIONS, "executions"),

@@ -193,6 +193,10 @@ class World:
         for name in ("changed", "to-delete", "noisy", "firing"):
             await self.answer("createAlarm", {"name": name, **failing}, "alarm { name }")
 
+        for name in ("changed", "to-delete"):
+            made = {"name": name, "jobName": "work", "kind": "GITHUB", "secrets": ["hook"]}
+            await self.answer("createHook", made, "hook { name }")
+
         def fire(tx: Tx) -> tuple[int, int]:
             alarm = read.alarm_by_name(tx.conn, "firing")
             assert alarm is not None
@@ -276,6 +280,11 @@ class World:
             "acknowledgeAlarms": Request(
                 {"firings": {"ids": [self.ids["firing"]]}, "note": "seen"}, "count firings { note acknowledgedBy }"
             ),
+            "createHook": Request(
+                {"name": "new", "jobName": "work", "kind": "STANDARD", "secrets": ["hook"]}, "hook { name kind path }"
+            ),
+            "updateHook": Request({"name": "changed", "enabled": False}, "hook { name isEnabled version }"),
+            "deleteHook": Request({"name": "to-delete"}, "hook { name jobName }"),
             "setChannel": Request({"name": "new", "settings": chat}, channel),
             "deleteChannel": Request({"name": "old"}, channel),
             "testChannel": Request({"name": "ops"}, "delivery { channel event state }"),

@@ -115,6 +115,25 @@ delivery = Table(
     **NO_REUSE,
 )
 
+hook = Table(
+    "hook",
+    metadata,
+    Column("name", Name, primary_key=True),
+    Column("job_name", Name, nullable=False),
+    Column("kind", String(8), nullable=False),
+    # The names of secrets.
+    Column("secrets", JsonDocument, nullable=False),
+    # No value: the members of a payload are the arguments.
+    Column("argument", Name),
+    Column("description", Text, nullable=False),
+    Column("enabled", Boolean, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("created_by", Name, nullable=False),
+    Column("updated_at", UtcDateTime, nullable=False),
+    CheckConstraint("kind IN ('bearer', 'github', 'standard', 'stripe')", name="kind"),
+)
+
 consumer = Table(
     "consumer",
     metadata,

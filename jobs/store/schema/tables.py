@@ -35,7 +35,7 @@ from .accounts import (
     user_account,
     webauthn_challenge,
 )
-from .delivery import alarm, alarm_firing, alarm_timer, channel, consumer, delivery
+from .delivery import alarm, alarm_firing, alarm_timer, channel, consumer, delivery, hook
 from .figures import execution_hour, execution_minute, queue_depth
 from .flows import flow, flow_edge, flow_run, run_awaited, run_signal, run_step, signal_link
 from .parts import Split, split
@@ -86,6 +86,7 @@ __all__ = [
     "flow",
     "flow_edge",
     "flow_run",
+    "hook",
     "idempotency_key",
     "job",
     "job_execution",

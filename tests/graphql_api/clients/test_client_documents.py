@@ -180,6 +180,7 @@ LEFT_OUT = {
     **dict.fromkeys(("alarm", "alarms", "alarmFirings", "channels", "alarmDeliveries"), BY_OPERATORS),
     **dict.fromkeys(("createAlarm", "updateAlarm", "deleteAlarm", "silenceAlarm", "acknowledgeAlarms"), BY_OPERATORS),
     **dict.fromkeys(("setChannel", "deleteChannel", "testChannel", "redeliverAlarm"), BY_OPERATORS),
+    **dict.fromkeys(("hooks", "createHook", "updateHook", "deleteHook"), "`cronograph hooks` asks it"),
     "accounts": BY_ADMINISTRATORS,
     "createAccount": BY_ADMINISTRATORS,
     "updateAccount": BY_ADMINISTRATORS,

@@ -141,6 +141,10 @@ REMOTE: dict[str, Row] = {
     "channels list": LISTED,
     "channels deliveries": LISTED,
     "channels delete": Row("am", "nope"),
+    "hooks create": Row("push greet --kind github --secret hook", "push nope --secret hook"),
+    "hooks list": LISTED,
+    "hooks update": Row("push --disable", "nope --disable"),
+    "hooks delete": Row("push", "nope"),
     "alarms create": Row("failing --job greet --failing 3 --channel hook", "late --task nope --late 5m"),
     "alarms list": LISTED,
     "alarms firings": LISTED,
@@ -302,7 +306,7 @@ def test_each_command_that_changes_something_at_a_server_takes_a_key_a_trial_and
         taken = {flag for one in command.params for flag in one.opts}
         assert "--idempotency-key" in taken, name
         assert "--dry-run" in taken or name == "apply", f"{name}: plan is the dry run of apply alone"
-        versioned = words[0] in {"tasks", "alarms"} and words[1] not in {"create", "acknowledge"}
+        versioned = words[0] in {"tasks", "alarms", "hooks"} and words[1] not in {"create", "acknowledge"}
         assert ("--expected-version" in taken) is versioned, name
 
 

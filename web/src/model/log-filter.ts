@@ -19,7 +19,7 @@ export const OUTCOMES: readonly Outcome[] = [
   "HANDED_BACK",
 ];
 export const FAILURES: readonly Outcome[] = ["FAILED", "TIMED_OUT", "LOST"];
-export const TRIGGERS: readonly Trigger[] = ["SCHEDULE", "MANUAL", "API", "RETRY"];
+export const TRIGGERS: readonly Trigger[] = ["SCHEDULE", "MANUAL", "API", "RETRY", "HOOK"];
 
 /** Hours back from now, by the word in the address bar. */
 export const RANGES = { "1h": 1, "6h": 6, "24h": 24, "7d": 168, "30d": 720 } as const;

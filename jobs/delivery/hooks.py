@@ -1,0 +1,248 @@
+"""Keep hooks, and start the runs that requests to them ask for: statements and actions."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, delete, func, select, update
+
+from ..accounts.read.secrets import names as secret_names
+from ..accounts.read.secrets import sealed
+from ..accounts.rules.secrets import KeyRing, UnsealError, unseal
+from ..actions.acting import ACTS_FOR_ITS_SUBMITTER, acting
+from ..actions.idempotent import AnswerCodec, Request, once
+from ..actions.runs import published, trigger, triggered
+from ..core.actor import Actor, Role
+from ..core.audit import argument_names
+from ..core.base.errors import AlreadyExists, ErrorCode, InvalidInput, InvalidState, NotFound, refuse
+from ..core.base.times import EARLIEST
+from ..core.model import Json, Run, Trigger
+from ..core.rules import unknown, unknown_job
+from ..queue.enqueue.requests import args_text
+from ..store.db import dialect
+from ..store.db.dialect import database_now
+from ..store.db.transaction import Clock, Tx
+from ..store.read.listing.keyset import OrderKey
+from ..store.read.listing.listing import Listing, columns
+from ..store.read.runs import by_ids
+from ..store.schema.delivery import hook as h
+from ..store.schema.rows import reader_of
+from .actions import check_version
+from .inbound import MAX_HOOKS, NAME, Hook, HookKind, hook_faults, secret_fault
+
+hook_from = reader_of(Hook, {"kind": HookKind, "secrets": tuple})
+HOOKS: Final[Listing[Hook]] = Listing(
+    name="hooks",
+    rows=select(h),
+    key=h.c.name,
+    fields=columns(h, "name job_name kind enabled created_at updated_at"),
+    order=(OrderKey("name"),),
+    model=hook_from,
+)
+
+
+def find(conn: Connection, name: str, *, lock: bool = False) -> Hook | None:
+    """Return the hook of a name."""
+    statement = select(h).where(h.c.name == name)
+    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
+    return None if row is None else hook_from(row)
+
+
+def _names(conn: Connection) -> list[str]:
+    return list(conn.execute(select(h.c.name).order_by(h.c.name)).scalars())
+
+
+def _count(conn: Connection) -> int:
+    return conn.execute(select(func.count()).select_from(h)).scalar_one()
+
+
+def _insert(conn: Connection, hook: Hook) -> Hook | None:
+    """Keep a new hook; None if its name is taken."""
+    row = conn.execute(dialect.insert_or_ignore(conn, h).values(**_values(hook)).returning(h)).one_or_none()
+    return None if row is None else hook_from(row)
+
+
+def _update(conn: Connection, hook: Hook) -> Hook:
+    return hook_from(conn.execute(update(h).where(h.c.name == hook.name).values(**_values(hook)).returning(h)).one())
+
+
+def _delete(conn: Connection, name: str) -> None:
+    conn.execute(delete(h).where(h.c.name == name))
+
+
+def _values(hook: Hook) -> dict[str, object]:
+    plain = "name job_name argument description enabled version created_at created_by updated_at"
+    values: dict[str, object] = {name: getattr(hook, name) for name in plain.split()}
+    return {**values, "kind": hook.kind.value, "secrets": list(hook.secrets)}
+
+
+def new_hook(name: str, job_name: str, kind: HookKind, **chosen: Any) -> Hook:  # noqa: ANN401 - fields of a hook
+    """Return a hook as ``create_hook`` takes it."""
+    return Hook(name, job_name, kind, **chosen, version=1, created_at=EARLIEST, created_by="", updated_at=EARLIEST)
+
+
+def create_hook(tx: Tx, hook: Hook, ring: KeyRing) -> Hook:
+    """Keep a new hook.
+
+    Raises:
+        InvalidInput: of its values, or of the value of a secret.
+        NotFound: there is no secret of a name.
+        UserError: code ``UNKNOWN_JOB``.
+        InvalidState: there are too many hooks.
+        AlreadyExists: its name is taken.
+    """
+    _check(tx, hook, ring)
+    if _count(tx.conn) >= MAX_HOOKS:
+        raise InvalidState(f"there are {MAX_HOOKS} hooks, the most there may be; delete one first")
+    by = "" if tx.actor is None else tx.actor.name
+    kept = _insert(tx.conn, replace(hook, created_at=tx.now, created_by=by, updated_at=tx.now))
+    if kept is None:
+        raise AlreadyExists(f"name: there is a hook '{hook.name}'; choose another name, or update it", path=("name",))
+    tx.record("hook.created", kept.name, after=_described(kept))
+    return kept
+
+
+def update_hook(tx: Tx, name: str, changes: Mapping[str, Any], ring: KeyRing, *, expected: int | None = None) -> Hook:
+    """Change values of a hook.
+
+    Raises:
+        InvalidInput, NotFound, UserError: see ``create_hook``.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    before = _locked(tx, name, expected)
+    wanted = replace(before, **changes, version=before.version + 1, updated_at=tx.now)
+    _check(tx, wanted, ring)
+    after = _update(tx.conn, wanted)
+    tx.record("hook.changed", name, before=_described(before), after=_described(after))
+    return after
+
+
+def delete_hook(tx: Tx, name: str, *, expected: int | None = None) -> Hook:
+    """Delete a hook; its address is unknown from then on.
+
+    Raises:
+        NotFound: there is none of this name.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    hook = _locked(tx, name, expected)
+    _delete(tx.conn, name)
+    tx.record("hook.deleted", name, before=_described(hook))
+    return hook
+
+
+def _locked(tx: Tx, name: str, expected: int | None) -> Hook:
+    hook = find(tx.conn, name, lock=True)
+    if hook is None:
+        raise unknown("hook", name, _names(tx.conn))
+    check_version("hook", name, hook.version, expected)
+    return hook
+
+
+def _check(tx: Tx, hook: Hook, ring: KeyRing) -> None:
+    refuse(hook_faults(hook))
+    if hook.job_name == ACTS_FOR_ITS_SUBMITTER:
+        message = f"jobName: '{ACTS_FOR_ITS_SUBMITTER}' acts with the rights of an account, and a request has none"
+        raise InvalidInput(message, path=("jobName",))
+    schemas = published(tx, {hook.job_name})
+    if hook.job_name not in schemas:
+        raise unknown_job(hook.job_name, list(schemas))
+    known = schemas[hook.job_name].args_schema.get("properties", {})
+    if hook.argument is not None and hook.argument not in known:
+        shown = ", ".join(known) or "none"
+        raise InvalidInput(
+            f"argument: job '{hook.job_name}' has no argument '{hook.argument}'; its arguments: {shown}",
+            path=("argument",),
+        )
+    for place, fault in enumerate(_secret_faults(tx.conn, hook, ring)):
+        if fault is not None:
+            raise InvalidInput(f"secrets: {hook.secrets[place]!r}: {fault}", path=("secrets", str(place)))
+
+
+def _secret_faults(conn: Connection, hook: Hook, ring: KeyRing) -> list[str | None]:
+    found = sealed(conn, hook.secrets)
+    for name in hook.secrets:
+        if name not in found:
+            raise unknown("secret", name, secret_names(conn), field="secrets")
+    try:
+        values = [unseal(ring, found[name].key_id, name, found[name].text) for name in hook.secrets]
+    except UnsealError as error:
+        raise InvalidState(str(error), code=ErrorCode.UNREADABLE) from None
+    return [secret_fault(hook.kind, value) for value in values]
+
+
+def _described(hook: Hook) -> dict[str, Json]:
+    return {
+        "jobName": hook.job_name,
+        "kind": hook.kind.value,
+        "secrets": list(hook.secrets),
+        "argument": hook.argument,
+        "enabled": hook.enabled,
+    }
+
+
+class Addressed(NamedTuple):
+    """A hook that takes requests, with the values of its secrets; None = they cannot be used, for this reason."""
+
+    hook: Hook
+    secrets: list[str] | None
+    fault: str | None
+    now: datetime
+
+
+def addressed(conn: Connection, name: str, ring: KeyRing, clock: Clock | None) -> Addressed:
+    """Return the hook behind an address.
+
+    Raises:
+        NotFound: there is none of this name, or it is disabled.
+    """
+    hook = find(conn, name) if NAME.fullmatch(name) else None
+    if hook is None or not hook.enabled:
+        raise NotFound("There is no hook of this name, or it is disabled.", path=("name",))
+    found, now = sealed(conn, hook.secrets), database_now(conn) if clock is None else clock()
+    try:
+        values = [unseal(ring, found[one].key_id, one, found[one].text) for one in hook.secrets if one in found]
+    except UnsealError as error:
+        return Addressed(hook, None, str(error), now)
+    usable = [one for one in values if secret_fault(hook.kind, one) is None]
+    fault = None if usable else f"none of the secrets {', '.join(hook.secrets)} can be used"
+    return Addressed(hook, usable or None, fault, now)
+
+
+_ONE_RUN: Final[AnswerCodec[int]] = AnswerCodec(dump=lambda run_id: {"run": run_id}, load=lambda _, kept: kept["run"])
+
+
+def receive(
+    tx: Tx, hook: Hook, payload: Json, body: bytes, key: str | None, *, address: str | None
+) -> tuple[int, Run | None]:
+    """Start the run that a proven request asks for; a repetition of the request starts none.
+
+    Args:
+        tx: The transaction.
+        hook: The hook.
+        payload: The content of the body.
+        body: The body as it came.
+        key: The sender's id of the request; None = each request is another one.
+        address: The network address of the sender, for the audit log.
+
+    Returns:
+        The id of the run, and the run unless it has been pruned.
+
+    Raises:
+        UserError: the payload does not fit the job, or its queue is full.
+    """
+    request = key and Request(key, "hook", hashlib.sha256(body).hexdigest(), f"hook {hook.name}")
+    actor = Actor(f"hook {hook.name}", Role.OPERATOR, address=address, full_rights=False)
+    run_id = acting(tx, actor, once, request or None, partial(_start, hook, payload), _ONE_RUN)
+    return run_id, by_ids(tx.conn, [run_id]).get(run_id)
+
+
+def _start(hook: Hook, payload: Json, tx: Tx) -> int:
+    args = hook.args(payload)
+    args_text(args)
+    run = triggered(hook.job_name, args, None, f"hook {hook.name}", None)
+    made = trigger(tx, replace(run, trigger=Trigger.HOOK)).run
+    tx.record("hook.received", hook.name, after={"runId": str(made.id), "args": argument_names(args)})
+    return made.id

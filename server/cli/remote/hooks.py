@@ -1,0 +1,84 @@
+"""``cronograph hooks``: addresses at which other programs start runs."""
+
+from typing import Annotated, Any, Final
+
+import typer
+
+from ....graphql.client.command_line import CREATE_HOOK, DELETE_HOOK, HOOKS, UPDATE_HOOK
+from ....jobs.core.base.errors import ConfigurationError
+from ..base.application import CommandLine
+from .api import Api, changes_server
+from .lists import Listing, add_list
+from .values import FLAG, TEXT, TIME, WORD
+
+HOOK_LIST: Final = Listing(
+    "hooks",
+    HOOKS,
+    ("name", "isEnabled", "kind", "jobName", "argument", "path", "secrets"),
+    {
+        **dict.fromkeys(("name", "jobName"), TEXT),
+        "kind": WORD,
+        "isEnabled": FLAG,
+        **dict.fromkeys(("createdAt", "updatedAt"), TIME),
+    },
+    ("name", "updatedAt"),
+)
+KINDS: Final = ("github", "stripe", "standard", "bearer")
+
+hooks = CommandLine(help="Look at hooks, create, change and delete them, on a running server.", no_args_is_help=True)
+HookName = Annotated[str, typer.Argument(help="Name of the hook.")]
+Secrets = Annotated[
+    list[str] | None,
+    typer.Option("--secret", metavar="NAME", help="A secret that senders know; repeatable, at most 3."),
+]
+Argument = Annotated[
+    str | None, typer.Option("--argument", metavar="NAME", help="The argument of the job that gets the whole payload.")
+]
+ProofKind = Annotated[str | None, typer.Option("--kind", metavar="WORD", help=f"One of {', '.join(KINDS)}.")]
+add_list(hooks, HOOK_LIST, "List hooks.")
+
+
+@hooks.command(name="create")
+@changes_server()
+def create_hook(
+    api: Api,
+    name: HookName,
+    job: Annotated[str, typer.Argument(help="Name of the job whose runs it starts.")],
+    kind: ProofKind = "bearer",
+    secret: Secrets = None,
+    argument: Argument = None,
+) -> None:
+    """Create a hook: an address at which other programs start runs of a job."""
+    chosen = {"kind": _kind(kind), "secrets": secret or [], "argument": argument}
+    hook = api.change(CREATE_HOOK, name=name, jobName=job, **chosen)["hook"]
+    api.result({"hook": hook}, f"Hook {name} takes requests at {api.url.rstrip('/')}{hook['path']}")
+
+
+@hooks.command(name="update")
+@changes_server(version=True)
+def update_hook(
+    api: Api,
+    name: HookName,
+    job: Annotated[str | None, typer.Option("--job", metavar="NAME", help="The job whose runs it starts.")] = None,
+    kind: ProofKind = None,
+    secret: Secrets = None,
+    argument: Argument = None,
+    enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Whether it takes requests.")] = None,
+) -> None:
+    """Change a hook; options that are not given change nothing."""
+    given: dict[str, Any] = {"jobName": job, "kind": kind and _kind(kind), "secrets": secret, "argument": argument}
+    changes = {key: value for key, value in {**given, "enabled": enabled}.items() if value not in (None, [])}
+    api.result({"hook": api.change(UPDATE_HOOK, name=name, **changes)["hook"]}, f"Hook {name} changed")
+
+
+@hooks.command(name="delete")
+@changes_server(version=True)
+def delete_hook(api: Api, name: HookName) -> None:
+    """Delete a hook; its address is unknown from then on."""
+    api.result({"hook": api.change(DELETE_HOOK, name=name)["hook"]}, f"Hook {name} deleted")
+
+
+def _kind(word: str | None) -> str:
+    if word not in KINDS:
+        raise ConfigurationError(f"--kind: must be one of {', '.join(KINDS)}, got {word!r:.40}")
+    return word.upper()

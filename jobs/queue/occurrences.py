@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import accumulate, groupby
 
-from sqlalchemy import select, update
+from sqlalchemy import or_, select, update
 
 from ..core.admission.expiry import expiry_of
 from ..core.base.errors import InvalidState
@@ -143,7 +143,7 @@ def _dispatched(tx: Tx, visited: "Visited", *, are_more: bool) -> Dispatched:
         more = bool(wake_due(tx, BATCH))
         look_at = None if more else tx.monotonic(tx.now + _BUSY)
         return Dispatched(visited.tasks, visited.made, more, look_at, visited.lags, visited.skipped)
-    if upcoming.resumes_at is not None and upcoming.resumes_at <= tx.now and _end_pauses(tx, BATCH):
+    if upcoming.resumes_at is not None and upcoming.resumes_at <= tx.now and end_pauses(tx, BATCH):
         return Dispatched(visited.tasks, visited.made, True, None, visited.lags, visited.skipped)
     earliest = upcoming.earliest
     if earliest is not None and earliest <= tx.now:
@@ -153,11 +153,11 @@ def _dispatched(tx: Tx, visited: "Visited", *, are_more: bool) -> Dispatched:
     return Dispatched(visited.tasks, visited.made, False, next_at, visited.lags, visited.skipped)
 
 
-def _end_pauses(tx: Tx, limit: int) -> int:
+def end_pauses(tx: Tx, limit: int) -> int:
     """Resume up to ``limit`` tasks and as many groups that were paused until now.
 
     What came due within the pause of a task is decided before: its occurrences up to the end of the pause are skipped,
-    and those from then on become runs (``core.occurrences.decide``).
+    and those from then on become runs (``core.occurrences.decide``). So a task that is due is left for later.
 
     Returns:
         How many went on; 0 if others have locked them.
@@ -169,7 +169,9 @@ def _end_pauses(tx: Tx, limit: int) -> int:
 
 
 def _resume_tasks(tx: Tx, limit: int) -> int:
-    over = select(t.c.id).where(t.c.resume_at <= tx.now).order_by(t.c.resume_at, t.c.id).limit(limit)
+    # Of one that another node catches up with, occurrences within the pause may be undecided yet.
+    decided = or_(t.c.next_execution.is_(None), t.c.next_execution > tx.now)
+    over = select(t.c.id).where(t.c.resume_at <= tx.now, decided).order_by(t.c.resume_at, t.c.id).limit(limit)
     ids = list(tx.conn.execute(over.with_for_update(skip_locked=True)).scalars())
     edit = {"enabled": True, **NOT_PAUSED, "version": t.c.version + 1, "updated_at": tx.now}
     for row in tx.conn.execute(update(t).where(t.c.id.in_(ids)).values(**edit).returning(t)) if ids else ():

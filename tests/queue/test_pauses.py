@@ -8,9 +8,9 @@ from cronograph.jobs.actions.groups import pause_group
 from cronograph.jobs.actions.tasks import pause_task, resume_task
 from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy
-from cronograph.jobs.queue.occurrences import dispatch_due
+from cronograph.jobs.queue.occurrences import dispatch_due, end_pauses
 from cronograph.jobs.store.read.tasks import by_name
-from cronograph.jobs.store.schema.tables import queue_group, run, skipped_occurrence
+from cronograph.jobs.store.schema.tables import periodic_task, queue_group, run, skipped_occurrence
 from tests.support.storage import START, Stored
 
 
@@ -54,6 +54,17 @@ def test_a_pause_that_ended_while_nobody_looked_leaves_out_what_it_covered(
     found = second(stored, 6)
     assert found == ([6] if misfire is MisfirePolicy.LAST else [3, 4, 5, 6])
     assert sum(one.occurrences for one in stored.rows(skipped_occurrence, reason="paused")) == 2
+
+
+def test_a_pause_does_not_end_before_its_occurrences_are_decided(stored: Stored) -> None:
+    """Another node may be at it: it decides about so many at a time, and leaves the task due."""
+    stored.node()
+    stored.task("* * * * * *", catch_up_limit=9, misfire=MisfirePolicy.ALL, misfire_grace=1.0)
+    stored.do(pause_task, "nightly", until=START + timedelta(seconds=3))
+    stored.at(6)
+    assert stored.do(end_pauses, 9) == 0
+    assert second(stored, 6) == [3, 4, 5, 6]
+    assert stored.rows(periodic_task)[0].enabled
 
 
 def test_the_dispatcher_looks_again_when_a_pause_ends(stored: Stored) -> None:

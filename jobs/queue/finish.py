@@ -24,10 +24,12 @@ from .base.changes import finished_changes, many_changes
 from .base.logs import append_lines
 from .base.shapes import HeldRun
 from .base.suspended import wake
+from .cancel import cancel_all
 from .endings import Before, Ending, end_attempts
 from .enqueue.follow_ups import FinalFailure, FollowUp, enqueue_failure_jobs, put_following
+from .flows.children import below
 from .flows.cleanups import enqueue_cancel_jobs, undo
-from .flows.flow_ends import Ended, ended_of, hold, settle
+from .flows.flow_ends import Ended, ended_of, hold, hold_to_cancel, settle
 from .limits.admission import give_back, let_go
 from .steps import mark_unused
 from .versions import Misfit, keep_unread, left_to_versions
@@ -97,6 +99,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish], *, alone: b
     if judged:
         ended = [replace(one, outcome=judged.get(one.run.id, one.outcome)) for one in ended]
     hold(tx.conn, {one.run.flow_id for one in ended})
+    _hold_begun(tx, ended)
     in_flows = _finish_in_flows(tx, node_id, node, ended)
     settle(tx, in_flows)
     done = frozenset(one.run_id for one in in_flows)
@@ -123,6 +126,13 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish], *, alone: b
     }
     foreign = stored_nodes.foreign_signatures(tx.conn, node_id, tx.now) if judged else None
     return Finished(frozenset(changed | repeated | done), judged, foreign)
+
+
+def _hold_begun(tx: Tx, ended: Sequence[Finish]) -> None:
+    """Lock what runs have begun that may fail for good, before the runs themselves: it is cancelled then."""
+    may_fail = [one.run.id for one in ended if not isinstance(one.outcome, Succeeded | Suspended)]
+    if may_fail:
+        hold_to_cancel(tx.conn, may_fail)
 
 
 def finish_or_bare(tx: Tx, node_id: int, node: str, ended: Finish, bare: Finish) -> tuple[Finish, Finished]:
@@ -176,7 +186,15 @@ def _follow(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
     if any(ending.wake_at is not None for _, ending in accepted):
         # Who looks at due tasks sets its alarm for the earliest of both.
         tx.wake(Wake.TASKS)
+    _follow_bad_ends(tx, accepted)
+
+
+def _follow_bad_ends(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
+    """Write the consequences for runs that have failed for good or were cancelled."""
     failed = [(one.run, ending) for one, ending in accepted if ending.state == RunState.FAILED.value]
+    abandoned = below(tx.conn, [run.id for run, _ in failed]) if failed else []
+    if abandoned:
+        cancel_all(tx, abandoned, reason="the run that waits for this one failed")
     enqueue_failure_jobs(tx, [FinalFailure(run, ending.error, ending.error_type) for run, ending in failed])
     cancelled = [(one.run, ending) for one, ending in accepted if ending.state == RunState.CANCELLED.value]
     enqueue_cancel_jobs(tx, [(run, ending.error) for run, ending in cancelled])

@@ -5,7 +5,7 @@ import pytest
 from cronograph.jobs import Cap, JobContext, Result, RunFailed, job
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.base.errors import InvalidState, UserError
-from cronograph.jobs.core.outcome import Succeeded, Suspended
+from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.steps import StepKind, StepState, StoredStep
@@ -83,6 +83,29 @@ def test_a_cancelled_parent_leaves_a_run_to_the_others_that_wait_for_it(stored: 
     stored.do(cancel_runs, [second], reason="no need")
     # It was there before the second one came.
     assert states(stored)[child] == "waiting"
+
+
+@pytest.mark.parametrize("retries", [0, 1])
+def test_a_parent_that_fails_for_good_cancels_what_it_began_and_nobody_else_waits_for(
+    stored: Stored, retries: int
+) -> None:
+    worker = stored.node()
+    parent, other = stored.enqueue(retries=retries).id, stored.enqueue().id
+    begun, waiting = worker.take(2).started
+    own = stored.do(wait, begun.run, Wait("own", StepKind.RUNS, runs=(RunSpec("work"), RunSpec("work"))))
+    shared = stored.do(wait, begun.run, CHARGE)
+    assert own is not None
+    assert shared is not None
+    waits_for(stored, worker, waiting)
+    worker.end(begun, Failed("ValueError", "another branch"))
+    ends = "cancelled" if retries == 0 else "waiting"
+    assert states(stored) == {
+        parent: "failed" if retries == 0 else "stuck", other: "suspended",
+        **dict.fromkeys(own.runs, ends), **dict.fromkeys(shared.runs, "waiting"),
+    }  # fmt: skip
+    if retries == 0:
+        (error,) = {row.error for row in stored.rows(tables.run) if row.id in own.runs}
+        assert error == "the run that waits for this one failed"
 
 
 def test_a_run_that_somebody_has_yet_to_read_is_not_deleted(stored: Stored) -> None:

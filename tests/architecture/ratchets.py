@@ -34,9 +34,9 @@ MOST: Final[Mapping[str, float]] = {
     # list is read by 1 more.
     "modules": 608,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
-    # Raised by 100 for retries, edits and renewals where they meet cleanups, keys and bounds of flows.
+    # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.
-    "lines": 100_700,
+    "lines": 100_760,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

@@ -426,6 +426,7 @@ describe(
         ExplanationCode.NOT_STARTED: "The window of the task has not begun.",
         ExplanationCode.NOT_YET: "The run was enqueued for a later time.",
         ExplanationCode.NODE_STALLED: "All nodes that can run it are alive, but make no progress.",
+        ExplanationCode.TOO_FEW_SLOTS: "Its job takes more slots than any node that can run it has.",
         ExplanationCode.NO_CHILD_PROCESS: "No node that can run it can start the child process that it needs.",
         ExplanationCode.NO_JOB: "No node knows the job.",
         ExplanationCode.NO_NODE: "No live node can run the job.",

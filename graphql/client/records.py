@@ -82,6 +82,8 @@ class Job(Record):
     schedule: str | None
     isolation: Isolation
     args_schema: Any
+    slots: int
+    code_version: str | None
     tags: tuple[str, ...]
     labels: dict[str, str]
     ttl: float | None

@@ -192,6 +192,11 @@ class JobFields(FromModel):
     defaults: JobDefaults = strawberry.field(
         description="The settings of runs and tasks that do not set them themselves."
     )
+    slots: int = strawberry.field(description="The number of slots of a node that one run of the job takes.")
+    code_version: str | None = strawberry.field(
+        description="The version that the code of the job says; null if it says none. Runs that wait stay with the "
+        "version that they began on."
+    )
     tags: list[str] = strawberry.field(description="The tags by which nodes may choose the job.")
     labels: Labels = strawberry.field(description="The labels that every run of the job gets.")
     ttl: Duration | None = strawberry.field(

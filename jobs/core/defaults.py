@@ -7,7 +7,7 @@ from typing import Any, Final
 from .admission.caps import Rate
 from .admission.holding import Hold, hold_faults
 from .admission.labels import LabelRule
-from .base.signature import signature_of
+from .base.signature import VERSION, signature_of
 from .limits import LIMITS, Keys, Limits, UniqueKey
 from .model import (
     DEFAULT_GROUP,
@@ -150,7 +150,8 @@ class JobInfo:
     """A job as the nodes publish it.
 
     ``schedule`` is the declared cron string, ``args_schema`` a JSON Schema; nodes may choose by ``tags``. Where an
-    operator has set another rate, this is in ``defaults``, and ``declared_rate`` is that of the code.
+    operator has set another rate, this is in ``defaults``, and ``declared_rate`` is that of the code. ``slots``: how
+    many of a node's slots a run takes.
     """
 
     name: str
@@ -162,6 +163,12 @@ class JobInfo:
     defaults: JobDefaults = NO_DEFAULTS
     tags: tuple[str, ...] = ()
     declared_rate: Rate | None = None
+    slots: int = 1
+
+    @property
+    def code_version(self) -> str | None:
+        """Return the version that its code says; None = it says none."""
+        return self.args_schema.get(VERSION)
 
     @property
     def signature(self) -> str:

@@ -13,6 +13,7 @@ from ..store.db.faults import kind_of, log_fault
 from ..store.db.transaction import Tx
 from ..store.read import runs as run_store
 from .base import statements
+from .claims.candidates import pending_of
 from .claims.claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
 from .claims.fairness import FairnessState
 from .claims.lane import LaneClaims
@@ -38,12 +39,14 @@ class Order:
         reserved: Runs handed to this node before, to be started now; no more than ``slots``.
         slots: How many slots are free once these ends are stored.
         prefetch: How many runs to reserve beyond the slots.
+        room: How many of the slots are free for runs that take several; None = all.
     """
 
     ended: Sequence[Finish]
     reserved: Sequence[int]
     slots: int
     prefetch: int
+    room: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class Turn:
         more: Whether there may be more to take at once.
         blocked: Jobs whose rate gives no token yet, with the seconds until it does.
         held_back: How many runs wait for a slot or a token of their key from now on.
+        next_job: Of the run that is next and takes more slots than are free; None = there is none.
     """
 
     finished: Finished
@@ -71,6 +75,7 @@ class Turn:
     more: bool = False
     blocked: Mapping[str, float] = field(default_factory=dict[str, float])
     held_back: int = 0
+    next_job: str | None = None
 
 
 class NodeQueue:
@@ -117,8 +122,7 @@ class NodeQueue:
         else:
             now = self._clock()
             self._blocked = {name: until for name, until in self._blocked.items() if until > now}
-            left = tuple(name for name in claimant.jobs if name not in self._blocked)
-            result = await self._take(replace(claimant, jobs=left), fairness, order)
+            result = await self._take(claimant.without(self._blocked), fairness, order)
         if result.held_back and self._on_held_back is not None:
             self._on_held_back()
         if not (self._blocked or result.blocked):
@@ -132,9 +136,10 @@ class NodeQueue:
         simple = (
             _is_mere_claim(order) and not (claimant.foreign or claimant.groups) and self._clock() >= self._mixed_until
         )
-        if self._lane is not None and simple:
-            slots = min(order.slots, self._at_once) if self._lane.goes_on(claimant.jobs) else order.slots
-            claim = await self._lane.claim(claimant, fairness, slots)
+        if self._lane is not None and simple and await self._are_light(claimant):
+            light = claimant if not claimant.heavy else claimant.without(claimant.heavy)
+            slots = min(order.slots, self._at_once) if self._lane.goes_on(light.jobs) else order.slots
+            claim = await self._lane.claim(light, fairness, slots)
             if claim.served:
                 next_in = claim.next_in if len(claim.started) < slots else None
                 return Turn(_NONE_FINISHED, claim.started, (), claim.fairness, next_in=next_in, more=claim.more)
@@ -153,6 +158,10 @@ class NodeQueue:
         # Where ends have transactions of their own, the other half is stored meanwhile.
         self._goes_on = result.more and not self.shares_turns
         return result
+
+    async def _are_light(self, claimant: Claimant) -> bool:
+        """Return whether no run is pending that takes several slots: the short way knows of one for each."""
+        return not claimant.heavy or not await self._database.read(pending_of, claimant.heavy)
 
     async def close(self) -> None:
         """Close the connection of the short way."""
@@ -176,15 +185,16 @@ def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order, *, a
         return Turn(finished, (), (), fairness, standing)
     begun = start_more(tx, claimant, order.reserved, apart=apart) if order.reserved else ()
     slots = order.slots - len(begun)
+    room = None if order.room is None else order.room - len(begun)
     claimed = Claimed((), (), fairness)
     if slots > 0 or order.prefetch > 0:
-        claimed = claim_more(tx, claimant, fairness, slots=slots, prefetch=order.prefetch, apart=apart)
+        claimed = claim_more(tx, claimant, fairness, slots=slots, prefetch=order.prefetch, room=room, apart=apart)
     next_in = _next_in(tx) if len(claimed.started) < slots else None
     if claimed.busy:
         next_in = _SOON
     started = begun + claimed.started
     # Where runs were held back there may be more behind them.
-    more = len(started) + len(claimed.reserved) == order.slots + order.prefetch or claimed.held_back > 0
+    more = (not claimed.left and len(claimed.reserved) == order.prefetch) or claimed.held_back > 0
     blocked = {name: max(0.0, (at - tx.now).total_seconds()) for name, at in claimed.blocked.items()}
     return Turn(
         finished,
@@ -195,6 +205,7 @@ def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order, *, a
         more=more,
         blocked=blocked,
         held_back=claimed.held_back,
+        next_job=claimed.next_job,
     )
 
 

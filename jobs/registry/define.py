@@ -14,7 +14,7 @@ from ..core.base.lazy import LazyModule
 from ..core.base.unwritable import unstorable, unwritable
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
-from ..core.rules import check_name, check_text, text_faults
+from ..core.rules import check_name, check_text, number_faults, text_faults
 from ..core.schedule import ScheduleError, Syntax, parse
 from .definition import Handler, JobDefinition, names_of, read
 from .functions import check_job_function, check_takes, place_of
@@ -40,6 +40,7 @@ _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.NoReturn, typing.Never})
 """Parts of a result's annotation that say nothing of its form."""
 MAX_VERSION: Final = 100
+MAX_SLOTS: Final = 10_000
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _POLICIES: Final = (
     "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",
@@ -110,6 +111,7 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
         reuse=reuse_of(options.get("reuse")),
         preload=_preload(options.get("preload")),
         version=_version(options.get("version")),
+        slots=_slots(options),
     )
     check_text(definition.description, "description")
     _check_texts(definition.policies)
@@ -179,6 +181,16 @@ def _args(value: object) -> dict[str, Json]:
     if not isinstance(value, Mapping):
         raise ValueError(f"args: must be a mapping of names to values, e.g. {{'days': 7}}, got {value!r:.60}")  # noqa: TRY004 - one fault among others
     return dict(cast("Mapping[str, Json]", value))
+
+
+def _slots(options: JobOptions) -> int:
+    slots = options.get("slots")
+    if slots is None:
+        return 1
+    refuse(number_faults(slots, "slots", 1, MAX_SLOTS, whole=True))
+    if slots > 1 and options.get("batch") is not None:
+        raise ValueError("batch: one call carries out many runs, of which each takes a slot; leave slots out")
+    return slots
 
 
 def _version(value: object) -> str | None:

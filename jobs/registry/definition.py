@@ -12,7 +12,7 @@ from ..base.context import JobContext
 from ..core.base.errors import ConfigurationError, ErrorCode, InvalidInput
 from ..core.base.lazy import LazyModule
 from ..core.base.read_back import changed
-from ..core.base.signature import signature_of
+from ..core.base.signature import VERSION, signature_of
 from ..core.defaults import JobInfo
 from ..core.flows import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
@@ -33,10 +33,6 @@ _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 """Types whose values are JSON as they are."""
 RENAMED = "renamed__"
 """Begins the fields of the model whose parameter has a name that a model cannot have."""
-
-
-VERSION: Final = "x-version"
-"""The keyword of the JSON Schema of a job's arguments that holds the version of its code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +57,7 @@ class JobDefinition:
         reuse: How long a child process serves its runs; None = each run gets one of its own.
         preload: Whether its module is imported before child processes are forked; None = as the node says.
         version: Distinguishes this code from other code of the job; None = by its arguments alone.
+        slots: How many of a node's slots a run takes.
     """
 
     name: str
@@ -80,6 +77,7 @@ class JobDefinition:
     reuse: Reuse | None = None
     preload: bool | None = None
     version: str | None = None
+    slots: int = 1
 
     @property
     def args_schema(self) -> dict[str, Any]:
@@ -103,6 +101,7 @@ class JobDefinition:
             self.args_schema,
             defaults=self.policies.defaults,
             tags=self.tags,
+            slots=self.slots,
         )
 
     def accept(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[dict[str, Json], dict[str, Any]]:

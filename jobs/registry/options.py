@@ -98,6 +98,9 @@ class JobOptions(TypedDict, total=False):
         version: A word that distinguishes this code from other code of the job, e.g. that of a release. While a node
             with this version lives, runs that it accepted, or that wait since they began there, go on there. Unless
             given, versions differ by the arguments that they take.
+        slots: How many of a node's slots one run takes, for jobs that need more memory or processors than others: a
+            run starts on a node once so many are free there, and they are kept free for the run that is next. Of jobs
+            in threads and child processes it takes as many of those, too. 1 unless given.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
     """
 
@@ -141,6 +144,7 @@ class JobOptions(TypedDict, total=False):
     keep: Seconds | None
     batch: Batch | None
     version: str | None
+    slots: int | None
     tags: str | Sequence[str]
 
 

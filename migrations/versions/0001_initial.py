@@ -357,6 +357,7 @@ Table(
     Column("signature", String(16), nullable=False),
     Column("versions", DOCUMENT),
     Column("rate", DOCUMENT),
+    Column("slots", Integer(), nullable=False),
     PrimaryKeyConstraint("name", name="pk_job"),
 )
 Table(

@@ -127,7 +127,7 @@ def test_looking_at_the_first_of_each_lane_again_and_again_is_looking_at_all(
     expected = take(whole, found, count)
     taken, left, goes_on = list[Candidate](), list(found), True
     while goes_on:
-        chosen, goes_on = choose(state, first_of_lanes(left, depth), count - len(taken), depth=depth)
+        chosen, goes_on, _ = choose(state, first_of_lanes(left, depth), count - len(taken), depth=depth)
         taken += chosen
         gone, blocked = {one.run_id for one in chosen}, {one.blocks for one in chosen} - {None}
         left = [one for one in left if one.run_id not in gone and one.blocks not in blocked]

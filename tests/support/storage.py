@@ -92,11 +92,17 @@ class Stored:
         jobs: Sequence[str] = ("work",),
         slots: int = 20,
         schedule: str | None = None,
+        takes: int = 1,
         **said: Any,
     ) -> "Worker":
-        """Register a node that knows these jobs, and whose code perhaps declares a schedule or defaults of them."""
+        """Register a node that knows these jobs, and whose code perhaps declares a schedule or defaults of them.
+
+        ``takes``: how many slots a run of theirs takes.
+        """
         defaults = JobDefaults(**said)
-        infos = tuple(JobInfo(job, schedule=schedule, args_schema=ANY_ARGS, defaults=defaults) for job in jobs)
+        infos = tuple(
+            JobInfo(job, schedule=schedule, args_schema=ANY_ARGS, defaults=defaults, slots=takes) for job in jobs
+        )
         node = self.do(join, NewNode(name, slots, "1", infos, 60.0), only_node=False)
         self.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))
         return Worker(self, node, tuple(jobs))
@@ -140,6 +146,10 @@ class Worker:
     def choose(self, groups: tuple[str, ...]) -> None:
         """Take runs of these groups only."""
         self.claimant = replace(self.claimant, groups=groups)
+
+    def weigh(self, **slots: int) -> None:
+        """Have the runs of these jobs take so many slots each from now on."""
+        self.claimant = replace(self.claimant, heavy=slots)
 
     def take(self, slots: int = 1, prefetch: int = 0) -> Claimed:
         """Claim runs."""

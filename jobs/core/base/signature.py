@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Self, cast
 
+VERSION: Final = "x-version"
+"""The keyword of the JSON Schema of a job's arguments that holds the version of its code."""
+
 LENGTH: Final = 16
 """Characters of a signature."""
 _ANNOTATIONS = ("title", "description")

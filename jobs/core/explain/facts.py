@@ -52,6 +52,7 @@ class ExplanationCode(StrEnum):
     SUCCESS = "SUCCESS"
     TIMING_OUT = "TIMING_OUT"
     WAITING = "WAITING"
+    TOO_FEW_SLOTS = "TOO_FEW_SLOTS"
     WAITS_FOR_RUNS = "WAITS_FOR_RUNS"
     WAITS_FOR_SIGNAL = "WAITS_FOR_SIGNAL"
     WAITS_FOR_VERSION = "WAITS_FOR_VERSION"
@@ -178,6 +179,9 @@ class RunFacts:
         ahead: How many runs of its group and priority were due before it; counted up to ``COUNTED_AHEAD``.
         slots: The slots together of those ``nodes`` that start their runs.
         free_slots: How many of these are free.
+        takes: How many slots of one node a run of its job takes.
+        largest: How many slots for it the largest of the ``nodes`` has.
+        most_free: How many of them are free on one node at most.
         other_version: Further live nodes that know the job, but leave this run to ``nodes``: its arguments were checked
             against another version of the job than theirs.
         blockages: The blockages of the event loops of live nodes, by the node's name.
@@ -204,6 +208,9 @@ class RunFacts:
     ahead: int = 0
     slots: int = 0
     free_slots: int = 0
+    takes: int = 1
+    largest: int = 0
+    most_free: int = 0
     other_version: tuple[str, ...] = ()
     blockages: Mapping[str, Blockage] = field(default_factory=dict[str, Blockage])
     launcher_faults: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -200,7 +200,7 @@ def _no_children(facts: RunFacts) -> Explanation | None:
 
 def _waiting(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     due = run.available_at < now if run.state is RunState.STUCK else run.available_at <= now
-    lacking = no_job(run.job_name, run.group, facts, (), "this run waits")
+    lacking = no_job(run.job_name, run.group, facts, (), "this run waits") or _too_large(facts)
     if not due:
         later = _not_due(run, now)
         # What will be in its way when its time has come should be known before.
@@ -313,6 +313,18 @@ def _due_before(ahead: int) -> str:
     return f"{count} runs of its group and priority were due before it"
 
 
+def _too_large(facts: RunFacts) -> Explanation | None:
+    """Return that no node that can run it has as many slots as it takes."""
+    if facts.takes <= max(1, facts.largest):
+        return None
+    has = f"node {facts.nodes[0]} has" if len(facts.nodes) == 1 else "the largest node that can run it has"
+    sentence = (
+        f"A run of its job takes {facts.takes} slots of one node, and {has} {facts.largest}: it waits for a larger "
+        "node."
+    )
+    return Explanation(Code.TOO_FEW_SLOTS, sentence, ("Start a node with more slots, or have the job take fewer.",))
+
+
 def _in_line(facts: RunFacts) -> Explanation:
     details: tuple[str, ...] = ()
     if facts.other_version:
@@ -322,6 +334,13 @@ def _in_line(facts: RunFacts) -> Explanation:
 
 
 def _place_in_line(facts: RunFacts) -> Explanation:
+    if facts.takes > 1 and facts.most_free < facts.takes:
+        sentence = (
+            f"It takes {facts.takes} slots of one node, of which {facts.most_free} "
+            f"{'is' if facts.most_free == 1 else 'are'} free, and {_due_before(facts.ahead)}; for the run that is "
+            "next, a node keeps the slots that become free."
+        )
+        return Explanation(Code.NO_SLOT, sentence)
     if facts.free_slots <= 0:
         what = "The only slot" if facts.slots == 1 else f"All {facts.slots} slots"
         standing_still = {*facts.blockages, *facts.launcher_faults, *facts.stalls}

@@ -74,7 +74,8 @@ class Candidate:
 
     ``judged``: its task's tolerance has to be asked whether it may start; ``limited``: its group has a limit.
     ``keyed``: it needs a slot or a token of a key of its own. ``overdue``: of low priority, and it has waited longer
-    than its group lets such runs wait.
+    than its group lets such runs wait. ``slots``: how many of the node's slots it takes;
+    ``heavy``: its job, if that are several.
     Candidates of one group and class must come first in, first out.
     """
 
@@ -87,3 +88,5 @@ class Candidate:
     limited: bool = False
     keyed: bool = False
     overdue: bool = False
+    slots: int = 1
+    heavy: str | None = None

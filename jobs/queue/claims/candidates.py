@@ -1,17 +1,18 @@
 """Find the oldest claimable runs of every lane for a node, group by group in round-robin order."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Row
+from sqlalchemy import Connection, Row, select
 
 from ...core.model import Priority
 from ...core.nodes import in_turn
 from ...core.states import RunState
 from ...store.db import dialect
+from ...store.schema.tables import run as r
 from ..base import statements
 from ..base.shapes import Candidate
 
@@ -42,10 +43,30 @@ def jobs_among_others(conn: Connection, jobs: Sequence[str]) -> tuple[str, ...] 
 
     What it costs grows with ``jobs`` and not with the runs.
     """
-    parameters = {"jobs": list(jobs)}
-    if not statements.execute(conn, "pending_of_other_jobs", parameters).one().are_there:
+    if not statements.execute(conn, "pending_of_other_jobs", {"jobs": list(jobs)}).one().are_there:
         return None
-    return tuple(row.name for row in statements.execute(conn, "pending_of_own_jobs", parameters))
+    return pending_of(conn, jobs)
+
+
+def pending_of(conn: Connection, jobs: Collection[str]) -> tuple[str, ...]:
+    """Return those of these jobs that have pending runs, due or not."""
+    return tuple(row.name for row in statements.execute(conn, "pending_of_own_jobs", {"jobs": list(jobs)}))
+
+
+def weighed(conn: Connection, found: list[Candidate], heavy: Mapping[str, int]) -> list[Candidate]:
+    """Return these candidates with the slots that each takes.
+
+    Args:
+        conn: The transaction.
+        found: The candidates.
+        heavy: The jobs whose runs take several slots, and how many.
+    """
+    jobs = select(r.c.id, r.c.job_name).where(r.c.id.in_([one.run_id for one in found]), r.c.job_name.in_(heavy))
+    names = {row.id: row.job_name for row in conn.execute(jobs)}
+    return [
+        replace(one, slots=heavy[names[one.run_id]], heavy=names[one.run_id]) if one.run_id in names else one
+        for one in found
+    ]
 
 
 def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:

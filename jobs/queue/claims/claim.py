@@ -1,6 +1,6 @@
 """A node takes runs from the queue and starts them, in fair order, one transaction for many."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -24,7 +24,7 @@ from ..base.shapes import Candidate, HeldRun, Reserved
 from ..base.skips import record_drop
 from ..limits.admission import Admission
 from . import starts as claims
-from .candidates import Want, candidates, jobs_among_others
+from .candidates import Want, candidates, jobs_among_others, weighed
 from .expiry import skip_expired
 from .fairness import FairnessState, choose, take
 from .starts import Source
@@ -45,7 +45,8 @@ class Claimant:
     """The node that takes runs, and the jobs it can run.
 
     ``foreign``: signatures of other versions of its jobs that other nodes have; runs with these are left to them.
-    ``groups``: where it takes runs; empty = everywhere.
+    ``groups``: where it takes runs; empty = everywhere. ``heavy``: the jobs whose runs take several of its slots, and
+    how many; usually there are none.
     """
 
     node_id: int
@@ -53,6 +54,11 @@ class Claimant:
     jobs: tuple[str, ...]
     foreign: frozenset[str] = frozenset()
     groups: tuple[str, ...] = ()
+    heavy: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def without(self, jobs: Container[str]) -> "Claimant":
+        """Return the node as one that does not take runs of these jobs."""
+        return replace(self, jobs=tuple(name for name in self.jobs if name not in jobs))
 
 
 class Standing(Enum):
@@ -72,13 +78,33 @@ class Started:
     checkpoint: Json = None
 
 
+@dataclass(slots=True)
+class Slots:
+    """Count the slots that a claim may fill: ``room`` of them are free now, the others are so soon.
+
+    ``next_job``: of the run that is next and found no room; None = there is none.
+    """
+
+    count: int
+    room: int
+    next_job: str | None = None
+
+    def fill(self, taken: Iterable[Candidate]) -> None:
+        """Take the slots of these runs."""
+        used = sum(one.slots for one in taken)
+        self.count -= used
+        self.room -= used
+
+
 @dataclass(frozen=True, slots=True)
 class Claimed:
     """Hold the result of a claim: started runs, runs reserved ahead, and the next state of fairness.
 
     ``fenced``: the node was declared dead meanwhile and may take nothing. ``blocked``: jobs whose rate gives no token
     before the time that is returned. ``held_back``: how many runs wait for a slot or token of their key from now on.
-    ``busy``: some were left alone, because another node judges their keys at this moment.
+    ``busy``: some were left alone, because another node judges their keys at this moment. ``next_job``: of the
+    run that is next and takes more slots than are free; it comes first once they are. ``left``: how many slots found no
+    run.
     """
 
     started: tuple[Started, ...]
@@ -88,6 +114,8 @@ class Claimed:
     blocked: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     held_back: int = 0
     busy: bool = False
+    next_job: str | None = None
+    left: int = 0
 
 
 def claim(tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int = 0) -> Claimed:
@@ -112,22 +140,44 @@ def standing_of(tx: Tx, claimant: Claimant) -> Standing:
 
 
 def claim_more(
-    tx: Tx, claimant: Claimant, fairness: FairnessState, *, slots: int, prefetch: int, apart: bool = False
+    tx: Tx,
+    claimant: Claimant,
+    fairness: FairnessState,
+    *,
+    slots: int,
+    prefetch: int,
+    room: int | None = None,
+    apart: bool = False,
 ) -> Claimed:
-    """``claim`` for a node of which this transaction knows already that it may take runs; ``apart``: see ``turn``."""
+    """``claim`` for a node of which this transaction knows already that it may take runs.
+
+    ``room``: how many of the slots are free now, for runs that take several; None = all. ``apart``: see ``turn``.
+    """
     state = fairness.copy()
     admission = Admission(tx)
     start = _start_apart if apart else _start
-    rounds = _rounds(tx, claimant, state, slots, partial(start, tx, claimant, admission), admission)
+    wanted = Slots(slots, slots if room is None else room)
+    rounds = _rounds(tx, claimant, state, wanted, partial(start, tx, claimant, admission), admission)
     started = tuple(one for some in rounds for one in some)
     _emit(tx, claimant, started)
     reserved: list[Reserved] = []
-    if len(started) == slots:
-        ahead = _rounds(tx, claimant, state, prefetch, partial(_reserve, tx, claimant), Admission(tx, reserves=True))
-        reserved = [one for some in ahead for one in some]
+    if wanted.count <= 0:
+        # Nothing is handed out ahead past a run that takes several: its slots could never become free.
+        ahead = Slots(prefetch, 0)
+        handed = _rounds(tx, claimant, state, ahead, partial(_reserve, tx, claimant), Admission(tx, reserves=True))
+        reserved = [one for some in handed for one in some]
     tx.emit(run_change(one, RunState.SCHEDULED, node=claimant.node) for one in reserved)
     ids = tuple(one.id for one in reserved)
-    return Claimed(started, ids, state, False, admission.blocked, admission.held_back, admission.busy)
+    return Claimed(
+        started,
+        ids,
+        state,
+        blocked=admission.blocked,
+        held_back=admission.held_back,
+        busy=admission.busy,
+        next_job=wanted.next_job,
+        left=max(0, wanted.count),
+    )
 
 
 def start_more(tx: Tx, claimant: Claimant, ids: Sequence[int], *, apart: bool = False) -> tuple[Started, ...]:
@@ -166,7 +216,7 @@ def _rounds(
     tx: Tx,
     claimant: Claimant,
     state: FairnessState,
-    wanted: int,
+    wanted: Slots,
     enact: Callable[[list[Candidate], list[Candidate]], Mapping[int, T]],
     admission: Admission,
 ) -> Iterator[list[T]]:
@@ -176,21 +226,21 @@ def _rounds(
         tx: The transaction.
         claimant: The node.
         state: Advanced by what is taken.
-        wanted: How many runs.
+        wanted: For how many slots; counted down.
         enact: Takes what can be had of the runs that are its first argument; the second are all that were found.
         admission: Judges what is limited.
     """
-    if wanted <= 0:
+    if wanted.count <= 0:
         return
     elsewhere: set[int] = set()
     own = jobs_among_others(tx.conn, claimant.jobs)
     jobs = claimant.jobs if own is None else own
     # Groups take turns: of each lane, its part of what is wanted is looked at, and one more in case a group has gone.
-    lane = -(-min(wanted, MAX_DEPTH) // state.groups)
+    lane = -(-min(wanted.count, MAX_DEPTH) // state.groups)
     # Where each of many groups gives one, a second one would double what is read.
     lane += lane > 1
     for turn in range(_ROUNDS):
-        count = min(wanted, MAX_DEPTH)
+        count = min(wanted.count, MAX_DEPTH)
         if count <= 0:
             return
         depth = count + len(elsewhere)
@@ -206,15 +256,22 @@ def _rounds(
             return
         capacities = admission.capacities(sorted({one.group for one in found if one.limited}))
         found = admission.aged(found)
-        trial, goes_on = choose(state.copy(), found, count, capacities=capacities, depth=part)
+        room = None
+        if claimant.heavy:
+            found, room = weighed(tx.conn, found, claimant.heavy), wanted.room
+        trial, goes_on, next_one = choose(state.copy(), found, count, capacities=capacities, depth=part, room=room)
         taken: Mapping[int, T] = enact(trial, found) if trial else {}
         # Chosen again among what could be had, so that what others were faster to take costs no group its turn.
-        chosen = take(state, [one for one in found if one.run_id in taken], count, capacities=capacities)
+        had = [one for one in found if one.run_id in taken]
+        chosen = take(state, had, count, capacities=capacities, room=room)
         yield [taken[one.run_id] for one in chosen]
-        wanted -= len(taken)
+        wanted.fill(chosen)
         missed = {one.run_id for one in trial} - taken.keys()
         elsewhere |= missed
         lane *= _DEEPER
+        if not missed and next_one is not None:
+            wanted.next_job = next_one.heavy
+            return
         if not missed and not goes_on and len(taken) < count:
             return
 

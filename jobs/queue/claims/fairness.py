@@ -100,6 +100,14 @@ class _Lane:
         return None
 
 
+class _NoRoomError(Exception):
+    """The next run takes more slots than are free."""
+
+    def __init__(self, candidate: Candidate) -> None:
+        super().__init__(candidate)
+        self.candidate = candidate
+
+
 class _UnknownError(Exception):
     """The runs that were looked at do not tell which run is next."""
 
@@ -138,17 +146,27 @@ class _Group:
 
 
 class Choice(NamedTuple):
-    """Runs in fair order; ``goes_on``: which one would be next is not known from what was looked at."""
+    """Runs in fair order.
+
+    ``goes_on``: which one would be next is not known from what was looked at. ``next_one``: takes more slots than are
+    free, so those behind it wait.
+    """
 
     chosen: list[Candidate]
     goes_on: bool
+    next_one: Candidate | None = None
 
 
 def take(
-    state: FairnessState, candidates: Iterable[Candidate], count: int, *, capacities: dict[str, int] | None = None
+    state: FairnessState,
+    candidates: Iterable[Candidate],
+    count: int,
+    *,
+    capacities: dict[str, int] | None = None,
+    room: int | None = None,
 ) -> list[Candidate]:
     """``choose`` among all that can matter."""
-    return choose(state, candidates, count, capacities=capacities).chosen
+    return choose(state, candidates, count, capacities=capacities, room=room).chosen
 
 
 def choose(
@@ -158,8 +176,9 @@ def choose(
     *,
     capacities: dict[str, int] | None = None,
     depth: int | None = None,
+    room: int | None = None,
 ) -> Choice:
-    """Choose up to ``count`` runs in fair order and advance ``state`` by every one chosen.
+    """Choose runs for up to ``count`` slots in fair order and advance ``state`` by every one chosen.
 
     Args:
         state: The node's pointer and counters; changed in place.
@@ -168,23 +187,28 @@ def choose(
         capacities: For groups with a limit, how many more may occupy a slot now.
         depth: How many of a lane (the runs of one class of a group) were looked for: one that holds as many may go on;
             None = all that can matter.
+        room: How many of the slots are free for runs that take several; None = each run takes one.
     """
     found = list(candidates)
-    if not capacities and _is_one_lane(found):
+    if room is None and not capacities and _is_one_lane(found):
         chosen = _take_lane(state, found[:count])
         return Choice(chosen, len(chosen) < count and len(chosen) == depth)
     groups = _by_group(found, capacities or {}, depth)
     names = sorted(groups)
     taken: list[Candidate] = []
     blocked: set[int] = set()
-    while len(taken) < count:
+    used = 0
+    while used < count:
         try:
-            chosen_one = _take_one(state, groups, names, blocked)
+            chosen_one = _take_one(state, groups, names, blocked, None if room is None else room - used)
         except _UnknownError:
             return Choice(taken, True)
+        except _NoRoomError as error:
+            return Choice(taken, False, error.candidate)
         if chosen_one is None:
             break
         taken.append(chosen_one)
+        used += chosen_one.slots
     return Choice(taken, False)
 
 
@@ -204,7 +228,9 @@ def _take_lane(state: FairnessState, chosen: list[Candidate]) -> list[Candidate]
     return chosen
 
 
-def _take_one(state: FairnessState, groups: dict[str, _Group], names: list[str], blocked: set[int]) -> Candidate | None:
+def _take_one(
+    state: FairnessState, groups: dict[str, _Group], names: list[str], blocked: set[int], room: int | None
+) -> Candidate | None:
     while names:
         # In round-robin order: the smallest after the last one, wrapping.
         after = 0 if state.last_group is None else bisect_right(names, state.last_group)
@@ -214,6 +240,8 @@ def _take_one(state: FairnessState, groups: dict[str, _Group], names: list[str],
         if candidate is None:
             del names[place]
             continue
+        if room is not None and candidate.slots > max(1, room):
+            raise _NoRoomError(candidate)
         state.last_group = name
         state.count(name, 1)
         if candidate.blocks is not None:

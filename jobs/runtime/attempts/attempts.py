@@ -68,7 +68,8 @@ class Attempts:
     Attributes:
         finisher: Stores the ends.
         threads: Where plain functions run.
-        held: How many attempts there are by where they run, those whose ends are not stored yet among them.
+        held: How many slots attempts hold by where they run, those whose ends are not stored yet among them.
+        heavy: How many of them take several slots each.
     """
 
     def __init__(
@@ -99,6 +100,7 @@ class Attempts:
         self._capacity = capacity
         self.threads = threads
         self.held: Counter[Isolation] = Counter()
+        self.heavy: Counter[Isolation] = Counter()
         self._middleware = middleware_of_all(registry, services.resources)
         self._active: dict[int, Attempt] = {}
         # Those that are RUNNING, with the timer of their deadline.
@@ -111,10 +113,14 @@ class Attempts:
     def __len__(self) -> int:
         return len(self._active)
 
-    def kinds_of(self, ends: Sequence[Finish]) -> Counter[Isolation]:
-        """Count these ended attempts by where they ran, as far as they are held."""
-        attempts = (self._active.get(end.execution_id) for end in ends)
-        return Counter(attempt.definition.isolation for attempt in attempts if attempt is not None)
+    def held_by(self, ends: Sequence[Finish]) -> Counter[Isolation]:
+        """Count the slots that these ended attempts hold, by where they ran."""
+        held = Counter[Isolation]()
+        for end in ends:
+            attempt = self._active.get(end.execution_id)
+            if attempt is not None:
+                held[attempt.definition.isolation] += attempt.definition.slots
+        return held
 
     @property
     def waiting(self) -> Mapping[Isolation, int]:
@@ -144,9 +150,15 @@ class Attempts:
             self._active[one.execution_id] = attempt
             kind = attempt.definition.isolation
             self._capacity.begun(kind, self.held[kind])
-            self.held[kind] += 1
+            self._hold(attempt, 1)
             self._logs.open(one.execution_id)
             self._start(attempt)
+
+    def _hold(self, attempt: Attempt, sign: int) -> None:
+        kind, slots = attempt.definition.isolation, attempt.definition.slots
+        self.held[kind] += sign * slots
+        if slots > 1:
+            self.heavy[kind] += sign
 
     def _start(self, attempt: Attempt) -> None:
         """STARTED: read secrets first, if the arguments name any; else run."""
@@ -355,7 +367,7 @@ class Attempts:
     def _forget(self, execution_id: int) -> None:
         attempt = self._active.pop(execution_id)
         self._note_over(attempt)
-        self.held[attempt.definition.isolation] -= 1
+        self._hold(attempt, -1)
         self._progressed.set()
 
     async def close(self) -> None:

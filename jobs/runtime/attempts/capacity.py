@@ -1,14 +1,17 @@
 """Decide how many runs of which jobs a node may begin: each kind of job has a limit of its own."""
 
+import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from ...core.model import Isolation
 from ...registry import JobDefinition
+
+log = logging.getLogger(__name__)
 
 HORIZON: Final = 0.05
 """Seconds for which a run that was begun ahead waits at most, if those before it go on ending as they did."""
@@ -118,13 +121,17 @@ class Allowance:
 
     Attributes:
         jobs: Runs of these.
-        count: How many; each may be of any of these jobs.
+        count: For how many slots; each run may be of any of these jobs.
         kinds: Where these jobs run.
+        room: How many of the slots are free already, for runs that take several.
+        heavy: The jobs among these whose runs take several, and how many.
     """
 
     jobs: tuple[str, ...]
     count: int
     kinds: frozenset[Isolation] = frozenset()
+    room: int = 0
+    heavy: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 NO_ALLOWANCE: Final = Allowance((), 0)
@@ -152,8 +159,21 @@ class Capacity:
         self._limits = {kind: min(slots, limit) for kind, limit in limits.items()}
         self._clock = clock
         self._jobs: dict[Isolation, list[str]] = {kind: [] for kind in Isolation}
+        self._heavy: dict[Isolation, dict[str, int]] = {kind: {} for kind in Isolation}
         for one in taken:
+            if one.slots > self._limit(one.isolation):
+                log.warning(
+                    "job %s takes %d slots, and this node has %d of the kind: its runs are left to other nodes",
+                    one.name,
+                    one.slots,
+                    self._limit(one.isolation),
+                )
+                continue
             self._jobs[one.isolation].append(one.name)
+            if one.slots > 1:
+                self._heavy[one.isolation][one.name] = one.slots
+        # Where the run that is next needs more slots than are free, and how many: they are kept free for it.
+        self._awaited: tuple[Isolation, int] | None = None
         gather = {Isolation.PROCESS: GATHER}
         self._overcommit = {kind: Overcommit(limit, gather.get(kind, 0.0)) for kind, limit in self._limits.items()}
         self._closed: set[Isolation] = set()
@@ -164,15 +184,37 @@ class Capacity:
         # Of the runs that begin while claims are full.
         self._lately: set[Isolation] = set()
 
+    def _limit(self, kind: Isolation) -> int:
+        return self._limits.get(kind, self._slots)
+
     @property
     def jobs(self) -> tuple[str, ...]:
         """The jobs whose runs may begin here once there is room."""
         return tuple(sorted(name for kind in self._jobs if kind not in self._closed for name in self._jobs[kind]))
 
     def used(self, held: Counter[Isolation]) -> dict[Isolation, tuple[int, int]]:
-        """For each kind how many of the attempts ``held`` are of it, and how many may be; coroutines may use all."""
+        """For each kind how many slots its attempts hold, and how many they may; coroutines may use all."""
         limits = {Isolation.ASYNC: self._slots, **self._limits}
         return {kind: (held[kind], limit) for kind, limit in limits.items()}
+
+    def keep_free(self, allowance: Allowance, next_job: str | None) -> bool:
+        """Keep slots free for the run that is next, which found no room; others of its node come after it.
+
+        Args:
+            allowance: Of the claim that found it.
+            next_job: Its job; None = there is no such run.
+
+        Returns:
+            Whether to try other claims now: they leave its slots alone, or need not any more.
+        """
+        before = self._awaited
+        if before is not None and before[0] in allowance.kinds:
+            self._awaited = None
+        # One at a time: two kinds that leave room for each other would wait for ever.
+        if next_job is not None and self._awaited is None:
+            kind = next(kind for kind in allowance.kinds if next_job in self._heavy[kind])
+            self._awaited = kind, self._heavy[kind][next_job]
+        return next_job is not None or self._awaited != before
 
     def close(self, kind: Isolation) -> None:
         """Take no runs of this kind: there is nothing that could execute them."""
@@ -233,7 +275,9 @@ class Capacity:
         """
         return not self._is_full or Isolation.ASYNC not in self._lately or held * 2 <= self._slots
 
-    def allowances(self, held: Counter[Isolation], waiting: Mapping[Isolation, int]) -> list[Allowance]:
+    def allowances(
+        self, held: Counter[Isolation], waiting: Mapping[Isolation, int], heavy: Collection[Isolation] = ()
+    ) -> list[Allowance]:
         """Allowances for claims to try in turn: for all kinds with free slots, then without the scarcest, and so on.
 
         Each has as many places as the scarcest of its kinds, since every run that it brings may be of that one. So few
@@ -241,27 +285,39 @@ class Capacity:
         and coroutines leave their places to the others, unless these are more than half of all.
 
         Args:
-            held: The attempts there are by kind.
+            held: The slots that attempts hold, by kind.
             waiting: How many of them have begun and wait for a thread or a child process.
+            heavy: Kinds of which some of these take several slots: their threads or child processes do not say how many
+                are free, so nothing is begun ahead.
         """
         ahead = {kind: one.count(self._clock(), waiting[kind]) for kind, one in self._overcommit.items()}
-        free = self._slots + sum(ahead.values()) - held.total()
-        places = {Isolation.ASYNC: min(free, self._slots - held.total())}
+        ahead |= dict.fromkeys(heavy, 0)
+        left = self._slots - held.total()
+        free = left + sum(ahead.values())
+        places = {Isolation.ASYNC: min(free, left)}
         places |= {kind: min(free, limit + ahead[kind] - held[kind]) for kind, limit in self._limits.items()}
+        if self._awaited is not None:
+            for kind in places.keys() - {self._awaited[0]}:
+                places[kind] = min(places[kind], left - self._awaited[1])
         kinds = [kind for kind in places if places[kind] > 0 and self._jobs[kind] and kind not in self._closed]
         apart = sum(limit for kind, limit in self._limits.items() if self._jobs[kind] and kind not in self._closed)
-        if self._is_full and apart * 2 <= self._slots:
+        if self._is_full and apart * 2 <= self._slots and self._awaited is None:
             places[Isolation.ASYNC] = min(places[Isolation.ASYNC], self._slots - apart - held[Isolation.ASYNC])
-            return [self._allowance([kind], places[kind]) for kind in kinds if places[kind] > 0]
+            return [self._allowance([kind], places[kind], left, ahead) for kind in kinds if places[kind] > 0]
         kinds.sort(key=places.__getitem__)
         return [
-            self._allowance(kinds[first:], places[kinds[first]])
+            self._allowance(kinds[first:], places[kinds[first]], left, ahead)
             for first in range(len(kinds))
             if not first or places[kinds[first]] > places[kinds[first - 1]]
         ]
 
-    def _allowance(self, kinds: Sequence[Isolation], count: int) -> Allowance:
-        return Allowance(tuple(sorted(name for kind in kinds for name in self._jobs[kind])), count, frozenset(kinds))
+    def _allowance(
+        self, kinds: Sequence[Isolation], count: int, left: int, ahead: Mapping[Isolation, int]
+    ) -> Allowance:
+        jobs = tuple(sorted(name for kind in kinds for name in self._jobs[kind]))
+        heavy = {name: slots for kind in kinds for name, slots in self._heavy[kind].items()}
+        room = min(left, count - max(ahead.get(kind, 0) for kind in kinds)) if heavy else 0
+        return Allowance(jobs, count, frozenset(kinds), room, heavy)
 
     def notices(self, allowance: Allowance) -> int:
         """Return how many notices have come so far of runs that it may be for."""

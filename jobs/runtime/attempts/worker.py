@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Final, NamedTuple
 
 from typing_extensions import override
 
@@ -31,6 +32,16 @@ from .child_bodies import LauncherSupervisor
 from .threads import ThreadPool
 
 log = logging.getLogger(__name__)
+
+
+class _Taken(NamedTuple):
+    """The result of one claim: whether there may be more to take at once, and whether to claim for other jobs now."""
+
+    more: bool
+    goes_on: bool
+
+
+_NOTHING: Final = _Taken(more=False, goes_on=False)
 
 
 class Worker(Service):
@@ -207,18 +218,20 @@ class Worker(Service):
         """Store ends and fill free slots; whether there may be more to take at once."""
         more, tried = False, set[frozenset[Isolation]]()
         async with self._claiming:
-            while self._taking and await self._take_turn(tried):
-                more = True
+            goes_on = True
+            while self._taking and goes_on:
+                taken = await self._take_turn(tried)
+                more, goes_on = more or taken.more, taken.goes_on
         if tried:
             self._capacity.filled(is_full=more)
         return more
 
-    async def _take_turn(self, tried: set[frozenset[Isolation]]) -> bool:
-        """One claim for jobs of kinds that were not ``tried`` together; whether there may be more of them."""
+    async def _take_turn(self, tried: set[frozenset[Isolation]]) -> _Taken:
+        """Claim once for jobs of kinds that were not ``tried`` together."""
         order, allowance = self._order(tried)
-        claimant = replace(self._claimant, jobs=allowance.jobs)
+        claimant = replace(self._claimant, jobs=allowance.jobs, heavy=allowance.heavy)
         if not order.ended and not order.reserved and order.slots <= 0 and order.prefetch == 0:
-            return False
+            return _NOTHING
         began, notices = time.monotonic(), self._capacity.notices(allowance)
         try:
             result = await self._queue.take(claimant, self._fairness, order)
@@ -234,31 +247,34 @@ class Worker(Service):
                 self._end_life()
             else:
                 self._take_no_more()
-            return False
+            return _NOTHING
         took = time.monotonic() - began
-        more = self._follow(order, result)
+        goes_on = more = self._follow(order, result)
         if order.slots > 0:
             self._capacity.claimed(took)
-            if not result.started:
+            if not result.started and result.next_job is None:
                 self._capacity.note_empty(allowance, notices)
-        return more
+            goes_on = self._capacity.keep_free(allowance, result.next_job) or more
+        return _Taken(more, goes_on)
 
     def _order(self, tried: set[frozenset[Isolation]]) -> tuple[Order, Allowance]:
         """Return the order for the next turn, and the allowance that it is for."""
         # An end that the finisher is about to write by itself costs a whole turn more if it is taken along.
         ended = self.attempts.finisher.take() if self._queue.shares_turns else []
-        held = self.attempts.held - self.attempts.kinds_of(ended)
+        held = self.attempts.held - self.attempts.held_by(ended)
         allowance = self._allowance(held, tried)
         reserved, self._reserved = self._reserved[: allowance.count], self._reserved[allowance.count :]
         ahead = max(0, self._prefetch - len(self._reserved)) if allowance.jobs else 0
         # With prefetch, wait until half of it is used up: one claim for many instead of one each.
         if len(reserved) == allowance.count and ahead * 2 < self._prefetch:
             ahead = 0
-        return Order(ended, reserved, allowance.count, ahead), allowance
+        room = allowance.room if allowance.heavy else None
+        return Order(ended, reserved, allowance.count, ahead, room), allowance
 
     def _allowance(self, held: Counter[Isolation], tried: set[frozenset[Isolation]]) -> Allowance:
         """The largest allowance that was not tried yet, unless nothing was found for it a moment ago."""
-        allowances = self._capacity.allowances(held, self.attempts.waiting)
+        heavy = [kind for kind, count in self.attempts.heavy.items() if count]
+        allowances = self._capacity.allowances(held, self.attempts.waiting, heavy)
         if not allowances and self._prefetch:
             return Allowance(self._capacity.jobs, 0)
         for allowance in allowances:

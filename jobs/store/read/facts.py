@@ -171,6 +171,9 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         slots=sum(_slots(node, kind) for node in starting),
         other_version=tuple(node.name for node in knowing if node not in able),
         free_slots=sum(_free(node, queue, kind) for node in starting),
+        takes=1 if job is None else job.slots,
+        largest=max((_slots(node, kind) for node in able), default=0),
+        most_free=max((_free(node, queue, kind) for node in starting), default=0),
         blockages=queue.blockages,
         launcher_faults=faults,
         stalls=_stalls(able),
@@ -305,19 +308,19 @@ def _free(node: Node, queue: _Queue, kind: Isolation | None) -> int:
 
 
 def _held(conn: Connection) -> dict[int, Counter[Isolation]]:
-    """Return how many runs each node executes by where they run; those of unknown jobs count as threads."""
+    """Return how many slots the runs of each node hold by where they run; those of unknown jobs count as threads."""
     # The first condition says nothing new, but the index over what nodes hold is made for it.
     running = (r.c.state.in_(sql_literals(OCCUPYING)), r.c.state == sql_literal(RunState.RUNNING))
     kind = func.coalesce(j.c.isolation, Isolation.THREAD.value)
     statement = (
-        select(r.c.node_id, kind, func.count())
+        select(r.c.node_id, kind, func.sum(func.coalesce(j.c.slots, 1)))
         .outerjoin_from(r, j, j.c.name == r.c.job_name)
         .where(*running)
         .group_by(r.c.node_id, kind)
     )
     held: dict[int, Counter[Isolation]] = {}
     for node_id, word_of_kind, count in conn.execute(statement):
-        held.setdefault(node_id, Counter())[Isolation(word_of_kind)] += count
+        held.setdefault(node_id, Counter())[Isolation(word_of_kind)] += int(count)
     return held
 
 

@@ -36,7 +36,16 @@ def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
     if limits is not None and rate != limits.rate:
         declared, defaults = limits.rate, replace(defaults, limits=replace(limits, rate=rate))
     return JobInfo(
-        row.name, row.description, row.schedule, kind, row.args_schema, tuple(nodes), defaults, tags, declared
+        row.name,
+        row.description,
+        row.schedule,
+        kind,
+        row.args_schema,
+        tuple(nodes),
+        defaults,
+        tags,
+        declared,
+        row.slots,
     )
 
 

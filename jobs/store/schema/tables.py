@@ -443,6 +443,8 @@ job = Table(
     Column("versions", JsonDocument),
     # Of an operator, instead of the one that its code says.
     Column("rate", JsonDocument),
+    # How many of a node's slots a run takes.
+    Column("slots", Integer, nullable=False),
 )
 
 node = Table(

@@ -19,7 +19,7 @@ from ..schema.tables import job as j
 from ..schema.tables import node as n
 from ..schema.types import to_text
 
-_PUBLISHED = ("description", "schedule", "isolation", "args_schema", "defaults", "tags", "signature")
+_PUBLISHED = ("description", "schedule", "isolation", "args_schema", "defaults", "tags", "signature", "slots")
 
 
 def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:

@@ -276,3 +276,69 @@ class TestGathering:
         node.now += 0.1
         node.capacity.allowances(Counter(), {THREAD: 10, PROCESS: 10})
         assert [node.capacity.gathering(kind, 10) > 0 for kind in (ASYNC, THREAD, PROCESS)] == [False, False, True]
+
+
+def renders() -> None:
+    """A large child process."""
+
+
+class TestHeavyRuns:
+    """Runs that take several slots, and find them kept free."""
+
+    def node(self, slots: int = 10, threads: int = 4, processes: int = 4) -> Node:
+        node = Node(slots, threads, processes)
+        jobs = [
+            define("awaits", awaits),
+            define("blocks", blocks),
+            define("computes", computes, isolation="process"),
+            define("renders", renders, isolation="process", slots=3),
+            define("gathers", awaits, slots=8),
+        ]
+        node.capacity = Capacity(jobs, slots, {THREAD: threads, PROCESS: processes}, clock=lambda: node.now)
+        return node
+
+    def claim(self, node: Node, next_job: str | None, **held: int) -> bool:
+        """The first claim finds that this job is next."""
+        counted = Counter({Isolation(kind): count for kind, count in held.items()})
+        return node.capacity.keep_free(node.capacity.allowances(counted, NOBODY)[0], next_job)
+
+    def test_a_claim_knows_what_its_jobs_take_and_how_many_slots_are_free_now(self) -> None:
+        first, *_, last = self.node().capacity.allowances(Counter({ASYNC: 3}), NOBODY)
+        assert (first.heavy, first.room) == ({"renders": 3, "gathers": 8}, 4)
+        assert (last.heavy, last.room) == ({"gathers": 8}, 7)
+        assert Node().capacity.allowances(Counter(), NOBODY)[0].heavy == {}
+
+    def test_others_leave_its_slots_alone_until_it_has_them(self) -> None:
+        node = self.node()
+        assert self.claim(node, "renders", process=2)
+        everybody = "awaits blocks computes gathers renders"
+        # Of 8 free slots 3 are kept for it.
+        assert node.allowances(process=2) == [(everybody, 2), ("awaits blocks gathers", 4), ("awaits gathers", 5)]
+        assert node.allowances(**{"process": 2, "async": 6}) == [("computes renders", 2)]
+        assert self.claim(node, None, process=2)
+        assert node.allowances(process=2)[-1] == ("awaits gathers", 8)
+
+    def test_two_kinds_never_keep_slots_from_each_other(self) -> None:
+        node = self.node()
+        assert self.claim(node, "renders", process=2)
+        widest = node.capacity.allowances(Counter({PROCESS: 2}), NOBODY)[-1]
+        assert node.capacity.keep_free(widest, "gathers")
+        # The first one is served first.
+        assert node.allowances(process=1)[-1] == ("awaits gathers", 6)
+
+    def test_nothing_is_begun_ahead_beside_a_heavy_run(self) -> None:
+        node = self.node(threads=2)
+        overcommitted = Counter({THREAD: 2})
+        node.capacity.begun(THREAD, 0)
+        for _ in range(200):
+            node.capacity.ended(THREAD, 1)
+        node.now += 0.1
+        found = node.capacity.allowances(overcommitted, {THREAD: 1, PROCESS: 0})
+        assert any("blocks" in one.jobs for one in found)
+        found = node.capacity.allowances(overcommitted, {THREAD: 1, PROCESS: 0}, [THREAD])
+        assert all("blocks" not in one.jobs for one in found)
+
+    def test_a_job_that_takes_more_than_the_node_has_is_left_to_others(self, caplog: pytest.LogCaptureFixture) -> None:
+        node = self.node(slots=6, processes=2)
+        assert [job for job in ("renders", "gathers") if job in node.capacity.jobs] == []
+        assert "job renders takes 3 slots, and this node has 2 of the kind" in caplog.text

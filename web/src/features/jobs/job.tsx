@@ -42,6 +42,8 @@ const JobDocument = graphql(
       isKnown
       nodes
       tags
+      slots
+      codeVersion
       tasks(first: 50) { nodes { name updatedAt } pageInfo { hasNextPage } }
       executions(first: 25, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
     }
@@ -258,6 +260,8 @@ function JobFacts({ job, changed }: { job: Job; changed: () => void }) {
         ],
         ["Declared schedule", job.schedule === null ? "none" : <code>{job.schedule}</code>],
         ["Runs as", job.isolation.toLowerCase()],
+        ...(job.slots === 1 ? [] : ([["Slots", `${job.slots} of a node, for each run`]] as const)),
+        ...(job.codeVersion === null ? [] : ([["Version", job.codeVersion]] as const)),
         ...(job.limits?.rate == null ? [] : ([["Limit", <JobRate job={job} onChanged={changed} />]] as const)),
       ]}
     />

@@ -30,6 +30,7 @@ from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
 from ...jobs.core.task_sets import TaskAction
+from ...jobs.delivery.addresses import AddressKind
 from ...jobs.delivery.inbound import HookKind
 from ...jobs.delivery.rules import ChannelKind, Condition, DeliveryEvent, DeliveryState, Severity, SubjectKind
 
@@ -499,6 +500,15 @@ describe(
         SubjectKind.NODE: "A node, or every node.",
     },
     name="AlarmSubjectKind",
+)
+describe(
+    AddressKind,
+    "The use of an address that nobody guesses.",
+    {
+        AddressKind.PING: "A program that another machine runs pings it, by the protocol of Healthchecks.",
+        AddressKind.BADGE: "It answers a picture (SVG) of the state of a task.",
+        AddressKind.CALENDAR: "It answers the coming occurrences as a calendar (iCalendar).",
+    },
 )
 describe(
     HookKind,

@@ -5,6 +5,7 @@ import strawberry
 from .accounts.accounts import AccountMutations, LoginMethodMutations
 from .accounts.secrets import SecretMutations
 from .accounts.views import ViewMutations
+from .addresses import AddressMutations
 from .alarms import AlarmMutations
 from .channels import ChannelMutations
 from .hooks import HookMutations
@@ -29,5 +30,6 @@ class Mutation(
     AlarmMutations,
     ChannelMutations,
     HookMutations,
+    AddressMutations,
 ):
     """Mutations."""

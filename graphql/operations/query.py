@@ -37,6 +37,7 @@ from ..types.task import TASK_LIST
 from .accounts.accounts import AccountQueries
 from .accounts.secrets import SecretQueries
 from .accounts.views import ViewQueries
+from .addresses import AddressQueries
 from .alarms import AlarmQueries
 from .channels import ChannelQueries
 from .failures import FailureQueries
@@ -107,6 +108,7 @@ class Query(
     AlarmQueries,
     ChannelQueries,
     HookQueries,
+    AddressQueries,
 ):
     """Queries."""
 

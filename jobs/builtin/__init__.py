@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from ..core.model import Isolation, Priority
+from ..core.model import Isolation, OverlapPolicy, Priority
 from ..registry import JobDefinition, Registry, define
 from .bulk import BULK_ACTION, bulk_action, undo_bulk_action
 from .cleanup import (
@@ -11,6 +11,7 @@ from .cleanup import (
     cleanup_expired_refresh_tokens,
     cleanup_expired_sessions,
 )
+from .foreign_job import FOREIGN_JOB, foreign_job
 from .graphql_request import graphql_request
 from .http_request import http_request
 from .prune import prune_history
@@ -35,6 +36,7 @@ def builtin_jobs(*, with_shell: bool = False) -> tuple[JobDefinition, ...]:
         define("prune_history", prune_history, schedule="0 15 3 * * *"),
         define("http_request", http_request),
         define("graphql_request", graphql_request),
+        define(FOREIGN_JOB, foreign_job, retries=0, overlap=OverlapPolicy.ALLOW),
         define(BULK_ACTION, bulk_action, priority=Priority.HIGH),
         define("undo_bulk_action", undo_bulk_action, priority=Priority.HIGH),
         *may_be_allowed,

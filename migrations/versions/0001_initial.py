@@ -538,6 +538,20 @@ Table(
     sqlite_autoincrement=True,
 )
 Table(
+    "public_address",
+    SCHEMA,
+    Column("id", KEY, nullable=False),
+    Column("kind", String(8), nullable=False),
+    Column("token_hash", String(64), nullable=False),
+    Column("task_name", NAME),
+    Column("created_at", TIME, nullable=False),
+    Column("created_by", NAME, nullable=False),
+    PrimaryKeyConstraint("id", name="pk_public_address"),
+    UniqueConstraint("token_hash", name="uq_public_address_token_hash"),
+    CheckConstraint("kind IN ('badge', 'calendar', 'ping')", name="ck_public_address_kind"),
+    sqlite_autoincrement=True,
+)
+Table(
     "queue_depth",
     SCHEMA,
     Column("at", TIME, nullable=False),

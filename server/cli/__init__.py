@@ -19,6 +19,7 @@ MODULES = {
     ".database": ("backup", "doctor", "migrate", "sql"),
     ".demo": ("demo",),
     ".import_": ("import",),
+    ".remote.addresses": ("addresses",),
     ".remote.alarms": ("alarms", "channels"),
     ".remote.cluster": ("groups", "jobs", "nodes", "stats"),
     ".remote.enqueue": ("enqueue", "trigger"),

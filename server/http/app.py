@@ -31,6 +31,7 @@ from ..metrics.node import CountRequests, RequestCounts
 from ..metrics.page import Gate, Metrics, metrics_route, open_to_all
 from ..process.engine_thread import EngineThread
 from ..process.lifecycle import Lifecycle, Phase
+from .addresses import address_routes
 from .forwarded import ForwardedHeaders, Network, OnlyOverTls
 from .health import health_routes
 from .hooks import hook_routes
@@ -234,6 +235,7 @@ def build_app(parts: Parts) -> Starlette:
             *([] if parts.metrics is None else [metrics_route(parts.metrics, _metrics_gate(parts))]),
             *api,
             *([] if sign_in is None else sign_in.routes()),
+            *address_routes(parts.database, parts.lifecycle, admission),
             *hook_routes(parts.database, parts.lifecycle, parts.keys, admission),
             *signal_routes(parts.database, parts.lifecycle, parts.brand),
             *([] if host is None else host.routes()),

@@ -19,10 +19,10 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, event, func, select, update
 
-from cronograph.graphql.operations.reports import planned as occurrences
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.base.errors import UnreadableRow
 from cronograph.jobs.core.model import FAILURES, Outcome, Task, Trigger
+from cronograph.jobs.core.occurrences import planned as occurrences
 from cronograph.jobs.core.states import UNFINISHED, RunState
 from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import HourCounter

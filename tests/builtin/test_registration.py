@@ -15,6 +15,7 @@ SCHEDULES = {
     "cleanup_expired_device_codes": "0 45 * * * *",
     "prune_history": "0 15 3 * * *",
     "http_request": None,
+    "foreign_job": None,
     "graphql_request": None,
     "bulk_action": None,
     "undo_bulk_action": None,

@@ -244,6 +244,12 @@ REMOTE: Final[dict[str, Shape]] = {
             }
         )
     ),
+    "addresses create": done(
+        address=answered(documents.CREATE_ADDRESS, "createAddress.address"),
+        path=answered(documents.CREATE_ADDRESS, "createAddress.path"),
+    ),
+    "addresses delete": done(address=answered(documents.DELETE_ADDRESS, "deleteAddress.address")),
+    "addresses list": _listed(documents.ADDRESSES, "addresses"),
     "alarms acknowledge": done(
         count=INTEGER, firings=answered(documents.ACKNOWLEDGE_ALARMS, "acknowledgeAlarms.firings")
     ),

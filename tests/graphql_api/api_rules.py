@@ -423,6 +423,7 @@ EXCEPTIONS: Final[Mapping[str, Mapping[str, str]]] = {
     "keys": {
         "createAccount": "The answer shows a secret link once, and such an answer is never stored.",
         "updateAccount": "The answer can show a secret link once, and such an answer is never stored.",
+        "createAddress": "The answer shows a secret once, and such an answer is never stored.",
         "createApiToken": "The answer shows a secret once, and such an answer is never stored.",
         "setSecret": "It can be repeated as it is, and no digest of the value is stored.",
     },

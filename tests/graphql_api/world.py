@@ -197,6 +197,9 @@ class World:
             made = {"name": name, "jobName": "work", "kind": "GITHUB", "secrets": ["hook"]}
             await self.answer("createHook", made, "hook { name }")
 
+        calendar = await self.answer("createAddress", {"kind": "CALENDAR"}, "address { id }")
+        self.ids["address"] = calendar["address"]["id"]
+
         def fire(tx: Tx) -> tuple[int, int]:
             alarm = read.alarm_by_name(tx.conn, "firing")
             assert alarm is not None
@@ -280,6 +283,8 @@ class World:
             "acknowledgeAlarms": Request(
                 {"firings": {"ids": [self.ids["firing"]]}, "note": "seen"}, "count firings { note acknowledgedBy }"
             ),
+            "createAddress": Request({"kind": "BADGE", "taskName": "changed"}, "address { kind taskName }", "path"),
+            "deleteAddress": Request({"id": self.ids["address"]}, "address { id kind }"),
             "createHook": Request(
                 {"name": "new", "jobName": "work", "kind": "STANDARD", "secrets": ["hook"]}, "hook { name kind path }"
             ),

@@ -99,6 +99,7 @@ class Prefix(StrEnum):
     LINK = "cgl"
     ATTEMPT = "cgw"
     SIGNAL = "cgn"
+    ADDRESS = "cgx"
 
 
 def new_secret(prefix: Prefix, entropy: bytes) -> str:

@@ -134,6 +134,21 @@ hook = Table(
     CheckConstraint("kind IN ('bearer', 'github', 'standard', 'stripe')", name="kind"),
 )
 
+public_address = Table(
+    "public_address",
+    metadata,
+    key(),
+    Column("kind", String(8), nullable=False),
+    # SHA-256 of the part that nobody guesses.
+    Column("token_hash", String(64), nullable=False, unique=True),
+    # No value: every task.
+    Column("task_name", Name),
+    Column("created_at", UtcDateTime, nullable=False),
+    Column("created_by", Name, nullable=False),
+    CheckConstraint("kind IN ('badge', 'calendar', 'ping')", name="kind"),
+    **NO_REUSE,
+)
+
 consumer = Table(
     "consumer",
     metadata,

@@ -181,6 +181,7 @@ LEFT_OUT = {
     **dict.fromkeys(("createAlarm", "updateAlarm", "deleteAlarm", "silenceAlarm", "acknowledgeAlarms"), BY_OPERATORS),
     **dict.fromkeys(("setChannel", "deleteChannel", "testChannel", "redeliverAlarm"), BY_OPERATORS),
     **dict.fromkeys(("hooks", "createHook", "updateHook", "deleteHook"), "`cronograph hooks` asks it"),
+    **dict.fromkeys(("addresses", "createAddress", "deleteAddress"), "`cronograph addresses` asks it"),
     "accounts": BY_ADMINISTRATORS,
     "createAccount": BY_ADMINISTRATORS,
     "updateAccount": BY_ADMINISTRATORS,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.graphql.operations.reports import planned
+from cronograph.jobs.core.occurrences import planned
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.runtime.base.settings import Clock

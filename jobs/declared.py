@@ -436,6 +436,7 @@ def job(
     home = registry_or_default(registry)
 
     def register(function: Callable[..., Any]) -> Job[..., ..., Any]:
+        options.setdefault("version", home.code_version)
         definition = define(None if callable(name) else name, function, tuple(home.hooks.resources), **options)
         chosen = definition.policies.defaults.on_failure
         if chosen is not None and home.get(chosen) is not None:

@@ -200,6 +200,8 @@ def prepare(flags: Mapping[str, Any], config_file: Path | None, *, serves_api: b
         prepared = Prepared(error.partial, error.faults, error.warnings, error.faulty)
     if serves_api:
         prepared.faults.extend(faults_of(prepared.settings))
+    if prepared.settings.code_version is not None:
+        default_registry().code_version = prepared.settings.code_version
     try:
         import_jobs(prepared.settings.jobs)
         for module in without_jobs(prepared.settings.jobs, default_registry()):

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -265,11 +266,13 @@ class Registry:
     Attributes:
         queue: Where its jobs put their runs when they are given no session; None = nobody has said so (``connect``).
         hooks: The hooks and resources.
+        code_version: The version of those jobs that are registered from now on and do not say one themselves.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, code_version: str | None = None) -> None:
         self._jobs: dict[str, JobDefinition] = {}
         self.queue: RunQueue | None = None
+        self.code_version = code_version
         self.hooks: Hooks = Hooks()
 
     def add(self, definition: JobDefinition) -> None:
@@ -325,7 +328,10 @@ class Registry:
         return len(self._jobs)
 
 
-_default = Registry()
+CODE_VERSION: Final = "CRONOGRAPH_CODE_VERSION"
+"""The variable that names the version of the code: jobs are imported by processes that read no other setting."""
+
+_default = Registry(os.environ.get(CODE_VERSION) or None)
 
 
 def default_registry() -> Registry:

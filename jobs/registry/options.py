@@ -97,7 +97,8 @@ class JobOptions(TypedDict, total=False):
             exception fails its run.
         version: A word that distinguishes this code from other code of the job, e.g. that of a release. While a node
             with this version lives, runs that it accepted, or that wait since they began there, go on there. Unless
-            given, versions differ by the arguments that they take.
+            given, as the setting ``code_version`` says, or else versions differ by the arguments that they take; None:
+            by these alone.
         slots: How many of a node's slots one run takes, for jobs that need more memory or processors than others: a
             run starts on a node once so many are free there, and they are kept free for the run that is next. Of jobs
             in threads and child processes it takes as many of those, too. 1 unless given.

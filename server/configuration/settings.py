@@ -205,6 +205,8 @@ class Settings(BaseSettings):
         drain_timeout: Seconds that running jobs have to finish at a stop before they are asked to; 0 = wait for all.
         hard_stop_grace: Seconds between asking a job to stop and cancelling it hard.
         version_wait: Seconds for which a run waits for a node whose version of its job can read its arguments.
+        code_version: The version of the code, e.g. the commit: runs that wait stay with it while a node has it. Of jobs
+            that say none themselves.
         thread_logs: Keep also what threads log that a job starts itself; changes ``threading`` for the whole process.
         print_logs: Keep what jobs print with their executions, besides writing it as before.
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
@@ -284,6 +286,9 @@ class Settings(BaseSettings):
         Field(ge=0, le=2_592_000),
         MustBe("a number of seconds from 0 (fail at once) to 2592000 (30 days)"),
     ] = 3600.0
+    code_version: Annotated[
+        str | None, Field(min_length=1, max_length=100), MustBe("1 to 100 characters, e.g. a commit")
+    ] = None
     thread_logs: Annotated[bool, MustBe("true or false")] = False
     print_logs: Annotated[bool, MustBe("true or false")] = True
     http_allow: Annotated[

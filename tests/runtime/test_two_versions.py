@@ -3,6 +3,9 @@
 The table of `docs/how-to/deploy.md` says the same in words.
 """
 
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
@@ -290,11 +293,13 @@ def continued(charge: Callable[[], Awaitable[str]]) -> Callable[..., Awaitable[R
     return order
 
 
-def release(version: str, receipt: str) -> Registry:
-    """The code of a release: all of them take the same arguments."""
-    registry = Registry()
+def release(version: str, receipt: str, said_by: str = "job") -> Registry:
+    """The code of a release: all of them take the same arguments. The job says its version, or the setting does."""
+    registry = Registry() if said_by == "job" else Registry(code_version=version)
 
-    @job(registry=registry, version=version)
+    as_job = job(registry=registry, version=version) if said_by == "job" else job(registry=registry)
+
+    @as_job
     async def order(ctx: JobContext, number: int) -> Result:
         first = await ctx.step("charge", lambda: receipt)
         await ctx.wait_for("go")
@@ -304,17 +309,20 @@ def release(version: str, receipt: str) -> Registry:
 
 
 @pytest.mark.postgres
-async def test_a_run_that_waits_stays_with_the_version_that_it_began_on_while_that_lives(postgres_url: str) -> None:
+@pytest.mark.parametrize("said_by", ["job", "setting"])
+async def test_a_run_that_waits_stays_with_the_version_that_it_began_on_while_that_lives(
+    postgres_url: str, said_by: str
+) -> None:
     quick = [replace(QUICK, node_name=name) for name in ("old-node", "new-node")]
     async with AsyncExitStack() as of_new:
-        async with running_engine(postgres_url, release("1", "old"), quick[0]) as old:
+        async with running_engine(postgres_url, release("1", "old", said_by), quick[0]) as old:
             # Nobody has checked the arguments of the second run: it is pinned by the node that began it.
             first = await old.enqueue("order", {"number": 1})
             second = await old.enqueue_unchecked("order", {"number": 2})
             third = await old.enqueue("order", {"number": 3})
             for run_id in (first, second, third):
                 await old.run_until(run_id, RunState.SUSPENDED)
-            new = await of_new.enter_async_context(running_engine(postgres_url, release("2", "new"), quick[1]))
+            new = await of_new.enter_async_context(running_engine(postgres_url, release("2", "new", said_by), quick[1]))
             fresh = await new.enqueue("order", {"number": 4})
             assert (await new.run_until(fresh, RunState.SUSPENDED)).node == "new-node"
             for run_id in (first, second, fresh):
@@ -335,6 +343,34 @@ async def test_a_run_that_waits_stays_with_the_version_that_it_began_on_while_th
 def test_what_is_no_version_is_refused_at_the_import(version: Any) -> None:
     with pytest.raises(ConfigurationError, match="version: must"):
         job("work", registry=Registry(), version=version)(plain)
+
+
+def test_the_version_of_the_setting_is_for_jobs_that_say_none() -> None:
+    registry = Registry(code_version="abc")
+    versions = [
+        job(name, registry=registry, **said)(plain).definition.version
+        for name, said in (("a", {}), ("b", {"version": "own"}), ("c", {"version": None}))
+    ]
+    assert versions == ["abc", "own", None]
+
+
+@pytest.mark.parametrize(
+    ("flags", "variables", "said"),
+    [({}, {}, None), ({}, {"CRONOGRAPH_CODE_VERSION": "v1"}, "v1"), ({"code_version": "v2"}, {}, "v2")],
+    ids=["neither", "variable", "flag"],
+)
+def test_the_setting_holds_for_jobs_that_a_node_imports(
+    tmp_path: Path, flags: dict[str, str], variables: dict[str, str], said: str | None
+) -> None:
+    (tmp_path / "own_jobs.py").write_text("from cronograph.jobs import job\n@job\nasync def work() -> None: ...\n")
+    code = (
+        "from cronograph.server.preparation import prepare; from cronograph.jobs.registry import default_registry;"
+        f"prepare({{'jobs': 'own_jobs', **{flags}}}, None); job = default_registry().get('work');"
+        "print(job.version, job.info.code_version, default_registry().get('prune_history').version)"
+    )
+    environment = {**os.environ, **variables, "PYTHONPATH": str(tmp_path)}
+    answer = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == [str(said), str(said), "None"]
 
 
 def test_a_version_is_a_part_of_the_signature_and_of_what_is_published() -> None:

@@ -86,6 +86,7 @@ SETTINGS: Final[dict[str, Any]] = {
     "without_tags": _several("--without-tags", "Take no job with one of these tags.", "TAGS"),
     "heartbeat": _flag("--heartbeat", "Between two signs of life. (default: 15)", "SECONDS"),
     "lease": _flag("--lease", "After which a silent node's runs are taken over. (default: 60)", "SECONDS"),
+    "code_version": _flag("--code-version", "Of jobs that say none: runs that wait stay with it.", "WORD"),
     "drain_timeout": _flag("--drain-timeout", "For running jobs at a stop; 0 = wait for all. (default: 25)", "SECONDS"),
     "log_level": _flag("--log-level", "debug, info, warning or error. (default: info)", "LEVEL"),
     "public_url": _flag("--public-url", "The address people use, e.g. https://cron.example.com."),

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from sqlalchemy.exc import IntegrityError
 
+from ..core.actor import Record, argument_names
 from ..core.arguments.judging import KnownCode, argument_faults
-from ..core.audit import Record, argument_names
 from ..core.base.errors import InvalidState, Overlap, UserError, refuse
 from ..core.base.times import check_time
 from ..core.base.tracing import TRACED

@@ -437,7 +437,7 @@ def _expiry_of_moved(tx: Tx, run: Run, at: datetime) -> dict[str, datetime]:
 
 
 _ROUNDED: Final = timedelta(milliseconds=2)
-"""How far a stored time may be from the sum that it was made of."""
+"""The most by which a stored time differs from the sum that it was made of."""
 
 
 def labels_of_changed(

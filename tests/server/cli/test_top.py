@@ -143,7 +143,7 @@ async def test_keys_cancel_retry_and_pause_after_a_question(server: CronographPr
 
         group = cells(app, "groups")[0][0]
         await pilot.press("p", "y")
-        await seen(pilot, lambda: cells(app, "groups")[0][:2] == [group, "isPaused"], "the group to be paused")
+        await seen(pilot, lambda: cells(app, "groups")[0][:2] == [group, "paused"], "the group to be paused")
         await pilot.press("p", "y")
         await seen(pilot, lambda: cells(app, "groups")[0][:2] == [group, ""], "the group to go on")
         assert [row[:2] for row in cells(app, "nodes")] == [["n1", "active"]]

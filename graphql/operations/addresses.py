@@ -8,6 +8,7 @@ import strawberry
 
 from ...jobs.delivery import addresses
 from ...jobs.delivery.addresses import AddressKind
+from ...jobs.store.db.transaction import Tx
 from ..base.enums import Described, Role, described
 from ..base.fields import mutates
 from ..execution.shown import FromModel
@@ -125,6 +126,9 @@ class AddressMutations:
     @mutates(requires=Role.OPERATOR)
     async def delete_address(self, info: Info, input: DeleteAddressInput) -> AddressDeleted:
         """Deletes an address. Requests to it are answered as to an unknown one from then on."""
-        action = partial(addresses.delete_address, address_id=parse_key(input.id, "id"))
+
+        def action(tx: Tx) -> addresses.Address:
+            return addresses.delete_address(tx, parse_key(input.id, "id"))
+
         done = await perform(info, input, action, GONE)
         return done.answer(AddressDeleted, address=Address.from_model)

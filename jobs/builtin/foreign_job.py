@@ -11,6 +11,8 @@ from ..base.outcomes import PermanentFailure, Result, WaitTimedOut
 FOREIGN_JOB: Final = "foreign_job"
 SIGNAL: Final = "ping"
 """The signal by which a ping comes to its run."""
+SLACK: Final = 15.0
+"""Seconds in which a program that was ended for the time it took reports that."""
 PingKind = Literal["start", "success", "fail", "log"]
 Grace = Annotated[float, Field(gt=0, le=366 * 86400, description="Seconds in which the first ping has to come.")]
 Longest = Annotated[
@@ -59,7 +61,7 @@ async def foreign_job(context: JobContext, grace: Grace = 3600.0, longest: Longe
     due = context.scheduled_for
     while True:
         # A wait that has begun keeps its own end: the time of day counts only where a new one begins.
-        ends = None if started is None else started + timedelta(seconds=longest or grace)
+        ends = None if started is None else started + timedelta(seconds=(longest or grace) + SLACK)
         if started is None and due is not None:
             ends = due + timedelta(seconds=grace)
         left = grace if ends is None else max(1.0, (ends - datetime.now(UTC)).total_seconds())

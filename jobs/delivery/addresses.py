@@ -170,6 +170,7 @@ class AskedPing:
 
     Attributes:
         slug: The name of the task, if the token is of every task.
+        at: The time of a ping that could not be sent at once; None = now.
         creates: Whether a task is created that does not exist.
         exclusive: Whether a start is refused while another run of a task with the overlap policy SKIP has started.
     """
@@ -181,6 +182,7 @@ class AskedPing:
     rid: UUID | None = None
     body: str = ""
     sender: str | None = None
+    at: datetime | None = None
     creates: bool = False
     exclusive: bool = False
 
@@ -225,7 +227,8 @@ def _ping(tx: Tx, name: str, asked: AskedPing) -> PingAnswer:
     if asked.exclusive and asked.kind == "start" and taken and task.spec.overlap is OverlapPolicy.SKIP:
         return PingAnswer(Pinged.OVERLAPS, taken[0])
     run_id = _chosen(seen, taken, asked.kind, rid) or _new(tx, task, asked.kind)
-    sent = Ping(kind=asked.kind, at=tx.now, code=asked.code, rid=rid, body=asked.body, sender=asked.sender)
+    at = tx.now if asked.at is None else min(asked.at, tx.now)
+    sent = Ping(kind=asked.kind, at=at, code=asked.code, rid=rid, body=asked.body, sender=asked.sender)
     found = waits.addressed(tx, SIGNAL, run_id=run_id)
     if found is None:
         raise NotFound(f"run {run_id} is gone")

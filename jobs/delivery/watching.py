@@ -5,12 +5,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
-from ..core.alarms import Condition, SubjectKind, seconds_text
 from ..core.base.times import counted
 from ..core.events import Change, Event, EventKind
 from ..core.nodes import NodeState
 from ..core.states import RunState
-from .rules import LOOK_AGAIN, MISSED, Alarm, TimerKind
+from .rules import LOOK_AGAIN, MISSED, Alarm, Condition, SubjectKind, TimerKind, seconds_text
 
 Key: TypeAlias = tuple[int, str]
 """An alarm, and the name of the thing that it fires about."""

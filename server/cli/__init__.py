@@ -26,6 +26,7 @@ MODULES = {
     ".remote.hooks": ("hooks",),
     ".remote.logs": ("events", "log", "logs"),
     ".remote.runs": ("flows", "runs", "signal"),
+    ".remote.running": ("exec",),
     ".remote.sets": ("apply", "export", "plan"),
     ".remote.tasks": ("tasks",),
     ".remote.top": ("top",),

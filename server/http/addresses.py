@@ -7,6 +7,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 from html import escape
 from typing import Final
 from uuid import UUID
@@ -159,6 +160,7 @@ def _asked(request: Request) -> AskedPing | str:
         rid = _uuid(given)
         if rid is None:
             return "invalid uuid format"
+    at = _time(request.query_params.get("at"))
     return AskedPing(
         key,
         slug,
@@ -166,9 +168,19 @@ def _asked(request: Request) -> AskedPing | str:
         code,
         rid,
         sender=request.client.host if request.client else None,
+        at=at,
         creates=request.query_params.get("create") == "1",
         exclusive=request.query_params.get("exclusive") == "1",
     )
+
+
+def _time(text: str | None) -> datetime | None:
+    """Return the time that `cronograph exec` gives a ping that could not be sent at once; None = none that is one."""
+    try:
+        found = None if text is None else datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found is not None and found.tzinfo is not None else None
 
 
 def _uuid(text: str) -> UUID | None:

@@ -38,7 +38,13 @@ NOT_RUN = 13
 OF_OTHERS = "code of "
 """How the reason of a block of another program, or of a mistake, begins."""
 SETTINGS = {f"CRONOGRAPH_{name.upper()}" for name in Settings.model_fields}
-OTHER_VARIABLES = {"CRONOGRAPH_CONFIG", "CRONOGRAPH_TEST_POSTGRES_BIN", "CRONOGRAPH_TOKEN", "CRONOGRAPH_URL"}
+OTHER_VARIABLES = {
+    "CRONOGRAPH_CONFIG",
+    "CRONOGRAPH_PING_KEY",
+    "CRONOGRAPH_TEST_POSTGRES_BIN",
+    "CRONOGRAPH_TOKEN",
+    "CRONOGRAPH_URL",
+}
 
 
 def blocks_in(*languages: str) -> list[Block]:

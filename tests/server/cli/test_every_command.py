@@ -190,6 +190,7 @@ ALONE: dict[str, Row] = {
 """Those that need neither a server nor a database."""
 ELSEWHERE = {
     "bench": "tests/server/test_trial.py",
+    "exec": "tests/server/cli/test_exec.py, with commands",
     "login": "tests/server/auth lets a terminal in by a browser",
     "serve": "its line is read from the server of this module",
     "worker": "tests/server/test_worker.py",

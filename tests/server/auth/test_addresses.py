@@ -1,5 +1,6 @@
 """Pings by the protocol of Healthchecks, badges and calendars: over real HTTP, by addresses that nobody guesses."""
 
+import asyncio
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -133,6 +134,21 @@ async def test_run_ids_tell_runs_at_the_same_time_apart(server: Protected, store
     first, second = sorted({run_id for run_id, _ in pings(stored)})
     kinds = [(run_id, payload["kind"]) for run_id, payload in pings(stored)]
     assert kinds == [(first, "start"), (second, "start"), (first, "log"), (second, "fail"), (first, "success")]
+
+
+async def test_pings_at_the_same_time_come_to_runs_of_their_own(server: Protected, stored: Stored) -> None:
+    await a_task(server)
+    path = await an_address(server, AddressKind.PING)
+    ids = [uuid4() for _ in range(5)]
+    for word in ("/start", ""):
+        sent = (ping(server, f"{path}{word}?rid={one}") for one in ids)
+        assert set(await asyncio.gather(*sent)) == {(200, "OK")}
+    of_run: dict[int, list[tuple[str, str]]] = {}
+    for run_id, payload in pings(stored):
+        of_run.setdefault(run_id, []).append((payload["kind"], payload["rid"]))
+    assert len(of_run) == 5
+    assert all([kind for kind, _ in got] == ["start", "success"] for got in of_run.values())
+    assert all(len({rid for _, rid in got}) == 1 for got in of_run.values())
 
 
 async def test_without_run_ids_an_end_goes_to_the_run_that_has_started(server: Protected, stored: Stored) -> None:

@@ -1,5 +1,6 @@
 """Hooks over real HTTP: who is proven to know the secret starts a run, once for each delivery, and nobody else does."""
 
+import asyncio
 import hashlib
 import hmac
 import json
@@ -95,6 +96,14 @@ async def test_a_proven_request_starts_one_run_for_each_delivery(
     (entry, _) = stored.rows(tables.audit_log, action="hook.received")
     assert (entry.actor, entry.subject, entry.address) == (f"hook {kind.value}", kind.value, "127.0.0.1")
     assert json.loads(entry.after) == {"runId": first.json()["run"], "args": ["ref"]}
+
+
+async def test_repetitions_at_the_same_time_start_one_run(server: Protected, stored: Stored) -> None:
+    await a_hook(server, HookKind.GITHUB)
+    headers = signed(HookKind.GITHUB, BODY, server.clock.now)
+    answers = await asyncio.gather(*(send(server, "github", BODY, headers) for _ in range(8)))
+    assert {(one.status_code, one.json()["run"]) for one in answers} == {(202, "1")}
+    assert len(stored.rows(tables.run)) == 1
 
 
 @pytest.mark.parametrize("kind", HookKind)

@@ -275,7 +275,7 @@ def list_secrets(command: DatabaseCommand) -> None:
 def delete_secret(
     command: DatabaseCommand,
     name: SecretName,
-    force: Annotated[bool, typer.Option("--force", help="Also if tasks use it; their runs fail from then on.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Also if something uses it, which fails then.")] = False,
 ) -> None:
     """Forget a secret."""
     gone = command.do(lambda tx: secret_actions.delete_secret(tx, name, force=force))

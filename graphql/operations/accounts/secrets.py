@@ -100,8 +100,8 @@ class DeleteSecretInput(MutationInput):
 
     name: str = strawberry.field(description="The name of the secret to delete.")
     force: bool | None = strawberry.field(
-        description="True deletes the secret although tasks refer to it; their runs fail from then on. False unless "
-        "given.",
+        description="True deletes the secret although tasks, hooks or channels refer to it; they fail from then on. "
+        "False unless given.",
         default=strawberry.UNSET,
     )
 
@@ -134,7 +134,7 @@ class SecretMutations:
 
     @mutates(requires=Role.ADMIN)
     async def delete_secret(self, info: Info, input: DeleteSecretInput) -> SecretDeleted:
-        """Deletes a secret; refused with code IN_USE as long as tasks refer to it."""
+        """Deletes a secret; refused with code IN_USE as long as tasks, hooks or channels refer to it."""
         action = partial(actions.delete_secret, name=input.name, force=bool(given(input.force)))
         done = await perform(info, input, action, GONE)
         return done.answer(SecretDeleted, deleted_name=lambda gone: gone.name)

@@ -10,7 +10,7 @@ from ..read.secrets import Sealed
 from ..rules.secrets import KEY_BYTES, NONCE_BYTES, KeyRing, Secret, SecretKey, UnsealError, check_secret, seal, unseal
 from ..write import secrets
 
-TASKS_SHOWN = 5
+USERS_SHOWN = 5
 
 
 def fresh_key() -> SecretKey:
@@ -39,17 +39,19 @@ def delete_secret(tx: Tx, name: str, *, force: bool = False) -> Secret:
 
     Raises:
         NotFound: there is none of this name.
-        InvalidState: code ``IN_USE``: tasks refer to it, and it is not to be done nevertheless (``force``).
+        InvalidState: code ``IN_USE``: tasks, hooks or channels refer to it, and it is not to be done nevertheless
+            (``force``).
     """
     secret = secrets.lock(tx.conn, name)
     if secret is None:
         raise unknown("secret", name, stored_secrets.names(tx.conn))
-    users = stored_secrets.users(tx.conn).get(name, [])
+    users = [f"the task '{one}'" for one in stored_secrets.users(tx.conn).get(name, [])]
+    users += stored_secrets.hooks_and_channels(tx.conn, name)
     if users and not force:
-        shown = ", ".join(f"'{one}'" for one in users[:TASKS_SHOWN])
-        more = f" and {len(users) - TASKS_SHOWN} more" if len(users) > TASKS_SHOWN else ""
+        shown = ", ".join(users[:USERS_SHOWN])
+        more = f" and {len(users) - USERS_SHOWN} more" if len(users) > USERS_SHOWN else ""
         raise InvalidState(
-            f"name: secret '{name}' is used by the tasks {shown}{more}; change them first, or use force",
+            f"name: secret '{name}' is used by {shown}{more}; change them first, or use force",
             path=("name",),
             code=ErrorCode.IN_USE,
         )

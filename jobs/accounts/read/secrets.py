@@ -9,6 +9,7 @@ from ...core.arguments.secrets import REFERENCE, references
 from ...store.read.listing.keyset import OrderKey
 from ...store.read.listing.listing import Listing, columns
 from ...store.schema.rows import reader_of
+from ...store.schema.tables import channel, hook
 from ...store.schema.tables import periodic_task as t
 from ...store.schema.tables import secret as s
 from ..rules.secrets import Secret
@@ -46,6 +47,14 @@ def users(conn: Connection) -> dict[str, list[str]]:
         for name in references(args):
             found.setdefault(name, []).append(task)
     return found
+
+
+def hooks_and_channels(conn: Connection, name: str) -> list[str]:
+    """Return the hooks and channels that refer to a secret, as a sentence names them."""
+    hooks = conn.execute(select(hook.c.name, hook.c.secrets).order_by(hook.c.name))
+    channels = conn.execute(select(channel.c.name, channel.c.settings).order_by(channel.c.name))
+    found = [f"the hook '{one}'" for one, secrets in hooks if name in secrets]
+    return found + [f"the channel '{one}'" for one, settings in channels if name in references(settings)]
 
 
 secret_from = reader_of(Secret)

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
-from cronograph.jobs.accounts.actions.secrets import set_secret
+from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
 from cronograph.jobs.accounts.rules.secrets import KeyRing
 from cronograph.jobs.actions.acting import acting
 from cronograph.jobs.core.actor import Actor, Role
@@ -253,6 +253,12 @@ async def test_a_hook_that_cannot_work_is_refused(
     }  # fmt: skip
     with pytest.raises(error):
         await server.database.write(acting, ada, hooks.create_hook, hooks.new_hook(**given), server.keys)
+
+
+async def test_a_secret_of_a_hook_is_not_deleted_by_mistake(server: Protected) -> None:
+    await a_hook(server, HookKind.BEARER)
+    with pytest.raises(InvalidState, match="is used by the hook 'bearer'"):
+        await server.database.write(acting, Actor("ada", Role.ADMIN), delete_secret, "s-bearer")
 
 
 async def test_a_node_without_the_key_says_so(server: Protected) -> None:

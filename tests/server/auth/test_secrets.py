@@ -90,7 +90,7 @@ async def test_a_secret_in_use_is_deleted_only_when_that_is_meant(server: Protec
     assert answer.json()["data"]["createTask"] == {"task": {"args": {"key": {"$secret": "db"}}}, "errors": []}
     assert await asked(server, "{ secrets { nodes { usedBy } } }", token) == {"nodes": [{"usedBy": ["t"]}]}
     (error,) = (await asked(server, DELETE % "false", token))["errors"]
-    assert (error["code"], "is used by the tasks 't'" in error["message"]) == ("IN_USE", True)
+    assert (error["code"], "is used by the task 't'" in error["message"]) == ("IN_USE", True)
     assert await asked(server, DELETE % "true", token) == {"deletedName": "db", "errors": []}
     (error,) = (await asked(server, DELETE % "true", token))["errors"]
     assert error["code"] == "NOT_FOUND"

@@ -22,7 +22,7 @@ PROGRAMS := browser pgbouncer nginx prometheus tmux
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test npm-clients test-web test-python test-django check collect check-style check-types check-mypy check-pyright check-pyright-tests check-public-types check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test npm-clients test-web test-python test-django test-newer-django check collect check-style check-types check-mypy check-pyright check-pyright-tests check-public-types check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,6 +62,10 @@ test-django: install-test ## Run the tests of the Django projects in docs/exampl
 	  PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(BIN)/python -m pytest -q -c /dev/null --rootdir docs/examples/$$name -p no:cacheprovider \
 	    -p cronograph.jobs.testing.pytest docs/examples/$$name || exit; \
 	done
+
+# Django 6 needs a newer Python than the oldest one that is supported.
+test-newer-django: ## As root on Debian: Django's own tests of task backends, and ours, with Django 6.0 and 6.1; 10 minutes the first time
+	tests/newer_django/in_debian.sh
 
 # In a fresh clone one process compiles what each worker of pytest would compile beside the others otherwise.
 collect: export PYTHONDONTWRITEBYTECODE =

@@ -82,6 +82,26 @@ def copied(lines: list[Line], source: Path, home: Path, root: Path) -> None:
         assert (start / name).exists(), words
 
 
+def run_as_asked(asked: str, *, home: Path, root: Path, source: Path) -> None:
+    """Do what a RUN line says below `root`, with libraries of this environment instead of those of the index."""
+    words = asked.replace("/opt/cronograph", str(root)).split()
+    if words[0] == "useradd":
+        # Only root may; that its words are right is all that is seen here.
+        assert words[1:5] == ["--system", "--uid", "10001", "--home-dir"]
+        return
+    if words[1] == "install":
+        assert words[2] == "--no-cache-dir"
+        libraries = next(root.glob("lib/python3.*/site-packages"))
+        (libraries / "libraries.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n")
+        here = [word.replace("/usr/src/cronograph", str(source)) for word in words[1:]]
+        into = ["--python", str(root / "bin" / "python"), *here, "--no-index", "--no-deps", "--quiet"]
+        words = [sys.executable, "-m", "pip", *into, "--no-build-isolation", "--force-reinstall"]
+    else:
+        # pip takes ten seconds to be put there; that of this environment installs as well.
+        words = [sys.executable, *words[1:], "--without-pip"]
+    done(words, home)
+
+
 @pytest.mark.costly
 def test_its_lines_make_a_server_that_is_healthy_and_stops_when_it_is_asked_to(tmp_path: Path, sqlite_url: str) -> None:
     """What each line says is done below `tmp_path`; libraries come from this environment instead of the index."""
@@ -96,24 +116,7 @@ def test_its_lines_make_a_server_that_is_healthy_and_stops_when_it_is_asked_to(t
     # The dashboard as it is built here: that of a container is built by the Node that PyPI has.
     shutil.copytree(ROOT / "server" / "static", source / "server" / "static")
     for asked in (line.rest for line in lines if line.instruction == "RUN"):
-        words = asked.replace("/opt/cronograph", str(root)).split()
-        if words[0] == "useradd":
-            # Only root may; that its words are right is all that is seen here.
-            assert words[1:5] == ["--system", "--uid", "10001", "--home-dir"]
-            continue
-        if words[1] == "install":
-            assert words[2] == "--no-cache-dir"
-            libraries = next(root.glob("lib/python3.*/site-packages"))
-            (libraries / "libraries.pth").write_text(
-                f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"
-            )
-            here = [word.replace("/usr/src/cronograph", str(source)) for word in words[1:]]
-            into = ["--python", str(root / "bin" / "python"), *here, "--no-index", "--no-deps", "--quiet"]
-            words = [sys.executable, "-m", "pip", *into, "--no-build-isolation", "--force-reinstall"]
-        else:
-            # pip takes ten seconds to be put there; that of this environment installs as well.
-            words = [sys.executable, *words[1:], "--without-pip"]
-        done(words, home)
+        run_as_asked(asked, home=home, root=root, source=source)
     copied(lines, source, home, root)
     installed = next(root.glob("lib/python3.*/site-packages/cronograph/server/static/index.html"))
     assert installed.is_file(), "the dashboard is a part of it"

@@ -5,6 +5,7 @@ test has a queue of its own. Where the tests name the dummy backend, runs wait; 
 is carried out by ``drain`` as soon as it is enqueued.
 """
 
+import asyncio
 import sys
 import types
 import unittest
@@ -13,7 +14,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import django
-from asgiref.sync import sync_to_async
 from django.conf import settings
 from django.test import SimpleTestCase
 from django.test.utils import setup_test_environment
@@ -69,7 +69,7 @@ def backends() -> types.ModuleType:
         return self.get_result(result.id)
 
     async def aenqueue(self: Any, task: Any, args: Any, kwargs: Any) -> Any:
-        result = await sync_to_async(base.enqueue)(self, task, args, kwargs)
+        result = await asyncio.to_thread(base.enqueue, self, task, args, kwargs)
         await drain(QUEUES[-1])
         return await self.aget_result(result.id)
 

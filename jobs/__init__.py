@@ -34,6 +34,7 @@ from .declared import Job, job
 from .flow import Flow, FlowRun
 from .handle import RunHandle
 from .registry import Backoff, Batch, Cap, Rate, Registry, Reuse
+from .registry.alarms import Alarm
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 from .registry.options import JobOptions
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GIVEN",
+    "Alarm",
     "AnswerPage",
     "Backoff",
     "Batch",

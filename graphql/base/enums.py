@@ -9,6 +9,7 @@ from strawberry.types.enum import StrawberryEnumDefinition
 
 from ...jobs.core.actor import Role
 from ...jobs.core.admission.caps import WhenFull
+from ...jobs.core.alarms import Condition, Severity, SubjectKind
 from ...jobs.core.base.errors import ErrorCode
 from ...jobs.core.events import EventKind
 from ...jobs.core.explain import ExplanationCode, PreviewOutcome
@@ -32,7 +33,7 @@ from ...jobs.core.steps import StepKind, StepState
 from ...jobs.core.task_sets import TaskAction
 from ...jobs.delivery.addresses import AddressKind
 from ...jobs.delivery.inbound import HookKind
-from ...jobs.delivery.rules import ChannelKind, Condition, DeliveryEvent, DeliveryState, Severity, SubjectKind
+from ...jobs.delivery.rules import AlarmSource, ChannelKind, DeliveryEvent, DeliveryState
 
 __all__ = [
     "ChatForm",
@@ -519,6 +520,15 @@ describe(
         HookKind.STANDARD: "The headers `webhook-id`, `webhook-timestamp` and `webhook-signature` of Standard "
         "Webhooks, at most 300 seconds old.",
         HookKind.BEARER: "The header `Authorization: Bearer` and the secret itself.",
+    },
+)
+describe(
+    AlarmSource,
+    "The place where an alarm is defined.",
+    {
+        AlarmSource.API: "Made through this API.",
+        AlarmSource.CODE: "Declared with its job in code; it can be silenced and disabled, not changed or deleted.",
+        AlarmSource.FILE: "Applied from a file.",
     },
 )
 describe(

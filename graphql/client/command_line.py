@@ -9,12 +9,19 @@ APPLY_TASKS: Final = """mutation ApplyTasks($input: ApplyTasksInput!) {
   applyTasks(input: $input) {
     planned { name setName action version changes { field before after } }
     groups { name version changes { field before after } }
+    alarms { name setName action version changes { field before after } }
     errors { code message path }
   }
 }"""
 EXPORTED_TASKS: Final = """query ExportedTasks($first: Int, $after: String, $filter: TaskFilter) {
   tasks(first: $first, after: $after, filter: $filter, orderBy: [{ field: NAME }]) {
     nodes { name source setName definition }
+    pageInfo { hasNextPage endCursor }
+  }
+}"""
+EXPORTED_ALARMS: Final = """query ExportedAlarms($first: Int, $after: String) {
+  alarms(first: $first, after: $after, orderBy: [{ field: NAME }]) {
+    nodes { name source owner definition }
     pageInfo { hasNextPage endCursor }
   }
 }"""
@@ -73,7 +80,7 @@ ONE_TASK: Final = f"""query OneTask($name: String!, $count: Int!) {{ task(name: 
 ONE_FLOW: Final = f"""query OneFlow($id: ID!, $first: Int!) {{ flow(id: $id) {{ {_FLOW}
     runs(first: $first, orderBy: [{{ field: ID }}]) {{ nodes {{ {_RUN}
     flowPlace {{ key when after skippedAfter }} }} }} }} }}"""
-_ALARM: Final = """name isEnabled severity condition sentence description channels silenceEndsAt silencedBy
+_ALARM: Final = """name isEnabled severity condition sentence source owner description channels silenceEndsAt silencedBy
     silenceReason version createdAt createdBy updatedAt"""
 _FIRING: Final = """id alarmName severity condition runId executionId scheduledFor sentence explanation policy
     lastSuccessAt firedAt resolvedAt acknowledgedAt acknowledgedBy note isNotified"""

@@ -6,10 +6,21 @@ from itertools import chain
 from typing import Annotated, Any, ClassVar, Final
 
 import strawberry
+from strawberry.scalars import JSON
 
+from ...jobs.core.alarms import (
+    MAX_CHANNELS_OF_ALARM,
+    AlarmSpec,
+    Condition,
+    Settings,
+    Severity,
+    SubjectKind,
+    definition_of,
+    wish,
+)
 from ...jobs.core.base.errors import InvalidInput
 from ...jobs.delivery import actions, read, rules
-from ...jobs.delivery.rules import Condition, Settings, Severity, SubjectKind
+from ...jobs.delivery.rules import AlarmSource
 from ...jobs.store.db.transaction import Tx
 from ..base.arguments import checked_text
 from ..base.enums import Described, Role, described
@@ -30,7 +41,7 @@ VERSION: Final = (
     "The `version` that the alarm must still have, or else the change is refused. Any version unless given."
 )
 NAME: Final = "The name of the alarm."
-_CHANNELS: Final = Size(default=rules.MAX_CHANNELS_OF_ALARM, most=rules.MAX_CHANNELS_OF_ALARM)
+_CHANNELS: Final = Size(default=MAX_CHANNELS_OF_ALARM, most=MAX_CHANNELS_OF_ALARM)
 
 
 @filter_of("A filter of alarms.")
@@ -45,6 +56,8 @@ class AlarmFilter(RowFilter):
     condition: Filter[Condition] | None = where("The condition.")
     subject_kind: Filter[SubjectKind] | None = where("The kind of the subject.")
     subject: StringFilter | None = where("The name of the subject.")
+    source: Filter[AlarmSource] | None = where("The place where the alarm is defined.")
+    owner: StringFilter | None = where("The job or the set that defines the alarm.")
     created_at: DateTimeFilter | None = where("The time when the alarm was created.")
     updated_at: DateTimeFilter | None = where("The time when the alarm was last changed.")
     silenced_until: DateTimeFilter | None = where("The end of the silence.", "silenceEndsAt")
@@ -132,6 +145,11 @@ class Alarm(FromModel):
     subject: AlarmSubject = strawberry.field(description="The thing that the alarm watches.")
     settings: AlarmSettings = strawberry.field(description="The values of the condition.")
     sentence: str = strawberry.field(description="The condition with its values, in words.")
+    source: AlarmSource = strawberry.field(description="The place where the alarm is defined.")
+    owner: str | None = strawberry.field(
+        description="The job whose code declares the alarm, or the set of the file that does; null if people made it."
+    )
+    definition: JSON = strawberry.field(description="The alarm as a task file has it, an object.")
     channels: list[str] = strawberry.field(
         description="The names of the channels that the alarm notifies.", metadata=sized(_CHANNELS)
     )
@@ -155,7 +173,8 @@ class Alarm(FromModel):
     MADE: ClassVar[Makers] = {
         "subject": lambda one: AlarmSubject(kind=one.subject_kind, name=one.subject),
         "settings": lambda one: AlarmSettings.from_model(one.settings),
-        "sentence": rules.wish,
+        "sentence": wish,
+        "definition": definition_of,
         "channels": lambda one: list(one.channels),
     }
 
@@ -293,9 +312,9 @@ class AlarmConditionInput:
         return Condition.NODE, Settings()
 
 
-@strawberry.input(description="The alarm that `createAlarm` creates.")
-class CreateAlarmInput(MutationInput):
-    """The input of ``createAlarm``."""
+@strawberry.input(description="An alarm as a file defines it.")
+class AlarmOfSetInput:
+    """A wanted alarm."""
 
     name: str = strawberry.field(description="The unique name of the alarm, 1 to 200 characters.")
     subject: AlarmSubjectInput = strawberry.field(description="The thing that the alarm watches.")
@@ -309,6 +328,23 @@ class CreateAlarmInput(MutationInput):
     description: str = strawberry.field(
         description="The purpose of the alarm, at most 10,000 characters. Empty unless given.", default=""
     )
+
+    def faults(self) -> Iterator[InvalidInput]:
+        """Yield the faults that no action sees."""
+        yield from self.subject.faults()
+        yield from self.condition.faults()
+
+    def spec(self) -> AlarmSpec:
+        """The engine's form."""
+        channels = tuple(given(self.channels) or ())
+        subject, condition = self.subject.to_subject(), self.condition.to_condition()
+        return AlarmSpec(self.name, condition[0], *subject, condition[1], channels, self.severity, self.description)
+
+
+@strawberry.input(description="The alarm that `createAlarm` creates.")
+class CreateAlarmInput(AlarmOfSetInput, MutationInput):
+    """The input of ``createAlarm``."""
+
     enabled: bool = strawberry.field(description="False creates the alarm disabled. True unless given.", default=True)
 
 
@@ -419,21 +455,11 @@ class AlarmMutations:
     @mutates(requires=Role.OPERATOR)
     async def create_alarm(self, info: Info, input: CreateAlarmInput) -> AlarmChanged:
         """Creates an alarm. It judges everything that happens from now on."""
-        wanted = actions.new_alarm(
-            input.name,
-            input.subject.to_subject(),
-            input.condition.to_condition(),
-            channels=tuple(given(input.channels) or ()),
-            severity=input.severity,
-            description=input.description,
-            enabled=input.enabled,
-        )
 
         def action(tx: Tx) -> rules.Alarm:
-            return actions.create_alarm(tx, wanted)
+            return actions.create_alarm(tx, input.spec(), enabled=input.enabled)
 
-        faults = chain(input.subject.faults(), input.condition.faults())
-        done = await perform(info, input, action, ALARM, faults=faults)
+        done = await perform(info, input, action, ALARM, faults=input.faults())
         return done.answer(AlarmChanged, alarm=Alarm.from_model)
 
     @mutates(requires=Role.OPERATOR)

@@ -1,18 +1,20 @@
 """The mutation of tasks that are defined together, and of limits of groups, as a file does."""
 
 from dataclasses import asdict
+from itertools import chain
 from typing import Any, ClassVar, Final
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.actions.idempotent import AnswerCodec
-from ...jobs.actions.task_sets import Applied, apply_sets
+from ...jobs.actions.task_sets import Applied
 from ...jobs.core.model import Json
 from ...jobs.core.task_sets import (
     LIMITS,
     ApplyOptions,
     FieldChange,
+    PlannedAlarm,
     PlannedGroup,
     PlannedTask,
     TaskAction,
@@ -20,6 +22,7 @@ from ...jobs.core.task_sets import (
     WantedSet,
     WantedTask,
 )
+from ...jobs.delivery.declared import apply_files
 from ...jobs.store.db.transaction import Tx
 from ..base.arguments import MAX_TASKS, camel
 from ..base.enums import Role
@@ -27,6 +30,7 @@ from ..base.fields import Size, mutates, sized
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from ..types.common import MutationPayload
+from .alarms import AlarmOfSetInput
 from .base.changes import given, perform
 from .base.inputs import GroupLimits, MutationInput, ScheduleInput, TaskSettings, optional, settings_of
 
@@ -38,17 +42,18 @@ PLANNED: Final[AnswerCodec[Applied]] = AnswerCodec(
     dump=lambda done: {
         "tasks": [{**asdict(one), "action": one.action.value} for one in done.tasks],
         "groups": [asdict(one) for one in done.groups],
+        "alarms": [{**asdict(one), "action": one.action.value} for one in done.alarms],
     },
     load=lambda _, stored: Applied(
-        [_loaded(one) for one in stored["tasks"]],
+        [PlannedTask(**_loaded(one)) for one in stored["tasks"]],
         [PlannedGroup(one["name"], one["version"], _changes(one)) for one in stored["groups"]],
+        [PlannedAlarm(**_loaded(one)) for one in stored["alarms"]],
     ),
 )
 
 
-def _loaded(stored: dict[str, Any]) -> PlannedTask:
-    given: dict[str, Any] = {**stored, "action": TaskAction(stored["action"]), "changes": _changes(stored)}
-    return PlannedTask(**given)
+def _loaded(stored: dict[str, Any]) -> dict[str, Any]:
+    return {**stored, "action": TaskAction(stored["action"]), "changes": _changes(stored)}
 
 
 def _changes(stored: dict[str, Any]) -> tuple[FieldChange, ...]:
@@ -84,6 +89,16 @@ class TaskSetInput:
     tasks: list[TaskOfSetInput] = strawberry.field(
         description="The tasks of the set, at most 1,000.", metadata=sized(Size(most=MAX_TASKS))
     )
+    alarms: list[AlarmOfSetInput] | None = optional(
+        "The alarms of the set, at most 1,000; its other alarms are left over. Unchanged unless given.",
+        Size(most=MAX_TASKS),
+    )
+
+    def wanted(self) -> WantedSet:
+        """The engine's form."""
+        alarms = given(self.alarms)
+        specs = None if alarms is None else tuple(alarm.spec() for alarm in alarms)
+        return WantedSet(self.name, tuple(task.wanted() for task in self.tasks), specs)
 
 
 @strawberry.input(description="The version of a task that a dry run saw.")
@@ -136,13 +151,21 @@ class ApplyTasksInput(MutationInput):
         Size(most=MAX_GROUPS),
     )
 
+    expected_alarms: list[TaskVersionInput] | None = optional(
+        "The versions of alarms that a dry run saw: refused if any alarm has another one by now. Any versions unless "
+        "given.",
+        Size(most=MAX_TASKS),
+    )
+
     def options(self) -> ApplyOptions:
         """The engine's form."""
         seen, groups = given(self.expected_versions), given(self.expected_groups)
+        alarms = given(self.expected_alarms)
         return ApplyOptions(
             prune=bool(given(self.prune)),
             allow_delete=given(self.allow_delete) or 0,
             expected=None if seen is None else {one.name: given(one.version) for one in seen},
+            expected_alarms=None if alarms is None else {one.name: given(one.version) for one in alarms},
             expected_groups=None if groups is None else {one.name: one.version for one in groups},
         )
 
@@ -192,6 +215,24 @@ class PlannedGroupShown(FromModel):
     MADE: ClassVar[Makers] = {"changes": lambda planned: _changes_shown(planned.changes)}
 
 
+@strawberry.type(name="PlannedAlarm", description="The effect of a task file on an alarm.")
+class PlannedAlarmShown(FromModel):
+    """One alarm of a set."""
+
+    name: str = strawberry.field(description="The name of the alarm.")
+    set_name: str = strawberry.field(description="The set that defines the alarm.")
+    action: TaskAction = strawberry.field(description="The action that is taken, or would be.")
+    version: int | None = strawberry.field(
+        description="The version of the alarm before the change; null if the alarm is made."
+    )
+    changes: list[TaskFieldChange] = strawberry.field(
+        description="The fields of an alarm that is made or changed.",
+        metadata=sized(Size(default=3, most=MOST_CHANGES)),
+    )
+
+    MADE: ClassVar[Makers] = {"changes": lambda planned: _changes_shown(planned.changes)}
+
+
 def _changes_shown(changes: tuple[FieldChange, ...]) -> list[TaskFieldChange]:
     return [
         TaskFieldChange(
@@ -220,6 +261,11 @@ class TasksApplied(MutationPayload):
         default_factory=list[PlannedGroupShown],
         metadata=sized(Size(default=20, most=MAX_GROUPS)),
     )
+    alarms: list[PlannedAlarmShown] = strawberry.field(
+        description="Every alarm of the sets, and what was done with it (of a dry run: what would be).",
+        default_factory=list[PlannedAlarmShown],
+        metadata=sized(Size(default=50, most=MAX_TASKS)),
+    )
 
 
 @strawberry.type
@@ -234,16 +280,19 @@ class TaskSetMutations:
     )
     async def apply_tasks(self, info: Info, input: ApplyTasksInput) -> TasksApplied:
         """The change of each task."""
-        wanted = [WantedSet(one.name, tuple(task.wanted() for task in one.tasks)) for one in input.sets]
+        wanted = [one.wanted() for one in input.sets]
         groups = [WantedGroup(one.name, one.limits()) for one in given(input.groups) or ()]
         options, actor = input.options(), info.context.person.name
 
         def action(tx: Tx) -> Applied:
-            return apply_sets(tx, wanted, options, groups=groups, actor=actor)
+            return apply_files(tx, wanted, options, groups=groups, actor=actor)
 
-        done = await perform(info, input, action, PLANNED)
+        alarms = (alarm for one in input.sets for alarm in given(one.alarms) or ())
+        faults = chain.from_iterable(alarm.faults() for alarm in alarms)
+        done = await perform(info, input, action, PLANNED, faults=faults)
         return done.answer(
             TasksApplied,
             planned=lambda applied: [PlannedTaskShown.from_model(one) for one in applied.tasks],
             groups=lambda applied: [PlannedGroupShown.from_model(one) for one in applied.groups],
+            alarms=lambda applied: [PlannedAlarmShown.from_model(one) for one in applied.alarms],
         )

@@ -11,7 +11,7 @@ from ...jobs.accounts.read.accounts import ACCOUNTS
 from ...jobs.accounts.read.audit import AUDIT
 from ...jobs.accounts.rules import sessions as session_model
 from ...jobs.accounts.rules.sessions import CredentialKind
-from ...jobs.core.audit import described
+from ...jobs.core.actor import described
 from ...jobs.store.read.clock import server_time
 from ..base.enums import Described, Role, describe
 from ..base.enums import described as with_description

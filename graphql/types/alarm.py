@@ -6,7 +6,7 @@ from typing import ClassVar
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.delivery.rules import Condition, Severity, SubjectKind
+from ...jobs.core.alarms import Condition, Severity, SubjectKind
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 

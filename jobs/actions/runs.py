@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from sqlalchemy.exc import IntegrityError
 
+from ..core.actor import Record, argument_names
+from ..core.admission.expiry import expiry_faults
 from ..core.arguments.judging import KnownCode, argument_faults
-from ..core.audit import Record, argument_names
-from ..core.base.errors import InvalidState, Overlap, UserError, refuse
-from ..core.base.times import check_time
+from ..core.base.errors import InvalidInput, InvalidState, Overlap, UserError, refuse
+from ..core.base.times import check_time, time_text
 from ..core.base.tracing import TRACED
 from ..core.defaults import FOLLOWED, PER_RUN, UNIQUE_KEY, run_of_job, settle
 from ..core.flows import references, unknown_in
@@ -376,6 +377,7 @@ def edit_run(
     Raises:
         InvalidState: the run does not wait, or has begun before and its arguments are to change.
         InvalidState: by its new arguments it has the unique key of another unfinished run.
+        InvalidInput: it would be due after the time by which it has to start.
         UserError: code ``UNKNOWN_JOB``, ``INVALID_ARGS`` or ``FORBIDDEN``: as when it is enqueued.
     """
     run = existing(tx, [run_id])[0]
@@ -402,6 +404,7 @@ def edit_run(
     if available_at is not None:
         check_time(available_at, "runAt")
         change["available_at"] = available_at
+        change |= _expiry_of_moved(tx, run, available_at)
     if not change:
         return run
     tx.note_before(str(run.id), args=argument_names(run.args), runAt=run.available_at.isoformat())
@@ -411,6 +414,30 @@ def edit_run(
     if labels is not None and labels != run.labels:
         run_store.relabel(tx.conn, run.id, run.labels or {}, labels)
     return _changed(tx, [run_id], [run_id])[0]
+
+
+def _expiry_of_moved(tx: Tx, run: Run, at: datetime) -> dict[str, datetime]:
+    """The time by which a run has to start that is due at another time: the seconds that its job says count from there.
+
+    Raises:
+        InvalidInput: it would have to start before it is due.
+    """
+    if run.expires_at is None or run.attempt > 0:
+        return {}
+    ttl, before = jobs.defaults(tx.conn, {run.job_name})[run.job_name].ttl, run.due_at or run.available_at
+    if ttl is not None and abs(before + timedelta(seconds=ttl) - run.expires_at) < _ROUNDED:
+        return {"expires_at": at + timedelta(seconds=ttl)}
+    for fault in expiry_faults(run.expires_at, None, at):
+        raise InvalidInput(
+            f"runAt: must be before {time_text(run.expires_at)}, by which run {run.id} has to start, got "
+            f"{time_text(at)}; cancel it and enqueue another one",
+            path=("runAt",),
+        ) from fault
+    return {}
+
+
+_ROUNDED: Final = timedelta(milliseconds=2)
+"""The most by which a stored time differs from the sum that it was made of."""
 
 
 def labels_of_changed(

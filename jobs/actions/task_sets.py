@@ -12,6 +12,7 @@ from ..core.task_sets import (
     AT_CREATION,
     ApplyOptions,
     FieldChange,
+    PlannedAlarm,
     PlannedGroup,
     PlannedTask,
     TaskAction,
@@ -46,10 +47,12 @@ class Applied:
     Attributes:
         tasks: With each task, by set and name.
         groups: With each group that files name.
+        alarms: With each alarm, by set and name.
     """
 
     tasks: list[PlannedTask] = field(default_factory=list[PlannedTask])
     groups: list[PlannedGroup] = field(default_factory=list[PlannedGroup])
+    alarms: list[PlannedAlarm] = field(default_factory=list[PlannedAlarm])
 
 
 @dataclass(slots=True)

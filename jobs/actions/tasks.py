@@ -6,8 +6,8 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, cast
 
+from ..core.actor import argument_names
 from ..core.admission.caps import Rate
-from ..core.audit import argument_names
 from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.base.times import time_text
 from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job

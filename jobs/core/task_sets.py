@@ -9,6 +9,7 @@ from enum import Enum, StrEnum
 from typing import Any, Final, cast
 
 from .admission.caps import Cap, Rate
+from .alarms import AlarmSpec
 from .base.errors import ErrorCode, InvalidState, UserError, VersionConflict
 from .base.times import time_text
 from .defaults import TASK_POLICIES
@@ -47,10 +48,11 @@ class WantedTask:
 
 @dataclass(frozen=True, slots=True)
 class WantedSet:
-    """All tasks of a set."""
+    """All tasks of a set, and its alarms; None = they are not the file's business."""
 
     name: str
     tasks: tuple[WantedTask, ...]
+    alarms: tuple[AlarmSpec, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,11 @@ class PlannedTask:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedAlarm(PlannedTask):
+    """Plan the change of one alarm, with the facts of a task's."""
+
+
+@dataclass(frozen=True, slots=True)
 class ApplyOptions:
     """Choose the way in which sets are applied.
 
@@ -95,12 +102,14 @@ class ApplyOptions:
         allow_delete: So many of them may go even if they are more than half of their set.
         expected: The versions that a plan saw, by name, None = no such task; None: any.
         expected_groups: Likewise the versions of the limits of groups.
+        expected_alarms: Likewise the versions of alarms.
     """
 
     prune: bool = False
     allow_delete: int = 0
     expected: Mapping[str, int | None] | None = None
     expected_groups: Mapping[str, int] | None = None
+    expected_alarms: Mapping[str, int | None] | None = None
 
 
 def changes_between(before: TaskSpec | None, after: TaskSpec) -> tuple[FieldChange, ...]:
@@ -186,8 +195,10 @@ def check_version(planned: PlannedTask, expected: Mapping[str, int | None] | Non
         saw = expected.get(planned.name)
         was = "it was not there" if saw is None else f"it was at version {saw}"
         now = "it is not there" if planned.version is None else f"it is at version {planned.version}"
+        thing = "alarm" if isinstance(planned, PlannedAlarm) else "task"
         raise VersionConflict(
-            f"task '{planned.name}' has changed since the plan was made: {was}, now {now}; plan again", path=("name",)
+            f"{thing} '{planned.name}' has changed since the plan was made: {was}, now {now}; plan again",
+            path=("name",),
         )
 
 

@@ -1,15 +1,15 @@
 """Change alarms and channels, acknowledge firings, and send deliveries again: one transaction each."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from ..accounts.read.secrets import names as secret_names
 from ..accounts.read.secrets import sealed
+from ..core.alarms import AlarmSpec, Condition, SubjectKind, alarm_faults
 from ..core.arguments.secrets import references
 from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, UserError, VersionConflict, refuse
-from ..core.base.times import EARLIEST
 from ..core.model import Json
 from ..core.rules import check_reason, unknown
 from ..store.db.transaction import Tx, Wake
@@ -22,60 +22,31 @@ from .rules import (
     MAX_ALARMS,
     MAX_CHANNELS,
     Alarm,
+    AlarmSource,
     Channel,
     ChannelKind,
-    Condition,
     Delivery,
     DeliveryEvent,
     DeliveryState,
     Firing,
-    Settings,
-    Severity,
-    SubjectKind,
     TimerKind,
-    alarm_faults,
 )
 
 LOOKED_AT = frozenset({Condition.LATE, Condition.OVERDUE, Condition.BACKLOG})
 """Conditions with a timer of their own."""
 
 
-def new_alarm(
-    name: str,
-    subject: tuple[SubjectKind, str | None],
-    condition: tuple[Condition, Settings],
-    *,
-    channels: tuple[str, ...],
-    severity: Severity,
-    description: str,
-    enabled: bool,
-) -> Alarm:
-    """Return an alarm as ``create_alarm`` takes it."""
-    kind, thing = subject
-    judged, settings = condition
-    return Alarm(
-        id=0,
-        name=name,
-        description=description,
-        enabled=enabled,
-        severity=severity,
-        condition=judged,
-        subject_kind=kind,
-        subject=thing,
-        settings=settings,
-        channels=channels,
-        streak=0,
-        silenced_until=None,
-        silenced_by=None,
-        silence_reason=None,
-        version=1,
-        created_at=EARLIEST,
-        created_by="",
-        updated_at=EARLIEST,
-    )
+class Owner(NamedTuple):
+    """The definer of an alarm: people, the code of a job, or the file of a set."""
+
+    source: AlarmSource
+    name: str | None
 
 
-def create_alarm(tx: Tx, alarm: Alarm) -> Alarm:
+BY_PEOPLE: Final = Owner(AlarmSource.API, None)
+
+
+def create_alarm(tx: Tx, wanted: AlarmSpec, *, enabled: bool = True, owner: Owner = BY_PEOPLE) -> Alarm:
     """Keep a new alarm; it judges events from now on.
 
     Raises:
@@ -84,8 +55,8 @@ def create_alarm(tx: Tx, alarm: Alarm) -> Alarm:
         InvalidState: there are too many alarms.
         AlreadyExists: its name is taken.
     """
-    refuse(alarm_faults(alarm))
-    _check_names(tx, alarm)
+    refuse(alarm_faults(wanted))
+    _check_names(tx, wanted, owner.source)
     number = read.count(tx.conn, "alarms")
     if number >= MAX_ALARMS:
         raise InvalidState(f"there are {MAX_ALARMS} alarms, the most there may be; delete one first")
@@ -93,15 +64,33 @@ def create_alarm(tx: Tx, alarm: Alarm) -> Alarm:
     if not number:
         # Nobody has read meanwhile: everything until now is of no concern.
         write.move_reader(tx.conn, newest(tx.conn))
-    made = replace(alarm, streak=0, version=1, created_at=tx.now, created_by=_by(tx), updated_at=tx.now)
-    kept = write.insert_alarm(tx.conn, made)
+    kept = write.insert_alarm(tx.conn, _made(wanted, enabled, owner, tx.now, _by(tx)))
     if kept is None:
         raise AlreadyExists(
-            f"name: there is an alarm '{alarm.name}'; choose another name, or update it", path=("name",)
+            f"name: there is an alarm '{wanted.name}'; choose another name, or update it", path=("name",)
         )
     _changed(tx, kept)
     tx.record("alarm.created", kept.name, after=_described(kept))
     return kept
+
+
+def _made(wanted: AlarmSpec, enabled: bool, owner: Owner, now: datetime, by: str) -> Alarm:
+    values = {one.name: getattr(wanted, one.name) for one in fields(AlarmSpec)}
+    return Alarm(
+        **values,
+        id=0,
+        enabled=enabled,
+        source=owner.source,
+        owner=owner.name,
+        streak=0,
+        silenced_until=None,
+        silenced_by=None,
+        silence_reason=None,
+        version=1,
+        created_at=now,
+        created_by=by,
+        updated_at=now,
+    )
 
 
 def update_alarm(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: int | None = None) -> Alarm:
@@ -110,12 +99,20 @@ def update_alarm(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: int
     Raises:
         InvalidInput: of its values.
         NotFound: there is no task, job or channel of a name.
+        InvalidState: code declares it, and something else than ``enabled`` is to change.
         VersionConflict: it is at another version than the caller expects.
     """
     before = locked(tx, name, expected=expected)
+    if before.source is AlarmSource.CODE and not changes.keys() <= {"enabled"}:
+        raise _of_code(before, "silence or disable it, or change it there")
+    return change_alarm(tx, before, changes)
+
+
+def change_alarm(tx: Tx, before: Alarm, changes: Mapping[str, Any]) -> Alarm:
+    """Change values of an alarm that is locked, of any owner; see ``update_alarm``."""
     wanted = replace(before, **changes, version=before.version + 1, updated_at=tx.now)
     refuse(alarm_faults(wanted))
-    _check_names(tx, wanted)
+    _check_names(tx, wanted, wanted.source)
     parts = ("condition", "subject_kind", "subject", "enabled")
     if any(getattr(before, part) != getattr(wanted, part) for part in parts):
         _resolve_all(tx, before)
@@ -131,15 +128,27 @@ def delete_alarm(tx: Tx, name: str, *, expected: int | None = None) -> Alarm:
 
     Raises:
         NotFound: there is none of this name.
+        InvalidState: code declares it.
         VersionConflict: it is at another version than the caller expects.
     """
     alarm = locked(tx, name, expected=expected)
+    if alarm.source is AlarmSource.CODE:
+        raise _of_code(alarm, "silence or disable it, or delete it there")
+    remove_alarm(tx, alarm)
+    return alarm
+
+
+def remove_alarm(tx: Tx, alarm: Alarm) -> None:
+    """Delete an alarm that is locked, of any owner."""
     _resolve_all(tx, alarm)
     write.delete_alarm(tx.conn, alarm.id)
     write.note_change(tx.conn)
     tx.wake(Wake.EVENTS)
     tx.record("alarm.deleted", alarm.name, before=_described(alarm))
-    return alarm
+
+
+def _of_code(alarm: Alarm, way: str) -> InvalidState:
+    return InvalidState(f"name: alarm '{alarm.name}' is declared by job '{alarm.owner}' in code; {way}", path=("name",))
 
 
 def silence_alarm(
@@ -317,12 +326,15 @@ def _channel(tx: Tx, name: str) -> Channel:
     return channel
 
 
-def _check_names(tx: Tx, alarm: Alarm) -> None:
+def _check_names(tx: Tx, alarm: AlarmSpec, source: AlarmSource) -> None:
     subject = alarm.subject or ""
     if alarm.subject_kind is SubjectKind.TASK and by_name(tx.conn, subject) is None:
         raise unknown("task", subject, read.names_of(tx.conn, alarm.subject_kind))
     if alarm.subject_kind is SubjectKind.JOB and not read.has_job(tx.conn, subject):
         raise unknown("job", subject, read.names_of(tx.conn, alarm.subject_kind))
+    if source is AlarmSource.CODE:
+        # A node starts although a channel has not been set yet.
+        return
     known = read.channels(tx.conn, alarm.channels)
     for name in alarm.channels:
         if name not in known:

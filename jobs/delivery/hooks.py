@@ -15,8 +15,7 @@ from ..accounts.rules.secrets import KeyRing, UnsealError, unseal
 from ..actions.acting import ACTS_FOR_ITS_SUBMITTER, acting
 from ..actions.idempotent import AnswerCodec, Request, once
 from ..actions.runs import published, trigger, triggered
-from ..core.actor import Actor, Role
-from ..core.audit import argument_names
+from ..core.actor import Actor, Role, argument_names
 from ..core.base.errors import AlreadyExists, ErrorCode, InvalidInput, InvalidState, NotFound, refuse
 from ..core.base.times import EARLIEST
 from ..core.model import Json, Run, Trigger

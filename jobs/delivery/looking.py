@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
+from ..core.alarms import Condition, SubjectKind, seconds_text
 from ..core.base.times import EARLIEST, counted
 from ..core.occurrences import jitter_offset
 from ..core.schedule import ScheduleError
@@ -16,7 +17,7 @@ from ..core.states import CLAIMABLE
 from ..store.read.groups import depths
 from . import read
 from .read import DueTimer, Limit, Occurrence, TimedTask
-from .rules import LOOK_AGAIN, Alarm, Condition, SubjectKind, TimerKind, next_wall_time, seconds_text
+from .rules import LOOK_AGAIN, Alarm, TimerKind, next_wall_time
 from .watching import Cause, Findings, Watchlist, subject_of, thing
 
 SOONEST = timedelta(seconds=1)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from ..core.alarms import SubjectKind, wish
 from ..core.base.times import counted, time_text
 from ..core.events import Change, Cursor, EventKind
 from ..core.explain.tasks import explain_task
@@ -15,7 +16,7 @@ from ..store.read.facts import of_tasks
 from ..store.read.tasks import by_names
 from . import looking, read, write
 from .read import Place
-from .rules import Alarm, DeliveryEvent, Firing, SubjectKind, TimerKind, notice, wish
+from .rules import Alarm, DeliveryEvent, Firing, TimerKind, notice
 from .watching import Cause, Findings, Key, Watchlist, subject_of, thing
 
 MOST_IN_ONE: Final = 500

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, bindparam, exists, func, select
 
+from ..core.alarms import Condition, Settings, Severity, SubjectKind
 from ..core.events import Cursor
 from ..core.model import Outcome, SkippedOccurrence, Trigger
 from ..store.db import dialect
@@ -25,20 +26,7 @@ from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
 from ..store.schema.rows import reader_of
 from ..store.schema.tables import job, job_execution, periodic_task, run
-from .rules import (
-    Alarm,
-    Channel,
-    ChannelKind,
-    Condition,
-    Delivery,
-    DeliveryEvent,
-    DeliveryState,
-    Firing,
-    Settings,
-    Severity,
-    SubjectKind,
-    TimerKind,
-)
+from .rules import Alarm, AlarmSource, Channel, ChannelKind, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
 from .watching import Watchlist
 
 READER: Final = "alarms"
@@ -48,6 +36,7 @@ _WORDS: Final[Mapping[str, Any]] = {
     "severity": Severity,
     "condition": Condition,
     "subject_kind": SubjectKind,
+    "source": AlarmSource,
     "settings": Settings.from_json,
     "channels": tuple,
 }
@@ -61,7 +50,10 @@ ALARMS: Listing[Alarm] = Listing(
     rows=select(a),
     key=a.c.id,
     fields={
-        **columns(a, "id name enabled severity condition subject_kind subject created_at updated_at silenced_until"),
+        **columns(
+            a,
+            "id name enabled severity condition subject_kind subject source owner created_at updated_at silenced_until",
+        ),
         "firing": exists().where(f.c.alarm_id == a.c.id, f.c.resolved_at.is_(None)),
     },
     order=(OrderKey("name"),),
@@ -311,6 +303,12 @@ def alarm_by_name(conn: Connection, name: str, *, lock: bool = False) -> Alarm |
 def alarms_by_ids(conn: Connection, ids: Collection[int]) -> dict[int, Alarm]:
     """Return these alarms."""
     return {row.id: alarm_from(row) for row in conn.execute(select(a).where(a.c.id.in_(ids)))}
+
+
+def owned_alarms(conn: Connection, source: AlarmSource, owners: Collection[str]) -> list[Alarm]:
+    """Return the alarms that these jobs or sets define, locked."""
+    statement = select(a).where(a.c.source == source.value, a.c.owner.in_(owners)).order_by(a.c.id).with_for_update()
+    return [alarm_from(row) for row in conn.execute(statement)]
 
 
 def alarm_names(conn: Connection) -> list[str]:

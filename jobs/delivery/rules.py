@@ -1,55 +1,21 @@
 """Alarms as values: their conditions, the sentences about them, and the pace of deliveries. No input or output."""
 
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import Final
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
-from ..core.base.errors import InvalidInput, UserError
-from ..core.base.times import counted, number_text, time_text
+from ..core.alarms import AlarmSpec, Condition, Severity, SubjectKind
+from ..core.base.times import counted, time_text
 from ..core.model import Json, SkipReason
 from ..core.outcome import exponential
-from ..core.rules import MAX_SECONDS, name_faults, text_faults
 
 MAX_ALARMS: Final = 20_000
 MAX_CHANNELS: Final = 200
-MAX_CHANNELS_OF_ALARM: Final = 20
-MAX_COUNT: Final = 1_000_000
 LOOK_AGAIN: Final = timedelta(seconds=10)
 """Time between two looks at a queue with a backlog alarm, and at a slow execution while its alarm is firing."""
-
-
-class Condition(StrEnum):
-    """The condition of an alarm."""
-
-    LATE = "late"
-    OVERDUE = "overdue"
-    SLOW = "slow"
-    FAILING = "failing"
-    EMPTY = "empty"
-    BACKLOG = "backlog"
-    NODE = "node"
-
-
-class SubjectKind(StrEnum):
-    """The kind of thing that an alarm watches."""
-
-    TASK = "task"
-    JOB = "job"
-    GROUP = "group"
-    NODE = "node"
-
-
-class Severity(StrEnum):
-    """The severity of an alarm, for its receivers."""
-
-    INFO = "info"
-    WARNING = "warning"
-    CRITICAL = "critical"
 
 
 class DeliveryEvent(StrEnum):
@@ -85,80 +51,35 @@ class TimerKind(StrEnum):
     SILENCE = "silence"
 
 
-SUBJECTS: Final[Mapping[Condition, frozenset[SubjectKind]]] = {
-    Condition.LATE: frozenset({SubjectKind.TASK}),
-    Condition.OVERDUE: frozenset({SubjectKind.TASK}),
-    Condition.SLOW: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP}),
-    Condition.FAILING: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP}),
-    Condition.EMPTY: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP}),
-    Condition.BACKLOG: frozenset({SubjectKind.GROUP}),
-    Condition.NODE: frozenset({SubjectKind.NODE}),
-}
-"""The kinds of things that a condition can be about."""
-
 MISSED: Final = frozenset(
     {SkipReason.MISSED, SkipReason.NO_JOB, SkipReason.OVERLAP, SkipReason.EXPIRED, SkipReason.QUEUE_FULL}
 )
 """Reasons for which a skipped occurrence counts as missed; the others are decisions of people or of schedules."""
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """The values of a condition; None = the condition does not use it. Times in seconds.
+class AlarmSource(StrEnum):
+    """The place where an alarm is defined."""
 
-    Attributes:
-        grace: Of LATE: the time by which an occurrence may start late.
-        due_by: Of OVERDUE: a wall time of the task's zone, ``06:00``.
-        after: Of OVERDUE and SLOW: a time since the occurrence was due, or since the execution started.
-        times_p95: Of SLOW: a factor of the duration that 95 of 100 recent executions stay under.
-        failed_runs: Of FAILING: the number of runs.
-        least_records: Of EMPTY: the records that an execution has to process.
-        older_than: Of BACKLOG: the longest that a run may have waited.
-        deeper_than: Of BACKLOG: the most runs that may wait.
-    """
-
-    grace: float | None = None
-    due_by: str | None = None
-    after: float | None = None
-    times_p95: float | None = None
-    failed_runs: int | None = None
-    least_records: int | None = None
-    older_than: float | None = None
-    deeper_than: int | None = None
-
-    def to_json(self) -> dict[str, Json]:
-        """Return the stored form: only set values."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {name: value for name, value in values.items() if value is not None}
-
-    @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """Return the settings of a stored form; names that this version does not know are ignored."""
-        known: dict[str, Any] = {one.name: stored[one.name] for one in fields(cls) if one.name in stored}
-        return cls(**known)
+    API = "api"
+    CODE = "code"
+    FILE = "file"
 
 
 @dataclass(frozen=True, slots=True)
-class Alarm:
+class Alarm(AlarmSpec):
     """A stored alarm.
 
     Attributes:
-        subject: The name of what it watches; None = every node.
-        channels: The names of the channels that it notifies.
+        source: Where it is defined.
+        owner: The job whose code defines it, or the set of the file; None = people do.
         streak: Of FAILING: the failed runs since the last success.
         silenced_until: Until then it notifies nobody.
     """
 
     id: int
-    name: str
-    description: str
     enabled: bool
-    severity: Severity
-    condition: Condition
-    subject_kind: SubjectKind
-    subject: str | None
-    settings: Settings
-    channels: tuple[str, ...]
+    source: AlarmSource
+    owner: str | None
     streak: int
     silenced_until: datetime | None
     silenced_by: str | None
@@ -237,70 +158,6 @@ class Delivery:
     error: str | None
 
 
-_WALL: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d", re.ASCII)
-_NUMBERS: Final[Mapping[str, tuple[float, float]]] = {
-    "grace": (0, MAX_SECONDS),
-    "after": (1, MAX_SECONDS),
-    "times_p95": (1, 1000),
-    "failed_runs": (1, MAX_COUNT),
-    "least_records": (1, 2**53),
-    "older_than": (1, MAX_SECONDS),
-    "deeper_than": (1, MAX_COUNT),
-}
-"""The least and the largest value of each number."""
-_PLACES: Final = {
-    "times_p95": "timesP95",
-    "failed_runs": "failedRuns",
-    "least_records": "leastRecords",
-    "older_than": "olderThan",
-    "deeper_than": "deeperThan",
-}
-"""The names of some settings in the API."""
-
-
-def alarm_faults(alarm: Alarm) -> Iterator[UserError]:
-    """Yield the faults of an alarm."""
-    yield from name_faults(alarm.name, "name")
-    yield from text_faults(alarm.description, "description")
-    if alarm.subject is not None:
-        yield from name_faults(alarm.subject, "subject")
-    elif alarm.subject_kind is not SubjectKind.NODE:
-        yield InvalidInput(f"subject: must be the name of a {alarm.subject_kind.value}, got nothing", path=("subject",))
-    if alarm.subject_kind not in SUBJECTS[alarm.condition]:
-        possible = " or a ".join(sorted(one.value for one in SUBJECTS[alarm.condition]))
-        yield InvalidInput(
-            f"subject: the condition {alarm.condition.value} must be about a {possible}, "
-            f"got a {alarm.subject_kind.value}",
-            path=("subject",),
-        )
-    if len(alarm.channels) > MAX_CHANNELS_OF_ALARM:
-        yield InvalidInput(
-            f"channels: must be at most {MAX_CHANNELS_OF_ALARM}, got {len(alarm.channels)}", path=("channels",)
-        )
-    yield from _settings_faults(alarm.condition, alarm.settings)
-
-
-def _settings_faults(condition: Condition, settings: Settings) -> Iterator[InvalidInput]:
-    for name, (least, most) in _NUMBERS.items():
-        value: float | None = getattr(settings, name)
-        if value is not None and not least <= value <= most:
-            place = _PLACES.get(name, name)
-            yield InvalidInput(
-                f"{condition.value}.{place}: must be {number_text(least)} to {number_text(most)}, "
-                f"got {number_text(value)}",
-                path=("condition", condition.value, place),
-            )
-    if settings.due_by is not None and _WALL.fullmatch(settings.due_by) is None:
-        yield InvalidInput(
-            f"overdue.dueBy: must be a time of day such as 06:00, got {settings.due_by[:40]!r}",
-            path=("condition", "overdue", "dueBy"),
-        )
-    if condition is Condition.BACKLOG and settings.older_than is None and settings.deeper_than is None:
-        yield InvalidInput(
-            "condition.backlog: must have olderThan or deeperThan, or both, got neither", path=("condition", "backlog")
-        )
-
-
 def next_wall_time(due_by: str, zone: ZoneInfo, after: datetime) -> datetime:
     """Return the first instant after ``after`` at which clocks of the zone show ``due_by``."""
     hour, minute = map(int, due_by.split(":"))
@@ -312,51 +169,6 @@ def next_wall_time(due_by: str, zone: ZoneInfo, after: datetime) -> datetime:
         if found > after:
             return found
         day += timedelta(days=1)
-
-
-def seconds_text(seconds: float) -> str:
-    """Return a time in words: ``90 s``, ``15 min``, ``2 h``."""
-    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= length and seconds % length == 0:
-            return f"{number_text(seconds / length)} {unit}"
-    return f"{number_text(round(seconds, 1))} s"
-
-
-def wish(alarm: Alarm) -> str:
-    """Return the condition of an alarm in words: ``task 'billing' starts more than 5 min late``."""
-    settings = alarm.settings
-    about = "a node" if alarm.subject is None else f"{alarm.subject_kind.value} '{alarm.subject}'"
-    wishes: Mapping[Condition, Callable[[], str]] = {
-        Condition.LATE: lambda: f"starts more than {seconds_text(settings.grace or 0)} late or misses an occurrence",
-        Condition.OVERDUE: lambda: f"is not done {_deadline(settings)}",
-        Condition.SLOW: lambda: f"runs longer than {_pace(settings)}",
-        Condition.FAILING: lambda: f"fails {counted(settings.failed_runs or 1, 'time')} in a row",
-        Condition.EMPTY: lambda: f"processes fewer than {counted(settings.least_records or 1, 'record')}",
-        Condition.BACKLOG: lambda: f"has {_queue(settings)}",
-        Condition.NODE: lambda: "is lost or silent",
-    }
-    return f"{about} {wishes[alarm.condition]()}"
-
-
-def _deadline(settings: Settings) -> str:
-    if settings.due_by is not None:
-        return f"by {settings.due_by}"
-    return f"{seconds_text(settings.after or 0)} after it was due"
-
-
-def _pace(settings: Settings) -> str:
-    if settings.times_p95 is not None:
-        return f"{number_text(settings.times_p95)} x its p95"
-    return seconds_text(settings.after or 0)
-
-
-def _queue(settings: Settings) -> str:
-    parts: list[str] = []
-    if settings.older_than is not None:
-        parts.append(f"a run that waits longer than {seconds_text(settings.older_than)}")
-    if settings.deeper_than is not None:
-        parts.append(f"more than {counted(settings.deeper_than, 'waiting run')}")
-    return " or ".join(parts)
 
 
 def heading(notices: "list[dict[str, Json]]", event: DeliveryEvent) -> str:

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
+from ..core.alarms import Condition, SubjectKind, seconds_text
 from ..core.base.times import counted
 from ..core.events import Change, Event, EventKind
 from ..core.nodes import NodeState
 from ..core.states import RunState
-from .rules import LOOK_AGAIN, MISSED, Alarm, Condition, SubjectKind, TimerKind, seconds_text
+from .rules import LOOK_AGAIN, MISSED, Alarm, TimerKind
 
 Key: TypeAlias = tuple[int, str]
 """An alarm, and the name of the thing that it fires about."""

@@ -82,11 +82,11 @@ def update_alarm(conn: Connection, alarm: Alarm) -> Alarm:
 
 def _alarm_values(alarm: Alarm) -> dict[str, object]:
     names = (
-        "name description enabled subject streak silenced_until silenced_by silence_reason version created_at "
+        "name description enabled subject owner streak silenced_until silenced_by silence_reason version created_at "
         "created_by updated_at"
     )
     values: dict[str, object] = {name: getattr(alarm, name) for name in names.split()}
-    words = {name: getattr(alarm, name).value for name in ("severity", "condition", "subject_kind")}
+    words = {name: getattr(alarm, name).value for name in ("severity", "condition", "subject_kind", "source")}
     return {**values, **words, "settings": alarm.settings.to_json(), "channels": list(alarm.channels)}
 
 

@@ -11,7 +11,7 @@ from .base import runs as run_store
 from .base.changes import run_change
 from .flows.children import below
 from .flows.cleanups import enqueue_cancel_jobs, undo
-from .flows.flow_ends import busy_members, ended_of, hold_to_cancel, settle
+from .flows.flow_ends import busy_members, ended_of, hold, settle
 from .limits.admission import free_places
 
 
@@ -23,7 +23,7 @@ def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
     """
     if not ids:
         return []
-    hold_to_cancel(tx.conn, ids)
+    hold(tx.conn, (), ids)
     return _cancel(tx, ids, reason)
 
 
@@ -35,7 +35,7 @@ def hold_runs_of_tasks(tx: Tx, tasks: Iterable[Task]) -> None:
     if dialect.is_postgresql(tx.conn):
         ids = stored_runs.unfinished_of_tasks(tx.conn, [task.id for task in tasks])
         if ids:
-            hold_to_cancel(tx.conn, ids)
+            hold(tx.conn, (), ids)
             run_store.lock(tx.conn, ids)
 
 

@@ -23,7 +23,7 @@ from .cancel import cancel_all
 from .enqueue.follow_ups import FinalFailure, enqueue_failure_jobs
 from .flows.children import below
 from .flows.cleanups import undo
-from .flows.flow_ends import end_alone, ended_of, hold, hold_to_cancel, settle
+from .flows.flow_ends import end_alone, ended_of, hold, settle
 from .flows.flow_ends import next_deadline as next_of_flows
 from .limits.admission import free_places
 
@@ -54,7 +54,7 @@ def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:
     The runs that they wait for are cancelled, and the jobs that handle failures get their runs.
     """
     # Their flows before the runs themselves, and those of the runs that they wait for (decision 34).
-    hold_to_cancel(tx.conn, run_store.overdue(tx.conn, tx.now, limit, lock=False))
+    hold(tx.conn, (), run_store.overdue(tx.conn, tx.now, limit, lock=False))
     late = run_store.overdue(tx.conn, tx.now, limit, lock=True)
     lost = in_halves(tx, late, lambda ids: _fail(tx, list(stored_runs.by_ids(tx.conn, ids).values()), node))
     for run_id, error in lost:

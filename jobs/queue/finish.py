@@ -29,7 +29,7 @@ from .endings import Before, Ending, end_attempts
 from .enqueue.follow_ups import FinalFailure, FollowUp, enqueue_failure_jobs, put_following
 from .flows.children import below
 from .flows.cleanups import enqueue_cancel_jobs, undo
-from .flows.flow_ends import Ended, ended_of, hold, hold_to_cancel, settle
+from .flows.flow_ends import Ended, ended_of, hold, settle
 from .limits.admission import give_back, let_go
 from .steps import mark_unused
 from .versions import Misfit, keep_unread, left_to_versions
@@ -98,8 +98,9 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish], *, alone: b
     judged = _judge_misfits(tx, node_id, node, ended)
     if judged:
         ended = [replace(one, outcome=judged.get(one.run.id, one.outcome)) for one in ended]
-    hold(tx.conn, {one.run.flow_id for one in ended})
-    _hold_begun(tx, ended)
+    # What a run has begun and waits for is cancelled if it fails for good.
+    may_fail = [one.run.id for one in ended if not isinstance(one.outcome, Succeeded | Suspended)]
+    hold(tx.conn, {one.run.flow_id for one in ended}, may_fail)
     in_flows = _finish_in_flows(tx, node_id, node, ended)
     settle(tx, in_flows)
     done = frozenset(one.run_id for one in in_flows)
@@ -126,13 +127,6 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish], *, alone: b
     }
     foreign = stored_nodes.foreign_signatures(tx.conn, node_id, tx.now) if judged else None
     return Finished(frozenset(changed | repeated | done), judged, foreign)
-
-
-def _hold_begun(tx: Tx, ended: Sequence[Finish]) -> None:
-    """Lock what runs have begun that may fail for good, before the runs themselves: it is cancelled then."""
-    may_fail = [one.run.id for one in ended if not isinstance(one.outcome, Succeeded | Suspended)]
-    if may_fail:
-        hold_to_cancel(tx.conn, may_fail)
 
 
 def finish_or_bare(tx: Tx, node_id: int, node: str, ended: Finish, bare: Finish) -> tuple[Finish, Finished]:

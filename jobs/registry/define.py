@@ -16,6 +16,7 @@ from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.rules import check_name, check_text, number_faults, text_faults
 from ..core.schedule import ScheduleError, Syntax, parse
+from .alarms import alarms_of
 from .definition import Handler, JobDefinition, names_of, read
 from .functions import check_job_function, check_takes, place_of
 from .labels import labels_of
@@ -112,6 +113,7 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
         preload=_preload(options.get("preload")),
         version=_version(options.get("version")),
         slots=_slots(options),
+        alarms=alarms_of(name, options.get("alarms", ()), is_scheduled=options.get("schedule") is not None),
     )
     check_text(definition.description, "description")
     _check_texts(definition.policies)

@@ -10,6 +10,7 @@ from types import UnionType
 from typing import TYPE_CHECKING, Any, Final, Union, cast, get_args, get_origin
 
 from ..base.context import JobContext
+from ..core.alarms import AlarmSpec
 from ..core.base.errors import ConfigurationError, ErrorCode, InvalidInput
 from ..core.base.lazy import LazyModule
 from ..core.base.read_back import changed
@@ -79,6 +80,7 @@ class JobDefinition:
     preload: bool | None = None
     version: str | None = None
     slots: int = 1
+    alarms: tuple[AlarmSpec, ...] = ()
 
     @property
     def args_schema(self) -> dict[str, Any]:

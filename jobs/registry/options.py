@@ -10,6 +10,7 @@ from ..core.limits import PlaceHold
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.run_spec import Seconds
+from .alarms import Alarm
 from .limits import Cap, Rate
 from .policies import Backoff, Batch, Reuse
 from .unique_key import KeyFunction
@@ -103,6 +104,7 @@ class JobOptions(TypedDict, total=False):
             run starts on a node once so many are free there, and they are kept free for the run that is next. Of jobs
             in threads and child processes it takes as many of those, too. 1 unless given.
         tags: Words by which nodes choose (``serve --tags gpu``): one, or several. None unless given.
+        alarms: Alarms of the job and of its schedule: ``[Alarm(failing=3, channels=["ops"])]``. None unless given.
     """
 
     schedule: str | ScheduleSpec | None
@@ -147,6 +149,7 @@ class JobOptions(TypedDict, total=False):
     version: str | None
     slots: int | None
     tags: str | Sequence[str]
+    alarms: Alarm | Sequence[Alarm]
 
 
 NAMES = tuple(JobOptions.__annotations__)

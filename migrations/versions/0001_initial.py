@@ -83,6 +83,8 @@ Table(
     Column("subject", NAME),
     Column("settings", DOCUMENT, nullable=False),
     Column("channels", DOCUMENT, nullable=False),
+    Column("source", String(4), nullable=False),
+    Column("owner", NAME),
     Column("streak", Integer(), nullable=False),
     Column("silenced_until", TIME),
     Column("silenced_by", NAME),
@@ -96,7 +98,9 @@ Table(
     CheckConstraint(
         "condition IN ('backlog', 'empty', 'failing', 'late', 'node', 'overdue', 'slow')", name="ck_alarm_condition"
     ),
+    CheckConstraint("(source = 'api') = (owner IS NULL)", name="ck_alarm_owned_iff_defined"),
     CheckConstraint("severity IN ('critical', 'info', 'warning')", name="ck_alarm_severity"),
+    CheckConstraint("source IN ('api', 'code', 'file')", name="ck_alarm_source"),
     CheckConstraint("subject_kind IN ('group', 'job', 'node', 'task')", name="ck_alarm_subject_kind"),
     sqlite_autoincrement=True,
 )

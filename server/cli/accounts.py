@@ -21,8 +21,7 @@ from ...jobs.accounts.rules.accounts import MAX_PASSWORD, Account, check_account
 from ...jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
 from ...jobs.accounts.rules.secrets import MAX_VALUE, KeyRing
 from ...jobs.accounts.rules.sessions import ApiToken
-from ...jobs.core.actor import Role
-from ...jobs.core.audit import Entry, described
+from ...jobs.core.actor import Entry, Role, described
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.base.times import counted
 from ...jobs.store.db.opening import connected

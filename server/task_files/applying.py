@@ -4,9 +4,9 @@ import asyncio
 import logging
 from pathlib import Path
 
-from ...jobs.actions.task_sets import apply_sets
 from ...jobs.core.base.errors import CronographError, UserError
 from ...jobs.core.task_sets import TaskAction
+from ...jobs.delivery.declared import apply_files
 from ...jobs.own.threads import in_own_thread
 from ...jobs.runtime.base.service import persistently
 from ...jobs.store.db.database import Database, SQLAlchemyError
@@ -32,7 +32,7 @@ class TaskFiles:
         """
         wanted = await in_own_thread(read_files, self._path)
         try:
-            applied = await persistently(lambda: self._database.write(apply_sets, wanted.sets, groups=wanted.groups))
+            applied = await persistently(lambda: self._database.write(apply_files, wanted.sets, groups=wanted.groups))
         except UserError as refusal:
             sentences = [f"{self._path}: {_place(fault, wanted)}{fault.message}" for fault in refusal.faults]
             raise TaskFilesError(sentences) from None
@@ -45,6 +45,9 @@ class TaskFiles:
                 changed = one.changes if one.action is TaskAction.CHANGE else ()
                 fields = f" ({', '.join(change.field for change in changed)})" if changed else ""
                 log.info("task %s of set %s: %s%s", one.name, one.set_name, one.action.value, fields)
+        for alarm in applied.alarms:
+            if alarm.action is not TaskAction.KEEP:
+                log.info("alarm %s of set %s: %s", alarm.name, alarm.set_name, alarm.action.value)
         for group in applied.groups:
             if group.changes:
                 log.info("group %s: change (%s)", group.name, ", ".join(change.field for change in group.changes))
@@ -81,4 +84,6 @@ def _place(fault: UserError, wanted: Wanted) -> str:
         return f"group '{wanted.groups[int(fault.path[1])].name}': "
     if len(fault.path) < 4 or fault.path[0] != "sets":
         return ""
-    return f"task '{wanted.sets[int(fault.path[1])].tasks[int(fault.path[3])].name}': "
+    one, kind, place = wanted.sets[int(fault.path[1])], fault.path[2], int(fault.path[3])
+    named = one.tasks[place] if kind == "tasks" else (one.alarms or ())[place]
+    return f"{kind.removesuffix('s')} '{named.name}': "

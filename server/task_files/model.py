@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
 from ...jobs.core.admission.caps import Cap, Rate, WhenFull
+from ...jobs.core.alarms import WORDS, AlarmSpec, Severity, SubjectKind, spec_of
 from ...jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.task_sets import WantedGroup, WantedSet, WantedTask
@@ -147,13 +148,44 @@ class GroupOfFile(FileModel):
         return WantedGroup(name, limits)
 
 
+class AlarmOfFile(FileModel):
+    """An alarm: one subject, one condition on it, and the channels that are notified."""
+
+    task: str | None = Field(None, description="The task that it watches.")
+    job: str | None = Field(None, description="The job whose runs it watches.")
+    group: str | None = Field(None, description="The group whose runs it watches.")
+    node: str | None = Field(None, description="The node that it watches; `any` = every node.")
+    late: float | str | None = Field(None, description="An occurrence starts so much late, or is missed: '5m'.")
+    due_by: str | None = Field(None, description="An occurrence is not done by this time of day: '06:00'.")
+    overdue: float | str | None = Field(None, description="An occurrence is not done so long after it was due.")
+    slow: float | str | None = Field(None, description="An execution takes longer; '3x' = 3 times its p95.")
+    failing: int | None = Field(None, description="So many runs in a row fail.")
+    empty: int | None = Field(None, description="An execution succeeds with fewer records.")
+    older_than: float | str | None = Field(None, description="A run of the group waits for longer.")
+    deeper_than: int | None = Field(None, description="More runs of the group wait.")
+    channels: list[str] = Field([], description="The channels that it notifies.")
+    severity: Literal["info", "warning", "critical"] = Field("warning", description="For its receivers.")
+    description: str = Field("", description="What it is for.")
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> "AlarmOfFile":
+        self.wanted("alarm")
+        return self
+
+    def wanted(self, name: str) -> AlarmSpec:
+        """The engine's form."""
+        words = self.model_dump(include=set(WORDS) | {kind.value for kind in SubjectKind}, exclude_none=True)
+        severity = Severity(self.severity)
+        return spec_of(name, words, channels=self.channels, severity=severity, description=self.description)
+
+
 class TaskFile(FileModel):
-    """A file: the tasks of one set by name, and limits of groups."""
+    """A file: the tasks of one set by name, its alarms, and limits of groups."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "anyOf": [{"required": ["set", "tasks"]}, {"required": ["groups"]}],
-            "dependentRequired": {"tasks": ["set"], "set": ["tasks"]},
+            "dependentRequired": {"tasks": ["set"], "set": ["tasks"], "alarms": ["set"]},
         }
     )
 
@@ -161,6 +193,7 @@ class TaskFile(FileModel):
         None, min_length=1, max_length=200, description="The set of these tasks; it is stored at each of them."
     )
     tasks: dict[str, TaskOfFile] | None = Field(None, description="The tasks by name.")
+    alarms: dict[str, AlarmOfFile] | None = Field(None, description="The alarms of the set by name.")
     groups: dict[str, GroupOfFile] | None = Field(None, description="Limits of groups by name; groups are of no set.")
 
     @model_validator(mode="after")
@@ -168,6 +201,8 @@ class TaskFile(FileModel):
         if (self.set is None) != (self.tasks is None):
             lacking = "set" if self.set is None else "tasks"
             raise ValueError(f"must have set and tasks together, and has no {lacking}")
+        if self.alarms is not None and self.set is None:
+            raise ValueError("must have set and tasks where it has alarms")
         if self.tasks is None and self.groups is None:
             raise ValueError("must have set and tasks, or groups, or all three")
         return self
@@ -176,7 +211,9 @@ class TaskFile(FileModel):
         """The set in the engine's form; None if there are only groups."""
         if self.set is None or self.tasks is None:
             return None
-        return WantedSet(self.set, tuple(task.wanted(name) for name, task in self.tasks.items()))
+        tasks = tuple(task.wanted(name) for name, task in self.tasks.items())
+        alarms = None if self.alarms is None else tuple(one.wanted(name) for name, one in self.alarms.items())
+        return WantedSet(self.set, tasks, alarms)
 
     def wanted_groups(self) -> list[WantedGroup]:
         """The groups in the engine's form."""

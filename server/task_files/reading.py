@@ -5,16 +5,17 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, time
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 import yaml
 from pydantic import ValidationError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from ...jobs.core.alarms import AlarmSpec
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.task_sets import WantedGroup, WantedSet, WantedTask
 from .model import TaskFile
@@ -179,29 +180,52 @@ def read_files(path: Path, environment: Mapping[str, str] | None = None) -> Want
     """
     values = os.environ if environment is None else environment
     faults: list[str] = []
-    sets: dict[str, dict[str, tuple[Path, WantedTask]]] = {}
-    groups: dict[str, tuple[Path, WantedGroup]] = {}
+    found = _Merged()
     for file in _files(path):
         try:
-            found = _read(file, values)
+            for document in _read(file, values):
+                found.take(file, document, faults)
         except TaskFilesError as error:
             faults += error.faults
-            continue
-        for document in found:
-            one = document.wanted()
-            tasks = {} if one is None else sets.setdefault(one.name, {})
-            for task in () if one is None else one.tasks:
-                if task.name in tasks:
-                    faults.append(f"{file}: tasks.{task.name}: is in {tasks[task.name][0]} already")
-                tasks[task.name] = (file, task)
-            for group in document.wanted_groups():
-                if group.name in groups:
-                    faults.append(f"{file}: groups.{group.name}: is in {groups[group.name][0]} already")
-                groups[group.name] = (file, group)
     if faults:
         raise TaskFilesError(faults)
-    whole = [WantedSet(name, tuple(task for _, task in tasks.values())) for name, tasks in sets.items()]
-    return Wanted(whole, [group for _, group in groups.values()])
+    return found.wanted()
+
+
+_Named = TypeVar("_Named", WantedTask, WantedGroup, AlarmSpec)
+
+
+@dataclass(slots=True)
+class _Merged:
+    """Put the documents of several files together, and remember in which file each thing is."""
+
+    sets: dict[str, dict[str, WantedTask]] = field(default_factory=dict[str, dict[str, WantedTask]])
+    alarms: dict[str, dict[str, AlarmSpec]] = field(default_factory=dict[str, dict[str, AlarmSpec]])
+    groups: dict[str, WantedGroup] = field(default_factory=dict[str, WantedGroup])
+    files: dict[tuple[str, str, str], Path] = field(default_factory=dict[tuple[str, str, str], Path])
+
+    def take(self, file: Path, document: TaskFile, faults: list[str]) -> None:
+        """Add a document; what another one has already is a fault."""
+        one = document.wanted()
+
+        def add(kind: str, known: dict[str, _Named], things: Iterable[_Named]) -> None:
+            for thing in things:
+                key = ("" if one is None or kind == "groups" else one.name, kind, thing.name)
+                if thing.name in known:
+                    faults.append(f"{file}: {kind}.{thing.name}: is in {self.files[key]} already")
+                known[thing.name], self.files[key] = thing, file
+
+        if one is not None:
+            add("tasks", self.sets.setdefault(one.name, {}), one.tasks)
+            if one.alarms is not None:
+                add("alarms", self.alarms.setdefault(one.name, {}), one.alarms)
+        add("groups", self.groups, document.wanted_groups())
+
+    def wanted(self) -> Wanted:
+        """Return all of it in the engine's form."""
+        alarms = {name: tuple(found.values()) for name, found in self.alarms.items()}
+        sets = [WantedSet(name, tuple(tasks.values()), alarms.get(name)) for name, tasks in self.sets.items()]
+        return Wanted(sets, [*self.groups.values()])
 
 
 def _files(path: Path) -> list[Path]:

@@ -20,7 +20,10 @@ _ENUMS: Final = frozenset({"priority", "overlap", "misfire"})
 
 
 def files_of(
-    tasks: Sequence[Mapping[str, Any]], unset_name: str = UNSET_NAME, groups: Sequence[Mapping[str, Any]] = ()
+    tasks: Sequence[Mapping[str, Any]],
+    unset_name: str = UNSET_NAME,
+    groups: Sequence[Mapping[str, Any]] = (),
+    alarms: Sequence[Mapping[str, Any]] = (),
 ) -> str:
     """The tasks as YAML, a document for each set, and before them one with the limits of groups.
 
@@ -28,12 +31,20 @@ def files_of(
         tasks: As the API shows them; those of code are left out.
         unset_name: The set of those that are of none.
         groups: As the API shows them; those without limits are left out.
+        alarms: As the API shows them; those of code are left out.
     """
     sets: dict[str, dict[str, Any]] = {}
     for task in sorted(tasks, key=lambda one: str(one["name"])):
         if task["source"] != "CODE":
             sets.setdefault(task["setName"] or unset_name, {})[task["name"]] = _written(task["definition"])
-    documents: list[dict[str, Any]] = [{"set": name, "tasks": found} for name, found in sorted(sets.items())]
+    of_sets: dict[str, dict[str, Any]] = {}
+    for alarm in sorted(alarms, key=lambda one: str(one["name"])):
+        if alarm["source"] != "CODE":
+            of_sets.setdefault(alarm["owner"] or unset_name, {})[alarm["name"]] = escaped(alarm["definition"])
+    documents: list[dict[str, Any]] = [
+        {"set": name, "tasks": sets.get(name, {})} | ({"alarms": of_sets[name]} if name in of_sets else {})
+        for name in sorted(sets.keys() | of_sets.keys())
+    ]
     limited = {str(one["name"]): limits for one in groups if (limits := _limits(one))}
     if limited:
         documents.insert(0, {"groups": dict(sorted(limited.items()))})

@@ -7,8 +7,7 @@ import pytest
 from sqlalchemy import Connection, delete, func, select, update
 
 from cronograph.jobs.accounts.read.audit import AUDIT, chain, verify
-from cronograph.jobs.core.actor import Actor, Role
-from cronograph.jobs.core.audit import Entry, Record, described
+from cronograph.jobs.core.actor import Actor, Entry, Record, Role, described
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.store.db.audit import append, append_one
 from cronograph.jobs.store.read.listing.keyset import PageRequest

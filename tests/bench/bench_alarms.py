@@ -17,12 +17,13 @@ from typing import Final
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.base.services import Services
+from cronograph.jobs.core.alarms import AlarmSpec, Condition, Settings, Severity, SubjectKind
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.events import ENDED, STARTED, Listed
 from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.delivery import actions, write
-from cronograph.jobs.delivery.rules import Condition, Settings, Severity, SubjectKind, TimerKind
+from cronograph.jobs.delivery.rules import TimerKind
 from cronograph.jobs.runtime.duties.alarms import AlarmReader
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
@@ -56,15 +57,8 @@ class Bench:
                 name = f"task-{number}"
                 create_task(tx, replace(spec, name=name), submitter="bench")
                 for condition, settings in CONDITIONS if with_alarms else ():
-                    wanted = actions.new_alarm(
-                        f"{condition} {name}",
-                        (SubjectKind.TASK, name),
-                        (condition, settings),
-                        channels=(),
-                        severity=Severity.INFO,
-                        description="",
-                        enabled=True,
-                    )
+                    about = (condition, SubjectKind.TASK, name, settings)
+                    wanted = AlarmSpec(f"{condition} {name}", *about, (), Severity.INFO, "")
                     actions.create_alarm(tx, wanted)
 
         for first in range(0, tasks, 100):

@@ -10,18 +10,9 @@ import pytest
 from cronograph.jobs.accounts.rules.secrets import KeyRing, SecretKey
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.actor import Actor, Role
+from cronograph.jobs.core.alarms import AlarmSpec, Condition, Settings, Severity, SubjectKind
 from cronograph.jobs.delivery import actions, read
-from cronograph.jobs.delivery.rules import (
-    Alarm,
-    Channel,
-    ChannelKind,
-    Condition,
-    Delivery,
-    Firing,
-    Settings,
-    Severity,
-    SubjectKind,
-)
+from cronograph.jobs.delivery.rules import Alarm, Channel, ChannelKind, Delivery, Firing
 from cronograph.jobs.runtime.duties.alarms import LOST_AFTER, AlarmReader, AlarmSender
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
@@ -75,15 +66,7 @@ class Alarms:
         **settings: Any,
     ) -> Alarm:
         """Keep an alarm."""
-        wanted = actions.new_alarm(
-            name,
-            (kind, subject),
-            (condition, Settings(**settings)),
-            channels=channels,
-            severity=Severity.CRITICAL,
-            description="",
-            enabled=True,
-        )
+        wanted = AlarmSpec(name, condition, kind, subject, Settings(**settings), channels, Severity.CRITICAL, "")
         return self.acting(lambda tx: actions.create_alarm(tx, wanted))
 
     def acting(self, action: Callable[[Tx], T]) -> T:

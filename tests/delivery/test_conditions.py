@@ -8,11 +8,11 @@ import pytest
 from cronograph.jobs.actions.deletion import delete_task
 from cronograph.jobs.actions.nodes import note_stall, rescue_expired
 from cronograph.jobs.actions.tasks import pause_task, update_task
+from cronograph.jobs.core.alarms import Condition, SubjectKind
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import SILENT
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
-from cronograph.jobs.delivery.rules import Condition, SubjectKind
 from tests.delivery.conftest import Alarms
 from tests.support.storage import START, Stored
 

@@ -6,10 +6,11 @@ from sqlalchemy import event as sql_event
 from sqlalchemy.engine import Engine
 
 from cronograph.jobs.actions.nodes import rescue_expired
+from cronograph.jobs.core.alarms import Condition, SubjectKind
 from cronograph.jobs.core.events import Cursor, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.delivery import actions, read
-from cronograph.jobs.delivery.rules import Condition, DeliveryEvent, DeliveryState, SubjectKind
+from cronograph.jobs.delivery.rules import DeliveryEvent, DeliveryState
 from cronograph.jobs.delivery.write import KEPT
 from cronograph.jobs.runtime.duties.alarms import HELD_FOR
 from cronograph.jobs.store.read import events as stored_events

@@ -14,11 +14,12 @@ from aiosmtpd.smtp import SMTP
 from standardwebhooks import Webhook
 
 from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
+from cronograph.jobs.core.alarms import Condition, SubjectKind
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.delivery import actions
 from cronograph.jobs.delivery.messages import signed_headers
-from cronograph.jobs.delivery.rules import ChannelKind, Condition, DeliveryEvent, DeliveryState, SubjectKind
+from cronograph.jobs.delivery.rules import ChannelKind, DeliveryEvent, DeliveryState
 from cronograph.jobs.runtime.duties.alarms import LOST_AFTER
 from tests.builtin.http_server import Asked, answering, reply
 from tests.delivery.conftest import KEYS, SECRET, Alarms

@@ -198,6 +198,7 @@ _PREVIEW = answered(documents.TRY_ENQUEUE, "enqueueRuns.preview")
 _TRIED = done(preview=_PREVIEW)
 """Of a dry run."""
 _PLANNED = many(answered(documents.APPLY_TASKS, "applyTasks.planned")["items"])
+_ALARMED = many(answered(documents.APPLY_TASKS, "applyTasks.alarms")["items"])
 _LIMITED = many(answered(documents.APPLY_TASKS, "applyTasks.groups")["items"])
 _SENT = thing({"id": INTEGER, "state": TEXT})
 _MADE = thing({"id": INTEGER, "state": TEXT, "jobName": TEXT})
@@ -206,6 +207,7 @@ _ROLE = one_of(*(role.value for role in Role))
 _ACCOUNT = thing({"name": TEXT, "role": _ROLE, "hasPassword": FLAG, "disabledAt": maybe(TIME), "createdAt": TIME})
 _ONE_ACCOUNT = done(account=_ACCOUNT)
 _EXPORTED = many(answered(documents.EXPORTED_TASKS, "tasks.nodes")["items"])
+_EXPORTED_ALARMS = many(answered(documents.EXPORTED_ALARMS, "alarms.nodes")["items"])
 _EXPORTED_GROUPS = many(answered(documents.EXPORTED_GROUPS, "groups.nodes")["items"])
 _CARRIED = thing(
     {
@@ -227,11 +229,17 @@ def _listed(document: str, name: str, field: str | None = None) -> Shape:
 
 
 REMOTE: Final[dict[str, Shape]] = {
-    "apply": done(tasks=_PLANNED, groups=_LIMITED),
+    "apply": done(tasks=_PLANNED, groups=_LIMITED, alarms=_ALARMED),
     "enqueue": either(done(run=answered(documents.ENQUEUE, "enqueueRuns.runs")["items"]), _WAITED, _TRIED),
     "exec": thing({"ok": FLAG, "task": TEXT, "status": INTEGER, "isReported": FLAG}),
     "export": thing(
-        {"ok": {"const": True}, "tasks": _EXPORTED, "groups": _EXPORTED_GROUPS, "file": TEXT},
+        {
+            "ok": {"const": True},
+            "tasks": _EXPORTED,
+            "groups": _EXPORTED_GROUPS,
+            "alarms": _EXPORTED_ALARMS,
+            "file": TEXT,
+        },
         optional=frozenset({"file"}),
     ),
     "flows cancel": done(flow=answered(documents.CANCEL_FLOW, "cancelFlow.flow")),
@@ -292,7 +300,7 @@ REMOTE: Final[dict[str, Shape]] = {
     "logout": done(url=TEXT, ended=FLAG),
     **dict.fromkeys(("nodes drain", "nodes resume"), _NODE),
     "nodes list": _listed(documents.NODES, "nodes"),
-    "plan": done(differs=FLAG, tasks=_PLANNED, groups=_LIMITED),
+    "plan": done(differs=FLAG, tasks=_PLANNED, groups=_LIMITED, alarms=_ALARMED),
     **dict.fromkeys(("runs cancel", "runs priority"), done(count=INTEGER)),
     "runs explain": done(explain=_EXPLAINED),
     "runs list": _listed(documents.RUNS, "runs"),

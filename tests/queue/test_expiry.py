@@ -8,9 +8,9 @@ from sqlalchemy import update
 
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.actions.groups import pause_group
-from cronograph.jobs.actions.runs import enqueue_runs
+from cronograph.jobs.actions.runs import edit_run, enqueue_runs
 from cronograph.jobs.core.admission.expiry import expiry_faults, expiry_of, has_expired
-from cronograph.jobs.core.base.errors import UserError
+from cronograph.jobs.core.base.errors import InvalidInput, UserError
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
 from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.model import NewRun, Run, SkipReason, Trigger
@@ -61,6 +61,28 @@ def test_a_run_that_begins_in_time_is_never_affected(stored: Stored) -> None:
     worker.end(worker.start(), Failed("E", "e"))
     stored.at(10_000)
     assert worker.start().run.id == run_id
+
+
+def test_a_run_that_is_moved_has_the_time_of_its_job_from_then_on(stored: Stored) -> None:
+    worker = stored.node()
+    say(stored, ttl=60.0)
+    run_id = stored.do(lambda tx: enqueue_sync(tx.conn, "work", run_at=START)).id
+    for hours in (1, 2):
+        later = START + timedelta(hours=hours)
+        moved = stored.do(edit_run, run_id, available_at=later)
+        assert (moved.available_at, moved.expires_at) == (later, later + timedelta(seconds=60))
+    stored.at(7_230)
+    assert worker.start().run.id == run_id
+
+
+def test_a_run_is_not_moved_behind_the_time_by_which_it_has_to_start(stored: Stored) -> None:
+    stored.node()
+    run_id = stored.enqueue(expires_at=START + timedelta(hours=1)).id
+    kept = stored.do(edit_run, run_id, available_at=START + timedelta(minutes=59))
+    assert kept.expires_at == START + timedelta(hours=1)
+    with pytest.raises(InvalidInput, match=r"runAt: must be before 2026-03-01T13:00:00Z, by which run \d has to start"):
+        stored.do(edit_run, run_id, available_at=START + timedelta(hours=1))
+    assert run_of(stored, run_id) == kept
 
 
 def test_what_no_claim_meets_is_found_by_the_duty(stored: Stored) -> None:

@@ -132,7 +132,7 @@ async def test_a_start_whose_answers_are_lost_goes_on_as_one_node(database_url: 
     engine = Engine(Services(database), Registry(), QUICK)
     try:
         await engine.start()
-        assert database.lost[:3] == ["_join", "declare_tasks", "set_state"]
+        assert database.lost[:3] == ["_join", "declare", "set_state"]
         (node,) = await database.read(nodes.live)
         assert (node.name, node.state) == ("test-node", NodeState.ACTIVE)
     finally:

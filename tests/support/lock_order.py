@@ -85,6 +85,7 @@ class LockOrder:
 
     faults: list[str] = field(default_factory=list[str])
     _held: dict[Connection, list[str]] = field(default_factory=dict[Connection, list[str]])
+    _before: dict[Connection, list[list[str]]] = field(default_factory=dict[Connection, list[list[str]]])
 
     def sent(self, conn: Connection, statement: str) -> None:
         """A transaction sends a statement."""
@@ -97,9 +98,22 @@ class LockOrder:
             if lock.table not in held:
                 held.append(lock.table)
 
+    def began_savepoint(self, conn: Connection, *_: object) -> None:
+        """A transaction begins a savepoint, within those that it has."""
+        self._before.setdefault(conn, []).append(list(self._held.get(conn, ())))
+
+    def kept_savepoint(self, conn: Connection, *_: object) -> None:
+        """A transaction releases its innermost savepoint."""
+        self._before[conn].pop()
+
+    def went_back(self, conn: Connection, *_: object) -> None:
+        """A transaction goes back to its innermost savepoint: what it has locked since then is free."""
+        self._held[conn] = self._before[conn].pop()
+
     def ended(self, conn: Connection) -> None:
         """A transaction ends."""
         self._held.pop(conn, None)
+        self._before.pop(conn, None)
 
 
 @contextmanager
@@ -115,6 +129,9 @@ def recorded() -> Iterator[LockOrder]:
         "before_cursor_execute": on_statement,
         "commit": order.ended,
         "rollback": order.ended,
+        "savepoint": order.began_savepoint,
+        "rollback_savepoint": order.went_back,
+        "release_savepoint": order.kept_savepoint,
     }
     for name, listener in listeners.items():
         event.listen(Engine, name, listener)

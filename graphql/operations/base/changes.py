@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from ....jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
 from ....jobs.actions.idempotent import AnswerCodec, Request, once
 from ....jobs.actions.tasks import check_task_version
-from ....jobs.core.audit import Record, argument_names
+from ....jobs.core.actor import Record, argument_names
 from ....jobs.core.base.errors import InvalidInput, NotFound, refuse
 from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.core.model import Json, Run, Task

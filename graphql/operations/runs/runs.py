@@ -16,7 +16,7 @@ from ....jobs.actions.previews import preview
 from ....jobs.actions.runs import check_job_args, put_requested, trigger_job
 from ....jobs.actions.signals import signal_run
 from ....jobs.builtin.prune import DEFAULT_AGE_DAYS, JOB
-from ....jobs.core.audit import Record
+from ....jobs.core.actor import Record
 from ....jobs.core.base.errors import ErrorCode, InvalidInput
 from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.core.explain.previews import Preview, PreviewOutcome

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, select
 
-from ...core.audit import Entry
+from ...core.actor import Entry
 from ...core.base.errors import UnreadableRow
 from ...store.db.audit import GENESIS, chained
 from ...store.db.unreadable import each

@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection
 
+from ...core.actor import Record
 from ...core.admission.expiry import expiry_of
 from ...core.admission.labels import inherited
-from ...core.audit import Record
 from ...core.base.tracing import TRACED
 from ...core.defaults import NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, JobDefaults, run_of_job
 from ...core.events import Listed, created

@@ -11,7 +11,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, select, union, update
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, func, or_, select, union, update
 
 from ...core.defaults import JobDefaults
 from ...core.events import Change, EventKind
@@ -62,11 +62,19 @@ def ended_of(ends: Iterable[tuple[Run | HeldRun, RunState]]) -> list[Ended]:
     return [Ended(run.id, run.flow_id, state) for run, state in ends if run.flow_id is not None and state in FINAL]
 
 
-def hold(conn: Connection, flow_ids: Collection[int | None]) -> None:
-    """Lock flows before their runs are changed, in ascending order. SQLite's single writer needs no locks."""
+def hold(conn: Connection, flow_ids: Collection[int | None], to_cancel: Sequence[int] = ()) -> None:
+    """Lock flows before their runs are changed, in ascending order. SQLite's single writer needs no locks.
+
+    Args:
+        conn: The transaction.
+        flow_ids: The flows.
+        to_cancel: Runs with which those that they wait for may be cancelled: their flows, and so on, are locked too.
+    """
     ids = sorted({one for one in flow_ids if one is not None})
-    if ids and dialect.is_postgresql(conn):
-        conn.execute(select(f.c.id).where(f.c.id.in_(ids)).order_by(f.c.id).with_for_update())
+    if not (ids or to_cancel) or not dialect.is_postgresql(conn):
+        return
+    these = f.c.id.in_(ids) if not to_cancel else or_(f.c.id.in_(ids), f.c.id.in_(_reached(to_cancel)))
+    conn.execute(select(f.c.id).where(these).order_by(f.c.id).with_for_update())
 
 
 _MAY_BE_OVERDUE: Final = (f.c.deadline_at.is_not(None), f.c.finished_at.is_(None))
@@ -99,12 +107,6 @@ def hold_of(conn: Connection, *which: ColumnElement[bool]) -> None:
     if dialect.is_postgresql(conn):
         theirs = select(r.c.flow_id).where(*which, r.c.flow_id.is_not(None))
         conn.execute(select(f.c.id).where(f.c.id.in_(theirs)).order_by(f.c.id).with_for_update())
-
-
-def hold_to_cancel(conn: Connection, run_ids: Sequence[int]) -> None:
-    """Lock the flows of these runs, and those of the runs that they wait for, and so on."""
-    if dialect.is_postgresql(conn):
-        conn.execute(select(f.c.id).where(f.c.id.in_(_reached(run_ids))).order_by(f.c.id).with_for_update())
 
 
 def busy_members(conn: Connection, run_ids: Sequence[int]) -> set[int]:

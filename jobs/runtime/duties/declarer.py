@@ -3,10 +3,11 @@
 import asyncio
 import logging
 
-from ...actions.declarations import Declared, declare_tasks
+from ...actions.declarations import Declared
 from ...actions.tasks import DECLARED
 from ...core.defaults import task_of_job
 from ...core.model import ScheduleSpec, TaskSpec
+from ...delivery.declared import declare
 from ...registry import JobDefinition, Registry
 from ...store.db.database import Database
 from ...store.db.transaction import Wake
@@ -47,7 +48,8 @@ class Declarer(Service):
 
     async def _declare(self) -> Declared:
         declared = declarations(self._registry)
-        return await persistently(lambda: self._database.write(declare_tasks, declared, self._registry.names()))
+        alarms = {job.name: job.alarms for job in self._registry if job.alarms}
+        return await persistently(lambda: self._database.write(declare, declared, self._registry.names(), alarms))
 
     def on_wake(self, wakes: Wake) -> None:
         """A task may have caught up."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Text, bindparam, insert, select, update
 
-from ...core.audit import Entry, Record
+from ...core.actor import Entry, Record
 from ...core.events import Change, Listed
 from ..schema.tables import audit_head as h
 from ..schema.tables import audit_log as a

@@ -9,9 +9,8 @@ from enum import Flag, auto
 
 from sqlalchemy import Connection
 
-from ...core.actor import Actor
+from ...core.actor import Actor, Record
 from ...core.arguments.judging import KnownCode, no_code
-from ...core.audit import Record
 from ...core.events import Change, Listed
 from ...core.model import Json
 from . import dialect

@@ -18,6 +18,9 @@ alarm = Table(
     Column("subject", Name),
     Column("settings", JsonDocument, nullable=False),
     Column("channels", JsonDocument, nullable=False),
+    Column("source", String(4), nullable=False),
+    # The job whose code defines it, or the set of its file.
+    Column("owner", Name),
     # Failed runs since the last success.
     Column("streak", Integer, nullable=False),
     Column("silenced_until", UtcDateTime),
@@ -31,6 +34,8 @@ alarm = Table(
         "condition IN ('backlog', 'empty', 'failing', 'late', 'node', 'overdue', 'slow')", name="condition"
     ),
     CheckConstraint("severity IN ('critical', 'info', 'warning')", name="severity"),
+    CheckConstraint("source IN ('api', 'code', 'file')", name="source"),
+    CheckConstraint("(source = 'api') = (owner IS NULL)", name="owned_iff_defined"),
     CheckConstraint("subject_kind IN ('group', 'job', 'node', 'task')", name="subject_kind"),
     **NO_REUSE,
 )

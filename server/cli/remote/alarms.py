@@ -20,21 +20,22 @@ from ....graphql.client.command_line import (
     TEST_CHANNEL,
     UPDATE_ALARM,
 )
-from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.alarms import AlarmSpec, Condition, Severity, SubjectKind, spec_of
+from ....jobs.core.base.errors import ConfigurationError, InvalidInput
 from ....jobs.core.base.times import counted
 from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, Limit, at_server, changes_server
 from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show
-from .values import FLAG, NUMBER, TEXT, TIME, WORD, seconds_of
+from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel
 
 ALARM_LIST: Final = Listing(
     "alarms",
     ALARMS,
     ("name", "isEnabled", "severity", "sentence", "channels", "silenceEndsAt"),
     {
-        **dict.fromkeys(("id", "name", "subject"), TEXT),
-        **dict.fromkeys(("severity", "condition", "subjectKind"), WORD),
+        **dict.fromkeys(("id", "name", "subject", "owner"), TEXT),
+        **dict.fromkeys(("severity", "condition", "subjectKind", "source"), WORD),
         **dict.fromkeys(("isEnabled", "isFiring"), FLAG),
         **dict.fromkeys(("createdAt", "updatedAt", "silenceEndsAt"), TIME),
     },
@@ -120,47 +121,36 @@ def create_alarm(
     severity: Annotated[str, _flag("--severity", "WORD", "`info`, `warning` or `critical`.")] = "warning",
 ) -> None:
     """Create an alarm: one subject, and one condition on it."""
-    subject: dict[str, Any] = {"task": task, "job": job, "group": group, "node": None if node == "any" else node}
-    subject = {kind: value for kind, value in subject.items() if value is not None}
-    if node == "any":
-        subject["anyNode"] = True
-    conditions: dict[str, Any] = {
-        "late": late and {"grace": seconds_of("--late", late)},
-        "overdue": (due_by and {"dueBy": due_by}) or (overdue and {"after": seconds_of("--overdue", overdue)}),
-        "slow": slow and _slow(slow),
-        "failing": failing and {"failedRuns": failing},
-        "empty": {"leastRecords": 1} if empty else None,
-        "backlog": _backlog(older, deeper),
-        "node": node is not None,
-    }
-    condition = {kind: value for kind, value in conditions.items() if value}
-    if len(subject) != 1 or len(condition) != 1:
-        raise ConfigurationError(
-            "an alarm needs one subject (--task, --job, --group or --node) and one condition (--late, --due-by, "
-            f"--overdue, --slow, --failing, --empty, or --older-than and --deeper-than), got {len(subject)} and "
-            f"{len(condition)}"
-        )
-    given = {"subject": subject, "condition": condition, "channels": channel or [], "severity": _severity(severity)}
-    made = api.change(CREATE_ALARM, name=name, **given)["alarm"]
+    words: dict[str, Any] = {"task": task, "job": job, "group": group, "node": node, "late": late, "due_by": due_by}
+    words |= {"overdue": overdue, "slow": slow, "failing": failing, "empty": empty}
+    words |= {"older_than": older, "deeper_than": deeper}
+    try:
+        spec = spec_of(name, words, channels=channel or (), severity=_severity(severity), description="")
+    except InvalidInput as fault:
+        raise ConfigurationError(f"an alarm needs one subject and one condition: {fault}") from None
+    made = api.change(CREATE_ALARM, **alarm_input(spec))["alarm"]
     api.result({"alarm": made}, f"Alarm {name}: {made['sentence']}")
 
 
-def _severity(word: str) -> str:
-    if word not in {"info", "warning", "critical"}:
-        raise ConfigurationError(f"--severity: must be info, warning or critical, got {word[:40]!r}")
-    return word.upper()
+def alarm_input(spec: AlarmSpec) -> dict[str, Any]:
+    """Return an alarm as the API takes it."""
+    is_any = spec.subject_kind is SubjectKind.NODE and spec.subject is None
+    values = {camel(name): value for name, value in spec.settings.to_json().items()}
+    return {
+        "name": spec.name,
+        "subject": {"anyNode": True} if is_any else {spec.subject_kind.value: spec.subject},
+        "condition": {spec.condition.value: True if spec.condition is Condition.NODE else values},
+        "channels": list(spec.channels),
+        "severity": spec.severity.name,
+        "description": spec.description,
+    }
 
 
-def _slow(text: str) -> dict[str, float | None]:
-    factor = text.removesuffix("x")
-    if factor != text and factor.replace(".", "", 1).isdecimal():
-        return {"timesP95": float(factor)}
-    return {"after": seconds_of("--slow", text)}
-
-
-def _backlog(older: str | None, deeper: int | None) -> dict[str, Any]:
-    both = {"olderThan": older and seconds_of("--older-than", older), "deeperThan": deeper}
-    return {name: value for name, value in both.items() if value is not None}
+def _severity(word: str) -> Severity:
+    try:
+        return Severity(word)
+    except ValueError:
+        raise ConfigurationError(f"--severity: must be info, warning or critical, got {word[:40]!r}") from None
 
 
 @alarms.command(name="enable")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
-from ....graphql.client.command_line import APPLY_TASKS, EXPORTED_GROUPS, EXPORTED_TASKS
+from ....graphql.client.command_line import APPLY_TASKS, EXPORTED_ALARMS, EXPORTED_GROUPS, EXPORTED_TASKS
 from ....jobs.core.admission.caps import Rate
 from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
@@ -17,11 +17,14 @@ from ....jobs.core.task_sets import WantedGroup, WantedSet, shown
 from ...process.ending import ExitCode
 from ...task_files.reading import read_files
 from ...task_files.writing import UNSET_NAME, files_of, has_limits
+from .alarms import alarm_input
 from .api import Api, at_server, changes_server
 from .values import camel
 
 Files = Annotated[Path, typer.Argument(help="A YAML or TOML file of tasks, or a folder of them.")]
-Prune = Annotated[bool, typer.Option("--prune", help="Archive tasks of these sets that the files do not name.")]
+Prune = Annotated[
+    bool, typer.Option("--prune", help="Archive tasks and alarms of these sets that the files do not name.")
+]
 AllowDelete = Annotated[
     int,
     typer.Option("--allow-delete", min=0, metavar="N", help="Let N tasks go although they are most of their set."),
@@ -50,7 +53,7 @@ def plan(
     if out is not None:
         keep(out, request, answer)
     changed = differs(answer)
-    shown = {"differs": changed, "tasks": answer["planned"], "groups": answer["groups"]}
+    shown = {"differs": changed, "tasks": answer["planned"], "groups": answer["groups"], "alarms": answer["alarms"]}
     api.result(shown, in_words(answer, done=False))
     if detailed_exitcode and changed:
         raise typer.Exit(ExitCode.DIFFERS)
@@ -69,7 +72,8 @@ def apply(
     """
     request = request_of(path, prune=prune, allow_delete=allow_delete)
     answer = api.change(APPLY_TASKS, **request.input(dry_run=False))
-    api.result({"tasks": answer["planned"], "groups": answer["groups"]}, in_words(answer, done=True))
+    done = {"tasks": answer["planned"], "groups": answer["groups"], "alarms": answer["alarms"]}
+    api.result(done, in_words(answer, done=True))
 
 
 MOST = 100_000
@@ -84,7 +88,7 @@ def export(
     ] = UNSET_NAME,
     out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")] = None,
 ) -> None:
-    """Write the present tasks and limits of groups in the form that `apply` reads; tasks of code are left out.
+    """Write the present tasks, alarms and limits of groups in the form that `apply` reads; those of code are left out.
 
     A document for each set, and one for the groups, which `--set` leaves out: they are of no set.
     What is exported and applied changes nothing, but that tasks of no set get one.
@@ -95,20 +99,27 @@ def export(
         if task["source"] != "CODE" and (set_name is None or task["setName"] == set_name)
     ]
     groups = [] if set_name is not None else [one for one in api.rows(EXPORTED_GROUPS, MOST) if has_limits(one)]
-    text = files_of(tasks, unset, groups)
+    alarms = [
+        one
+        for one in api.rows(EXPORTED_ALARMS, MOST)
+        if one["source"] != "CODE" and (set_name is None or one["owner"] == set_name)
+    ]
+    text = files_of(tasks, unset, groups, alarms)
+    exported = {"tasks": tasks, "groups": groups, "alarms": alarms}
     if out is None:
-        api.result({"tasks": tasks, "groups": groups}, text.rstrip("\n"))
+        api.result(exported, text.rstrip("\n"))
         return
     try:
         out.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"--out: cannot write {out}: {error.strerror}") from None
     limited = f" and the limits of {counted(len(groups), 'group')}" if groups else ""
-    summary = f"{counted(len(tasks), 'task')}{limited}"
-    api.result({"tasks": tasks, "groups": groups, "file": str(out)}, f"{summary} written to {out}")
+    alarmed = f" and {counted(len(alarms), 'alarm')}" if alarms else ""
+    summary = f"{counted(len(tasks), 'task')}{limited}{alarmed}"
+    api.result({**exported, "file": str(out)}, f"{summary} written to {out}")
 
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 """The form of a plan that is kept in a file."""
 _SIGNS: Final = {"CREATE": "+", "CHANGE": "~", "ARCHIVE": "-", "LEFT_OVER": "?", "KEEP": "="}
 _WORDS: Final = {
@@ -131,6 +142,7 @@ class Request:
         allow_delete: How many may, with any share.
         versions: What a plan saw of tasks; None: not demanded.
         group_versions: Likewise of groups.
+        alarm_versions: Likewise of alarms.
     """
 
     sets: list[dict[str, Any]]
@@ -139,6 +151,7 @@ class Request:
     allow_delete: int
     versions: list[dict[str, Any]] | None = None
     group_versions: list[dict[str, Any]] | None = None
+    alarm_versions: list[dict[str, Any]] | None = None
 
     def input(self, *, dry_run: bool) -> dict[str, Any]:
         """The input of ``applyTasks``."""
@@ -151,7 +164,8 @@ class Request:
         }
         if self.versions is None:
             return asked
-        return {**asked, "expectedVersions": self.versions, "expectedGroups": self.group_versions}
+        seen = {"expectedVersions": self.versions, "expectedGroups": self.group_versions}
+        return {**asked, **seen, "expectedAlarms": self.alarm_versions}
 
 
 def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
@@ -167,9 +181,8 @@ def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
         return Request([_set(one) for one in wanted.sets], groups, prune, allow_delete)
     if prune or allow_delete:
         raise ConfigurationError(f"{path}: is a plan and says itself what goes; leave --prune and --allow-delete out")
-    return Request(
-        kept["sets"], kept["groups"], kept["prune"], kept["allowDelete"], kept["versions"], kept["groupVersions"]
-    )
+    seen = (kept["versions"], kept["groupVersions"], kept["alarmVersions"])
+    return Request(kept["sets"], kept["groups"], kept["prune"], kept["allowDelete"], *seen)
 
 
 def _kept(path: Path) -> dict[str, Any] | None:
@@ -199,6 +212,7 @@ def keep(path: Path, request: Request, answer: Mapping[str, Any]) -> None:
         "allowDelete": request.allow_delete,
         "versions": _versions(answer["planned"]),
         "groupVersions": _versions(answer["groups"]),
+        "alarmVersions": _versions(answer["alarms"]),
     }
     try:
         path.touch(mode=0o600)
@@ -220,21 +234,25 @@ def _set(one: WantedSet) -> dict[str, Any]:
         {"name": task.name, **{camel(name): shown(value) for name, value in task.settings.items()}}
         for task in one.tasks
     ]
-    return {"name": one.name, "tasks": tasks}
+    alarms = None if one.alarms is None else [alarm_input(alarm) for alarm in one.alarms]
+    return {"name": one.name, "tasks": tasks} | ({} if alarms is None else {"alarms": alarms})
 
 
 def differs(answer: Mapping[str, Any]) -> bool:
     """Return whether anything would be done, or is left over."""
-    return any(one["action"] != "KEEP" for one in answer["planned"]) or any(one["changes"] for one in answer["groups"])
+    return any(one["action"] != "KEEP" for one in [*answer["planned"], *answer["alarms"]]) or any(
+        one["changes"] for one in answer["groups"]
+    )
 
 
 def in_words(answer: Mapping[str, Any], *, done: bool) -> str:
     """A plan for people, or what was done."""
     planned: Sequence[Mapping[str, Any]] = answer["planned"]
+    alarms: list[dict[str, Any]] = [{**one, "name": f"alarm {one['name']}"} for one in answer["alarms"]]
     lines = _groups_in_words(answer["groups"])
-    for set_name in dict.fromkeys(one["setName"] for one in planned):
+    for set_name in dict.fromkeys(one["setName"] for one in [*planned, *alarms]):
         lines.append(f"Set {set_name}")
-        own = [one for one in planned if one["setName"] == set_name]
+        own = [one for one in [*planned, *alarms] if one["setName"] == set_name]
         for one in own:
             if one["action"] != "KEEP":
                 lines.append(f"  {_SIGNS[one['action']]} {one['name']}: {_WORDS[one['action']]}")
@@ -245,11 +263,14 @@ def in_words(answer: Mapping[str, Any], *, done: bool) -> str:
     counts = Counter(str(one["action"]) for one in planned)
     parts = [f"{counts[action]} {word}" for action, word in _TOTALS[done].items() if counts[action]]
     limits = sum(len(one["changes"]) for one in answer["groups"])
+    changed = sum(1 for one in alarms if one["action"] not in {"KEEP", "LEFT_OVER"})
+    if changed:
+        parts.append(f"{counted(changed, 'alarm')} {'changed' if done else 'to change'}")
     if limits:
         parts.append(f"{counted(limits, 'limit')} of groups {'set' if done else 'to set'}")
     lines.append(f"{'Done' if done else 'Plan'}: {', '.join(parts) or 'nothing to do'}")
-    if counts["LEFT_OVER"]:
-        lines.append("Tasks that are left over are not in the file any more; --prune archives them.")
+    if any(one["action"] == "LEFT_OVER" for one in [*planned, *alarms]):
+        lines.append("Tasks and alarms that are left over are not in the file any more; --prune archives them.")
     return "\n".join(lines)
 
 

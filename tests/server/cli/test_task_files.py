@@ -81,6 +81,11 @@ def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
     path.write_text(block)
     (found,) = read_files(path, {"REPORT_TO": "ada"}).sets
     assert [task.name for task in found.tasks] == ["nightly-report", "poll-orders"]
+    assert [alarm.name for alarm in found.alarms or ()] == ["nightly-report-late"]
+    text = (Path(__file__).parents[3] / "docs" / "alarms.md").read_text()
+    (block,) = re.findall(r"```yaml run-by=[^\n]*\n(.*?)```", text, re.DOTALL)
+    path.write_text(block)
+    assert [alarm.name for alarm in read_files(path).sets[0].alarms or ()] == ["orders-old", "nodes"]
 
 
 def actions(answer: dict[str, Any]) -> dict[str, str]:
@@ -120,6 +125,42 @@ def test_a_file_is_planned_applied_exported_and_pruned(run: Commands, file: Path
     assert actions(run.json("apply", str(file), "--prune", "--allow-delete", "1")) == {"nightly": "ARCHIVE"}
 
 
+ALARMS = """
+alarms:
+  nightly-late: {task: nightly, late: 5m, severity: critical}
+  nodes: {node: any}
+"""
+
+
+@pytest.mark.costly
+def test_alarms_are_planned_applied_exported_and_pruned(run: Commands, file: Path, tmp_path: Path) -> None:
+    text = file.read_text()
+    file.write_text(text + ALARMS)
+    status, said = run("plan", str(file), "--detailed-exitcode")
+    assert (status, "+ alarm nightly-late: create" in said, "2 alarms to change" in said) == (6, True, True)
+    kept = tmp_path / "plan.json"
+    run("plan", str(file), "--out", str(kept))
+    answer = run.json("apply", str(kept))
+    assert {one["name"]: one["action"] for one in answer["alarms"]} == {"nightly-late": "CREATE", "nodes": "CREATE"}
+    again = {"query": 'mutation { updateAlarm(input: {name: "nodes", severity: INFO}) { errors { code } } }'}
+    assert post(f"{run.url}/graphql", again).json()["data"]["updateAlarm"]["errors"] == []
+    run("plan", str(file), "--out", str(kept))
+    again["query"] = again["query"].replace("INFO", "CRITICAL")
+    post(f"{run.url}/graphql", again)
+    assert "alarm 'nodes' has changed since the plan was made" in run("apply", str(kept))[1]
+    assert "~ alarm nodes: change" in run("apply", str(file))[1]
+    assert run("plan", str(file), "--detailed-exitcode")[0] == 0
+    exported = tmp_path / "exported.yaml"
+    run("export", "--set", "billing", "--out", str(exported))
+    assert "nightly-late:\n    task: nightly\n    late: 300" in exported.read_text()
+    assert run("plan", str(exported), "--detailed-exitcode")[0] == 0
+    file.write_text(text + "alarms: {nodes: {node: any}, other: {task: nope, late: 1m}}\n")
+    assert "task 'nope'" in run("apply", str(file))[1]
+    file.write_text(text + "alarms: {nodes: {node: any}}\n")
+    assert "? alarm nightly-late: left over" in run("plan", str(file))[1]
+    assert "1 alarm changed" in run("apply", str(file), "--prune")[1]
+
+
 GROUPS = """
 groups:
   mail: {max_running: ${MOST:-3}, rate: {limit: 100, per: 60}, cap: {limit: 50}, keep: 86400}
@@ -144,7 +185,7 @@ def test_limits_of_groups_are_planned_applied_and_exported(run: Commands, file: 
     assert run("plan", str(file), "--detailed-exitcode") == (0, "Groups\n  = 1 unchanged\nPlan: nothing to do\n")
 
     exported = tmp_path / "exported.yaml"
-    assert "the limits of 1 group written" in run("export", "--out", str(exported))[1]
+    assert "and the limits of 1 group" in run("export", "--out", str(exported))[1]
     assert run("plan", str(exported), "--detailed-exitcode")[0] == 0
     assert run("export")[1] == exported.read_text()
     assert run.json("export", "--set", "billing")["groups"] == []
@@ -169,7 +210,7 @@ def test_limits_and_schedules_of_tasks_are_in_words_and_arguments_are_shown_as_t
         {"field": "args", "before": {"burst": 1}, "after": {"syntax": "x", "whenFull": 2}},
     ]
     task = {"name": "a", "setName": "s", "action": "CHANGE", "version": 1, "changes": changes}
-    said = in_words({"planned": [task], "groups": []}, done=False)
+    said = in_words({"planned": [task], "groups": [], "alarms": []}, done=False)
     for line in (
         "schedule: null -> CRON '0 0 3 * * *'",
         "rate: 10 a minute, 2 at once -> null",

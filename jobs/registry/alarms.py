@@ -1,0 +1,90 @@
+"""``@job(alarms=…)``: the alarms that the code of a job declares."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..core.alarms import WORDS, AlarmSpec, Condition, Severity, SubjectKind, alarm_faults, condition_of
+from ..core.base.errors import refuse
+from ..core.run_spec import Seconds
+
+_OF_TASKS = frozenset({Condition.LATE, Condition.OVERDUE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alarm:
+    """An alarm of a job: ``@job(alarms=[Alarm(failing=3, channels=["ops"])])``. It has exactly one condition.
+
+    ``late``, ``due_by`` and ``overdue`` are about the task of the job's schedule, the others about all runs of the job.
+
+    Attributes:
+        late: An occurrence starts so much late, or is missed.
+        due_by: An occurrence is not done by this time of day in the zone of the schedule: ``"06:00"``.
+        overdue: An occurrence is not done so long after it was due.
+        slow: An execution takes longer; ``"3x"`` is three times its p95.
+        failing: So many runs in a row fail.
+        empty: An execution succeeds with fewer records; True is 1.
+        channels: The names of the channels that it notifies.
+        severity: ``"info"``, ``"warning"`` or ``"critical"``.
+        name: Its unique name; unless given, that of the job and of the condition: ``billing-late``.
+        description: Its purpose, for people.
+
+    Raises:
+        InvalidInput: it has no condition, several, or one that cannot be.
+    """
+
+    late: Seconds | None = None
+    due_by: str | None = None
+    overdue: Seconds | None = None
+    slow: Seconds | None = None
+    failing: int | None = None
+    empty: int | None = None
+    channels: str | Sequence[str] = ()
+    severity: Severity | str = Severity.WARNING
+    name: str | None = None
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        """Refuse an alarm that cannot be."""
+        self.of_job("job", is_scheduled=True)
+
+    def of_job(self, job: str, *, is_scheduled: bool) -> AlarmSpec:
+        """Return the alarm as it is stored for a job.
+
+        Raises:
+            InvalidInput: it cannot be.
+            ValueError: it is about a schedule, and the job has none; or its severity is none.
+        """
+        condition, settings = condition_of({word: getattr(self, word, None) for word in WORDS})
+        if condition in _OF_TASKS and not is_scheduled:
+            raise ValueError(f"{condition.value}: is about the occurrences of a schedule; add schedule=… to the job")
+        spec = AlarmSpec(
+            name=f"{job}-{condition.value}" if self.name is None else self.name,
+            condition=condition,
+            subject_kind=SubjectKind.TASK if condition in _OF_TASKS else SubjectKind.JOB,
+            subject=job,
+            settings=settings,
+            channels=(self.channels,) if isinstance(self.channels, str) else tuple(self.channels),
+            severity=Severity(self.severity),
+            description=self.description,
+        )
+        refuse(alarm_faults(spec))
+        return spec
+
+
+def alarms_of(job: str, declared: object, *, is_scheduled: bool) -> tuple[AlarmSpec, ...]:
+    """Return the alarms that ``@job`` was given.
+
+    Raises:
+        ValueError: one of them cannot be, or two have the same name.
+    """
+    several: list[Any] = [*declared] if isinstance(declared, list | tuple) else [declared]
+    wrong = next((one for one in several if not isinstance(one, Alarm)), None)
+    if wrong is not None:
+        raise ValueError(f"alarms: must be alarms such as Alarm(failing=3), got {wrong!r:.60}")
+    specs = tuple(one.of_job(job, is_scheduled=is_scheduled) for one in several)
+    names = [one.name for one in specs]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"alarms: two are called '{twice}'; give one of them a name: Alarm(…, name='{twice}-2')")
+    return specs

@@ -328,6 +328,8 @@ describe(
         EventKind.FLOW_UPDATED: "A flow changed its state, or was closed.",
         EventKind.ALARM_FIRED: "An alarm fired.",
         EventKind.ALARM_RESOLVED: "A firing of an alarm was resolved.",
+        EventKind.ALARM_UPDATED: "An alarm was made, changed, silenced or deleted, its silence ended, or a firing was "
+        "acknowledged.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
         "set back): query again, and go on from this cursor.",
     },
@@ -478,6 +480,9 @@ describe(
         Condition.EMPTY: "An execution succeeds and has processed too few records.",
         Condition.BACKLOG: "Runs of a group wait too long, or too many wait.",
         Condition.NODE: "A node is lost or silent.",
+        Condition.NEW_ERROR: "Runs fail with an error that they have not had for a while.",
+        Condition.SKEW: "The clock of a node differs from that of the database.",
+        Condition.DATABASE: "The database has too little room, an old transaction, or a standby that is behind.",
     },
     name="AlarmCondition",
 )
@@ -499,6 +504,7 @@ describe(
         SubjectKind.JOB: "All runs of a job.",
         SubjectKind.GROUP: "All runs of a group.",
         SubjectKind.NODE: "A node, or every node.",
+        SubjectKind.DATABASE: "The database.",
     },
     name="AlarmSubjectKind",
 )

@@ -555,10 +555,10 @@ class GroupEvent(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmEvent(Event):
-    """An alarm fired, or a firing was resolved."""
+    """An alarm fired or changed, or a firing was resolved or acknowledged."""
 
     alarm_name: str
-    firing_id: int
+    firing_id: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -128,6 +128,20 @@ class AlarmSettings(FromModel):
     least_records: BigInt | None = strawberry.field(
         description="The least number of records that an execution has to process."
     )
+    failed_share: float | None = strawberry.field(
+        description="The part of the last `ofRuns` runs, above 0 to 1, from which on the alarm fires."
+    )
+    of_runs: int | None = strawberry.field(description="The number of runs of which `failedShare` is a part.")
+    quiet: Duration | None = strawberry.field(description="The time after which an error counts as new again.")
+    most_skew: Duration | None = strawberry.field(
+        description="The most by which the clock of a node may differ from that of the database."
+    )
+    larger_than: BigInt | None = strawberry.field(description="The most bytes that the database may have.")
+    least_free: BigInt | None = strawberry.field(
+        description="The least bytes that have to be free on the disk of the database, a SQLite file."
+    )
+    transaction: Duration | None = strawberry.field(description="The longest that a transaction may be open.")
+    lag: Duration | None = strawberry.field(description="The longest that a standby may be behind.")
     older_than: Duration | None = strawberry.field(description="The longest time that a due run may wait.")
     deeper_than: int | None = strawberry.field(description="The largest number of runs that may wait.")
 
@@ -202,20 +216,24 @@ class AlarmsAcknowledged(MutationPayload):
 class AlarmSubjectInput:
     """A task, a job, a group, or nodes."""
 
-    task: str | None = optional("The name of a task; of LATE, OVERDUE, SLOW, FAILING and EMPTY.")
-    job: str | None = optional("The name of a job; of SLOW, FAILING and EMPTY.")
-    group: str | None = optional("The name of a group; of SLOW, FAILING, EMPTY and BACKLOG.")
-    node: str | None = optional("The name of a node; of NODE.")
-    any_node: bool | None = optional("Every node; of NODE. Only true is taken.")
+    task: str | None = optional("The name of a task; of LATE, OVERDUE, SLOW, FAILING, NEW_ERROR and EMPTY.")
+    job: str | None = optional("The name of a job; of SLOW, FAILING, NEW_ERROR and EMPTY.")
+    group: str | None = optional("The name of a group; of SLOW, FAILING, NEW_ERROR, EMPTY and BACKLOG.")
+    node: str | None = optional("The name of a node; of NODE and SKEW.")
+    any_node: bool | None = optional("Every node; of NODE and SKEW. Only true is taken.")
+    database: bool | None = optional("The database; of DATABASE. Only true is taken.")
 
     def faults(self) -> Iterator[InvalidInput]:
         """Yield the faults that no action sees."""
         yield from _only_true(self.any_node, "subject", "anyNode")
+        yield from _only_true(self.database, "subject", "database")
 
     def to_subject(self) -> tuple[SubjectKind, str | None]:
         """Return the kind and the name."""
         if given(self.any_node) is not None:
             return SubjectKind.NODE, None
+        if given(self.database) is not None:
+            return SubjectKind.DATABASE, None
         for kind in SubjectKind:
             name: str | None = given(getattr(self, kind.value))
             if name is not None:
@@ -253,11 +271,46 @@ class SlowInput:
     )
 
 
-@strawberry.input(description="The condition FAILING: runs fail one after the other.")
+@strawberry.input(description="The condition FAILING: runs fail one after the other, or many of the last ones do.")
 class FailingInput:
     """When a thing fails."""
 
-    failed_runs: int = strawberry.field(description="The number of failed runs in a row. 1 unless given.", default=1)
+    failed_runs: int | None = optional(
+        "The number of failed runs in a row. 1 unless given, and unless `failedShare` is."
+    )
+    failed_share: float | None = optional("The part of the last `ofRuns` runs, above 0 to 1. No part unless given.")
+    of_runs: int | None = optional("The number of runs of which `failedShare` is a part, 2 to 60. None unless given.")
+
+
+@strawberry.input(description="The condition NEW_ERROR: runs fail with an error that they have not had for a while.")
+class NewErrorInput:
+    """When a thing has a new error."""
+
+    quiet: Duration = strawberry.field(
+        description="The seconds after which an error counts as new again. 2592000 (30 days) unless given.",
+        default=Duration(2_592_000.0),
+    )
+
+
+@strawberry.input(description="The condition SKEW: the clock of a node differs from that of the database.")
+class SkewInput:
+    """When a clock is off."""
+
+    most_skew: Duration = strawberry.field(
+        description="The seconds by which the clock may differ. 2 unless given.", default=Duration(2.0)
+    )
+
+
+@strawberry.input(description="The condition DATABASE: the database has too little room, or something holds it up.")
+class DatabaseInput:
+    """When the database needs attention."""
+
+    larger_than: BigInt | None = optional("The bytes that the database may have. Any number unless given.")
+    least_free: BigInt | None = optional(
+        "The bytes that have to be free on the disk of a SQLite file. Any number unless given."
+    )
+    transaction: Duration | None = optional("The seconds that a transaction may be open. Any time unless given.")
+    lag: Duration | None = optional("The seconds that a standby may be behind. Any time unless given.")
 
 
 @strawberry.input(description="The condition EMPTY: an execution succeeds and has processed too few records.")
@@ -294,10 +347,13 @@ class AlarmConditionInput:
     late: LateInput | None = optional("An occurrence does not start in time, or is missed.")
     overdue: OverdueInput | None = optional("An occurrence is not done in time; noticed while it runs.")
     slow: SlowInput | None = optional("An execution takes too long; noticed while it runs.")
-    failing: FailingInput | None = optional("Runs fail one after the other.")
+    failing: FailingInput | None = optional("Runs fail one after the other, or many of the last ones do.")
+    new_error: NewErrorInput | None = optional("Runs fail with an error that they have not had for a while.")
     empty: EmptyInput | None = optional("An execution succeeds without records.")
     backlog: BacklogInput | None = optional("Runs of a group wait too long, or too many wait.")
     node: bool | None = optional("A node is lost or silent. Only true is taken.")
+    skew: SkewInput | None = optional("The clock of a node is off.")
+    database: DatabaseInput | None = optional("The database has too little room, or something holds it up.")
 
     def faults(self) -> Iterator[InvalidInput]:
         """Yield the faults that no action sees."""

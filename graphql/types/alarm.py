@@ -16,7 +16,7 @@ class AlarmSubject:
     """A kind and a name."""
 
     kind: SubjectKind = strawberry.field(description="The kind of the thing.")
-    name: str | None = strawberry.field(description="The name of the thing; null = every node.")
+    name: str | None = strawberry.field(description="The name of the thing; null = every node, or the database.")
 
 
 @strawberry.type(description="One firing of an alarm: about one thing, from its begin to its end.")

@@ -191,18 +191,20 @@ class FlowEvent(_OfFlow):
     MADE: ClassVar[Makers] = {**Event.MADE, "flow_state": lambda event: FlowState(event.change.state)}
 
 
-@strawberry.type(description="An alarm fired, or a firing was resolved.")
+@strawberry.type(description="An alarm fired or changed, or a firing was resolved or acknowledged.")
 class AlarmEvent(Event):
     """A change of a firing."""
 
     alarm_name: str = strawberry.field(description="The name of the alarm.")
-    firing_id: strawberry.ID = strawberry.field(description="The `id` of the firing.")
+    firing_id: strawberry.ID | None = strawberry.field(
+        description="The `id` of the firing; null in an event about the alarm as a whole."
+    )
 
     MADE: ClassVar[Makers] = {**Event.MADE, "alarm_name": lambda event: event.change.alarm}
 
     @resolved()
     async def firing(self, info: Info) -> AlarmFiring | None:
-        """The firing as it is when the event is delivered; null once it is pruned."""
+        """The firing as it is when the event is delivered; null if none is concerned, or once it is pruned."""
         return await load_firing(info, self.stored.change.firing_id)
 
 
@@ -232,6 +234,7 @@ TYPES: Final[Mapping[EventKind, type[Event]]] = {
     EventKind.FLOW_UPDATED: FlowEvent,
     EventKind.ALARM_FIRED: AlarmEvent,
     EventKind.ALARM_RESOLVED: AlarmEvent,
+    EventKind.ALARM_UPDATED: AlarmEvent,
     EventKind.RESYNC: ResyncEvent,
 }
 """The type of each kind of event."""

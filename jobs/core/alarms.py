@@ -14,6 +14,9 @@ from .run_spec import length
 
 MAX_CHANNELS_OF_ALARM: Final = 20
 MAX_COUNT: Final = 1_000_000
+MAX_OF_RUNS: Final = 60
+"""Runs of which a share can be watched: their outcomes are the bits of one number."""
+DATABASE_LIMITS: Final = ("larger_than", "least_free", "transaction", "lag")
 
 
 class Condition(StrEnum):
@@ -26,6 +29,9 @@ class Condition(StrEnum):
     EMPTY = "empty"
     BACKLOG = "backlog"
     NODE = "node"
+    NEW_ERROR = "new_error"
+    SKEW = "skew"
+    DATABASE = "database"
 
 
 class SubjectKind(StrEnum):
@@ -35,6 +41,7 @@ class SubjectKind(StrEnum):
     JOB = "job"
     GROUP = "group"
     NODE = "node"
+    DATABASE = "database"
 
 
 class Severity(StrEnum):
@@ -53,6 +60,9 @@ SUBJECTS: Final[Mapping[Condition, frozenset[SubjectKind]]] = {
     Condition.EMPTY: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP}),
     Condition.BACKLOG: frozenset({SubjectKind.GROUP}),
     Condition.NODE: frozenset({SubjectKind.NODE}),
+    Condition.NEW_ERROR: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP}),
+    Condition.SKEW: frozenset({SubjectKind.NODE}),
+    Condition.DATABASE: frozenset({SubjectKind.DATABASE}),
 }
 """The kinds of things that a condition can be about."""
 
@@ -66,10 +76,17 @@ class Settings:
         due_by: Of OVERDUE: a wall time of the task's zone, ``06:00``.
         after: Of OVERDUE and SLOW: a time since the occurrence was due, or since the execution started.
         times_p95: Of SLOW: a factor of the duration that 95 of 100 recent executions stay under.
-        failed_runs: Of FAILING: the number of runs.
+        failed_runs: Of FAILING: the number of runs in a row.
+        failed_share: Of FAILING, in place of that: the part of the last ``of_runs`` runs, above 0 to 1.
         least_records: Of EMPTY: the records that an execution has to process.
         older_than: Of BACKLOG: the longest that a run may have waited.
         deeper_than: Of BACKLOG: the most runs that may wait.
+        quiet: Of NEW_ERROR: the time after which an error counts as new again.
+        most_skew: Of SKEW: the most by which the clock of a node may differ from the database's.
+        larger_than: Of DATABASE: the most bytes that it may have.
+        least_free: Of DATABASE: the least bytes that have to be free on its disk, of a SQLite file alone.
+        transaction: Of DATABASE: the longest that a transaction may be open.
+        lag: Of DATABASE: the longest that a standby may be behind.
     """
 
     grace: float | None = None
@@ -80,6 +97,14 @@ class Settings:
     least_records: int | None = None
     older_than: float | None = None
     deeper_than: int | None = None
+    failed_share: float | None = None
+    of_runs: int | None = None
+    quiet: float | None = None
+    most_skew: float | None = None
+    larger_than: int | None = None
+    least_free: int | None = None
+    transaction: float | None = None
+    lag: float | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Return the stored form: only set values."""
@@ -98,7 +123,7 @@ class AlarmSpec:
     """An alarm as it is wanted.
 
     Attributes:
-        subject: The name of what it watches; None = every node.
+        subject: The name of what it watches; None = every node, or the database.
         channels: The names of the channels that it notifies.
     """
 
@@ -121,6 +146,14 @@ _NUMBERS: Final[Mapping[str, tuple[float, float]]] = {
     "least_records": (1, 2**53),
     "older_than": (1, MAX_SECONDS),
     "deeper_than": (1, MAX_COUNT),
+    "failed_share": (0.01, 1),
+    "of_runs": (2, MAX_OF_RUNS),
+    "quiet": (60, MAX_SECONDS),
+    "most_skew": (0.1, MAX_SECONDS),
+    "larger_than": (1, 2**53),
+    "least_free": (1, 2**53),
+    "transaction": (1, MAX_SECONDS),
+    "lag": (1, MAX_SECONDS),
 }
 """The least and the largest value of each number."""
 _PLACES: Final = {
@@ -129,6 +162,11 @@ _PLACES: Final = {
     "least_records": "leastRecords",
     "older_than": "olderThan",
     "deeper_than": "deeperThan",
+    "failed_share": "failedShare",
+    "of_runs": "ofRuns",
+    "most_skew": "mostSkew",
+    "larger_than": "largerThan",
+    "least_free": "leastFree",
 }
 """The names of some settings in the API."""
 
@@ -139,7 +177,7 @@ def alarm_faults(alarm: AlarmSpec) -> Iterator[UserError]:
     yield from text_faults(alarm.description, "description")
     if alarm.subject is not None:
         yield from name_faults(alarm.subject, "subject")
-    elif alarm.subject_kind is not SubjectKind.NODE:
+    elif alarm.subject_kind not in {SubjectKind.NODE, SubjectKind.DATABASE}:
         yield InvalidInput(f"subject: must be the name of a {alarm.subject_kind.value}, got nothing", path=("subject",))
     if alarm.subject_kind not in SUBJECTS[alarm.condition]:
         possible = " or a ".join(sorted(one.value for one in SUBJECTS[alarm.condition]))
@@ -170,6 +208,15 @@ def _settings_faults(condition: Condition, settings: Settings) -> Iterator[Inval
             f"overdue.dueBy: must be a time of day such as 06:00, got {settings.due_by[:40]!r}",
             path=("condition", "overdue", "dueBy"),
         )
+    if (settings.failed_share is None) != (settings.of_runs is None):
+        yield InvalidInput(
+            "failing: must have failedShare and ofRuns together, got one of them", path=("condition", "failing")
+        )
+    if condition is Condition.DATABASE and all(getattr(settings, name) is None for name in DATABASE_LIMITS):
+        yield InvalidInput(
+            "condition.database: must have largerThan, leastFree, transaction or lag, got none",
+            path=("condition", "database"),
+        )
     if condition is Condition.BACKLOG and settings.older_than is None and settings.deeper_than is None:
         yield InvalidInput(
             "condition.backlog: must have olderThan or deeperThan, or both, got neither", path=("condition", "backlog")
@@ -187,15 +234,20 @@ def seconds_text(seconds: float) -> str:
 def wish(alarm: AlarmSpec) -> str:
     """Return the condition of an alarm in words: ``task 'billing' starts more than 5 min late``."""
     settings = alarm.settings
-    about = "a node" if alarm.subject is None else f"{alarm.subject_kind.value} '{alarm.subject}'"
+    about = f"{alarm.subject_kind.value} '{alarm.subject}'"
+    if alarm.subject is None:
+        about = "the database" if alarm.subject_kind is SubjectKind.DATABASE else "a node"
     wishes: Mapping[Condition, Callable[[], str]] = {
         Condition.LATE: lambda: f"starts more than {seconds_text(settings.grace or 0)} late or misses an occurrence",
         Condition.OVERDUE: lambda: f"is not done {_deadline(settings)}",
         Condition.SLOW: lambda: f"runs longer than {_pace(settings)}",
-        Condition.FAILING: lambda: f"fails {counted(settings.failed_runs or 1, 'time')} in a row",
+        Condition.FAILING: lambda: _failures(settings),
         Condition.EMPTY: lambda: f"processes fewer than {counted(settings.least_records or 1, 'record')}",
         Condition.BACKLOG: lambda: f"has {_queue(settings)}",
         Condition.NODE: lambda: "is lost or silent",
+        Condition.NEW_ERROR: lambda: f"fails with an error that it has not had for {seconds_text(settings.quiet or 0)}",
+        Condition.SKEW: lambda: f"has a clock that is more than {seconds_text(settings.most_skew or 0)} off",
+        Condition.DATABASE: lambda: _limits(settings),
     }
     return f"{about} {wishes[alarm.condition]()}"
 
@@ -204,6 +256,25 @@ def _deadline(settings: Settings) -> str:
     if settings.due_by is not None:
         return f"by {settings.due_by}"
     return f"{seconds_text(settings.after or 0)} after it was due"
+
+
+def _failures(settings: Settings) -> str:
+    if settings.failed_share is not None:
+        return f"fails in {settings.failed_share:.0%} of its last {counted(settings.of_runs or 0, 'run')}"
+    return f"fails {counted(settings.failed_runs or 1, 'time')} in a row"
+
+
+def _limits(settings: Settings) -> str:
+    parts: list[str] = []
+    if settings.larger_than is not None:
+        parts.append(f"has more than {settings.larger_than:,} bytes")
+    if settings.least_free is not None:
+        parts.append(f"has fewer than {settings.least_free:,} bytes free")
+    if settings.transaction is not None:
+        parts.append(f"has a transaction that is open for longer than {seconds_text(settings.transaction)}")
+    if settings.lag is not None:
+        parts.append(f"has a standby that is more than {seconds_text(settings.lag)} behind")
+    return " or ".join(parts)
 
 
 def _pace(settings: Settings) -> str:
@@ -221,7 +292,12 @@ def _queue(settings: Settings) -> str:
     return " or ".join(parts)
 
 
-WORDS: Final = ("late", "due_by", "overdue", "slow", "failing", "empty", "older_than", "deeper_than")
+_TOGETHER: Final = {
+    **dict.fromkeys(("older_than", "deeper_than"), Condition.BACKLOG),
+    **dict.fromkeys(DATABASE_LIMITS, Condition.DATABASE),
+}
+"""Words of which a condition may have several."""
+WORDS: Final = ("late", "due_by", "overdue", "slow", "failing", "empty", "new_error", "skew", *_TOGETHER)
 """The words of a condition in code, in files and at the command line."""
 
 
@@ -232,26 +308,39 @@ def condition_of(words: Mapping[str, Any]) -> tuple[Condition, Settings]:
         InvalidInput: they are not one condition, or a value is no duration.
     """
     given = {word: value for word, value in words.items() if value is not None and value is not False}
-    backlog = {name: given.pop(name) for name in ("older_than", "deeper_than") if name in given}
-    if len(given) + bool(backlog) != 1:
-        got = ", ".join([*given, *backlog]) or "none"
+    several = {word: given.pop(word) for word in _TOGETHER if word in given}
+    kinds = {_TOGETHER[word] for word in several}
+    if len(given) + len(kinds) != 1:
+        got = ", ".join([*given, *several]) or "none"
         raise InvalidInput(f"condition: must be one of {', '.join(WORDS)}, got {got}", path=("condition",))
-    if backlog:
-        older = backlog.get("older_than")
-        seconds = None if older is None else length("older_than", older)
-        return Condition.BACKLOG, Settings(older_than=seconds, deeper_than=backlog.get("deeper_than"))
+    if kinds:
+        counts = {"deeper_than", "larger_than", "least_free"}
+        values: dict[str, Any] = {
+            word: _number(word, value) if word in counts else length(word, value) for word, value in several.items()
+        }
+        return kinds.pop(), Settings(**values)
     ((word, value),) = given.items()
     if word == "due_by":
         return Condition.OVERDUE, Settings(due_by=str(value))
     if word == "slow":
         return Condition.SLOW, _slow(value)
+    if word == "failing" and (share := _SHARE.fullmatch(str(value))) is not None:
+        return Condition.FAILING, Settings(failed_share=float(share[1]) / 100, of_runs=int(share[2]))
     if word in {"failing", "empty"}:
         number = _number(word, value)
         failing = (Condition.FAILING, Settings(failed_runs=number))
         return failing if word == "failing" else (Condition.EMPTY, Settings(least_records=number))
     seconds = length(word, value)
-    late = (Condition.LATE, Settings(grace=seconds))
-    return late if word == "late" else (Condition.OVERDUE, Settings(after=seconds))
+    found = {
+        "late": (Condition.LATE, Settings(grace=seconds)),
+        "overdue": (Condition.OVERDUE, Settings(after=seconds)),
+        "new_error": (Condition.NEW_ERROR, Settings(quiet=seconds)),
+        "skew": (Condition.SKEW, Settings(most_skew=seconds)),
+    }
+    return found[word]
+
+
+_SHARE: Final = re.compile(r"(\d{1,3}(?:\.\d+)?)% of (\d{1,4})", re.ASCII)
 
 
 def _number(word: str, value: object) -> int:
@@ -273,7 +362,9 @@ def spec_of(
         got = " and ".join(subjects) or "none"
         raise InvalidInput(f"subject: must be one of {', '.join(SubjectKind)}, got {got}", path=("subject",))
     (kind,) = subjects
-    subject = None if kind is SubjectKind.NODE and words[kind.value] == ANY_NODE else words[kind.value]
+    subject = (
+        None if kind in {SubjectKind.NODE, SubjectKind.DATABASE} and words[kind.value] == ANY else words[kind.value]
+    )
     said = {word: value for word, value in words.items() if word in WORDS and value not in (None, False)}
     condition = (Condition.NODE, Settings()) if kind is SubjectKind.NODE and not said else condition_of(said)
     return AlarmSpec(name, condition[0], kind, subject, condition[1], tuple(channels), severity, description)
@@ -289,23 +380,28 @@ _FACTOR: Final = re.compile(r"(\d+(?:\.\d+)?)x", re.ASCII)
 
 def definition_of(alarm: AlarmSpec) -> dict[str, Json]:
     """Return an alarm as a file has it: its subject, the words of its condition, and all that is not as usual."""
-    words: dict[str, Json] = {alarm.subject_kind.value: alarm.subject or ANY_NODE, **_words_of(alarm)}
+    words: dict[str, Json] = {alarm.subject_kind.value: alarm.subject or ANY, **_words_of(alarm)}
     rest = {"channels": list(alarm.channels), "severity": alarm.severity.value, "description": alarm.description}
     return words | {name: value for name, value in rest.items() if value and value != Severity.WARNING.value}
 
 
-ANY_NODE: Final = "any"
-"""The word for every node."""
+ANY: Final = "any"
+"""The word for every node, and for the database."""
 
 
 def _words_of(alarm: AlarmSpec) -> dict[str, Json]:
     settings = alarm.settings
     factor = None if settings.times_p95 is None else f"{number_text(settings.times_p95)}x"
+    part = None if settings.failed_share is None else number_text(round(settings.failed_share * 100, 2))
+    share = None if part is None else f"{part}% of {settings.of_runs}"
     words: Mapping[Condition, dict[str, Json]] = {
         Condition.LATE: {"late": settings.grace or 0},
         Condition.OVERDUE: {"due_by": settings.due_by, "overdue": settings.after},
         Condition.SLOW: {"slow": factor or settings.after},
-        Condition.FAILING: {"failing": settings.failed_runs},
+        Condition.FAILING: {"failing": share or settings.failed_runs or 1},
+        Condition.NEW_ERROR: {"new_error": settings.quiet},
+        Condition.SKEW: {"skew": settings.most_skew},
+        Condition.DATABASE: {name: getattr(settings, name) for name in DATABASE_LIMITS},
         Condition.EMPTY: {"empty": settings.least_records},
         Condition.BACKLOG: {"older_than": settings.older_than, "deeper_than": settings.deeper_than},
         Condition.NODE: {},

@@ -32,6 +32,7 @@ class EventKind(StrEnum):
     FLOW_UPDATED = "flow_updated"
     ALARM_FIRED = "alarm_fired"
     ALARM_RESOLVED = "alarm_resolved"
+    ALARM_UPDATED = "alarm_updated"
     RESYNC = "resync"
 
 

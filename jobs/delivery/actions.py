@@ -10,6 +10,7 @@ from ..accounts.read.secrets import sealed
 from ..core.alarms import AlarmSpec, Condition, SubjectKind, alarm_faults
 from ..core.arguments.secrets import references
 from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, UserError, VersionConflict, refuse
+from ..core.events import Change, EventKind
 from ..core.model import Json
 from ..core.rules import check_reason, unknown
 from ..store.db.transaction import Tx, Wake
@@ -17,7 +18,7 @@ from ..store.read.events import newest
 from ..store.read.tasks import by_name
 from . import read, write
 from .channels import channel_faults
-from .notifying import notify, payload_of
+from .notifying import change_of, notify, payload_of
 from .rules import (
     MAX_ALARMS,
     MAX_CHANNELS,
@@ -32,7 +33,7 @@ from .rules import (
     TimerKind,
 )
 
-LOOKED_AT = frozenset({Condition.LATE, Condition.OVERDUE, Condition.BACKLOG})
+LOOKED_AT = frozenset({Condition.LATE, Condition.OVERDUE, Condition.BACKLOG, Condition.SKEW, Condition.DATABASE})
 """Conditions with a timer of their own."""
 
 
@@ -114,7 +115,8 @@ def change_alarm(tx: Tx, before: Alarm, changes: Mapping[str, Any]) -> Alarm:
     refuse(alarm_faults(wanted))
     _check_names(tx, wanted, wanted.source)
     parts = ("condition", "subject_kind", "subject", "enabled")
-    if any(getattr(before, part) != getattr(wanted, part) for part in parts):
+    counts_otherwise = before.settings.of_runs != wanted.settings.of_runs
+    if counts_otherwise or any(getattr(before, part) != getattr(wanted, part) for part in parts):
         _resolve_all(tx, before)
         wanted = replace(wanted, streak=0)
     after = write.update_alarm(tx.conn, wanted)
@@ -142,8 +144,7 @@ def remove_alarm(tx: Tx, alarm: Alarm) -> None:
     """Delete an alarm that is locked, of any owner."""
     _resolve_all(tx, alarm)
     write.delete_alarm(tx.conn, alarm.id)
-    write.note_change(tx.conn)
-    tx.wake(Wake.EVENTS)
+    _note(tx, alarm)
     tx.record("alarm.deleted", alarm.name, before=_described(alarm))
 
 
@@ -176,8 +177,7 @@ def silence_alarm(
     )
     after = write.update_alarm(tx.conn, silenced)
     write.put_timers(tx.conn, [(after.id, TimerKind.SILENCE, 0, until or tx.now)])
-    write.note_change(tx.conn)
-    tx.wake(Wake.EVENTS)
+    _note(tx, after)
     tx.record("alarm.silenced", name, before=_silence(before), after=_silence(after))
     return after
 
@@ -206,6 +206,7 @@ def acknowledge(
     if missing:
         raise NotFound(f"ids: there is no firing {missing[0]}", path=("ids",))
     write.acknowledge(tx.conn, ids, _by(tx), note, tx.now)
+    tx.emit(change_of(EventKind.ALARM_UPDATED, one) for one in found)
     lost = [one for one in found if one.condition is Condition.NODE and one.resolved_at is None]
     if lost:
         keys = [(one.alarm_id, one.subject) for one in lost]
@@ -345,8 +346,13 @@ def _changed(tx: Tx, alarm: Alarm) -> None:
     """Let the reader see an alarm, and look at its subject."""
     if alarm.condition in LOOKED_AT:
         write.put_timers(tx.conn, [(alarm.id, TimerKind.LOOK, 0, tx.now - timedelta(seconds=1))])
+    _note(tx, alarm)
+
+
+def _note(tx: Tx, alarm: Alarm) -> None:
+    """Let the reader and everybody who looks at alarms see a change of one."""
     write.note_change(tx.conn)
-    tx.wake(Wake.EVENTS)
+    tx.emit([Change(EventKind.ALARM_UPDATED, alarm=alarm.name)])
 
 
 def _resolve_all(tx: Tx, alarm: Alarm) -> None:

@@ -15,6 +15,7 @@ from ..core.schedule import ScheduleError
 from ..core.schedule.zones import find_zone
 from ..core.states import CLAIMABLE
 from ..store.read.groups import depths
+from ..store.read.nodes import live
 from . import read
 from .read import DueTimer, Limit, Occurrence, TimedTask
 from .rules import LOOK_AGAIN, Alarm, TimerKind, next_wall_time
@@ -24,6 +25,8 @@ SOONEST = timedelta(seconds=1)
 STILL_LATE = timedelta(seconds=60)
 """Time between two looks at a task that is late because nothing makes a run of it."""
 DAY = timedelta(days=1)
+LOOK_AT_MACHINES = timedelta(seconds=60)
+"""Time between two looks at the clocks of nodes, and at the database."""
 _UTC: Final = ZoneInfo("UTC")
 
 
@@ -43,6 +46,8 @@ def judge_timers(conn: Connection, watch: Watchlist, due: Sequence[DueTimer], no
             looks[alarm.condition].append((alarm, timer.due_at))
     _look_at_executions(conn, watch, found, running, now)
     _look_at_groups(conn, watch, found, [alarm for alarm, _ in looks[Condition.BACKLOG]], now)
+    _look_at_nodes(conn, watch, found, [alarm for alarm, _ in looks[Condition.SKEW]], now)
+    _look_at_database(conn, watch, found, [alarm for alarm, _ in looks[Condition.DATABASE]], now)
     _look_at_tasks(conn, watch, found, looks[Condition.LATE] + looks[Condition.OVERDUE], now)
     return found
 
@@ -98,6 +103,47 @@ def _look_at_groups(
             if settings.older_than is not None and settings.deeper_than is None and not reasons:
                 pause = max(SOONEST, timedelta(seconds=settings.older_than - age))
             found.timers[alarm.id, TimerKind.LOOK, 0] = now + pause
+
+
+def _look_at_nodes(conn: Connection, watch: Watchlist, found: Findings, alarms: Sequence[Alarm], now: datetime) -> None:
+    """Fire about live nodes whose clocks are off, by what they said at their last heartbeat."""
+    skews = {node.name: node.clock_skew for node in live(conn)} if alarms else {}
+    for alarm in alarms:
+        off = {name for name, skew in skews.items() if abs(skew) > (alarm.settings.most_skew or 0.0)}
+        watched = off if alarm.subject is None else off & {alarm.subject}
+        for name in sorted(watched):
+            way = "ahead of" if skews[name] > 0 else "behind"
+            sentence = f"The clock of node '{name}' is {seconds_text(abs(skews[name]))} {way} the database's"
+            watch.turn(found, alarm, name).fire(Cause(alarm, name, sentence, now))
+        for alarm_id, name in [*watch.open]:
+            if alarm_id == alarm.id and name not in watched:
+                watch.resolve(found, alarm, name)
+        found.timers[alarm.id, TimerKind.LOOK, 0] = now + LOOK_AT_MACHINES
+
+
+def _look_at_database(
+    conn: Connection, watch: Watchlist, found: Findings, alarms: Sequence[Alarm], now: datetime
+) -> None:
+    """Fire about the database itself."""
+    if not alarms:
+        return
+    state = read.database_state(conn)
+    for alarm in alarms:
+        wanted, reasons = alarm.settings, list[str]()
+        if wanted.larger_than is not None and state.bytes > wanted.larger_than:
+            reasons.append(f"it has {state.bytes:,} bytes")
+        if wanted.least_free is not None and state.free is not None and state.free < wanted.least_free:
+            reasons.append(f"only {state.free:,} bytes are free on its disk")
+        if wanted.transaction is not None and state.transaction > wanted.transaction:
+            reasons.append(f"a transaction has been open for {seconds_text(state.transaction)}")
+        if wanted.lag is not None and state.lag > wanted.lag:
+            reasons.append(f"a standby is {seconds_text(state.lag)} behind")
+        if reasons:
+            cause = Cause(alarm, "", f"The database needs attention: {' and '.join(reasons)}", now)
+            watch.turn(found, alarm, "").fire(cause)
+        else:
+            watch.resolve(found, alarm, "")
+        found.timers[alarm.id, TimerKind.LOOK, 0] = now + LOOK_AT_MACHINES
 
 
 def _look_at_tasks(

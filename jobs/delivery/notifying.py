@@ -63,6 +63,7 @@ def store_timers(tx: Tx, reader: Reader) -> tuple[Findings, dict[Key, int | None
 
 def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
     _look_at_records(tx, reader.watch, found)
+    _look_at_errors(tx, reader.watch, found)
     _watch_executions(tx, reader, found)
     write.put_timers(tx.conn, [(*key, due_at) for key, due_at in found.timers.items() if due_at is not None])
     write.delete_timers(tx.conn, [key for key, due_at in found.timers.items() if due_at is None])
@@ -97,6 +98,31 @@ def _look_at_records(tx: Tx, watch: Watchlist, found: Findings) -> None:
             sentence = f"{thing(alarm)} succeeded with {counted(records, 'record')} in execution {execution_id}"
             cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, execution_id, change.task_id)
             watch.turn(found, alarm, subject_of(alarm)).fire(cause)
+
+
+def _look_at_errors(tx: Tx, watch: Watchlist, found: Findings) -> None:
+    """Judge whether the errors of executions are new to their jobs, in their order; a newer one follows an open one."""
+    if not found.failures:
+        return
+    first = min(found.failures)
+    errors = read.errors(tx.conn, found.failures)
+    longest = max(alarm.settings.quiet or 0.0 for looks in found.failures.values() for alarm, *_ in looks)
+    since = tx.now - timedelta(seconds=longest)
+    known = {
+        job: read.recent_errors(tx.conn, job, first, since) for job in {error.job_name for error in errors.values()}
+    }
+    for execution_id in sorted(errors):
+        error = errors[execution_id]
+        last = known[error.job_name].get(error.fingerprint)
+        for alarm, change, at in found.failures[execution_id]:
+            if last is not None and (at - last).total_seconds() <= (alarm.settings.quiet or 0.0):
+                continue
+            message = error.message.partition("\n")[0][:200]
+            sentence = f"{thing(alarm)} has a new error in execution {execution_id}: {error.error_type}: {message}"
+            turn = watch.turn(found, alarm, subject_of(alarm))
+            turn.resolve()
+            turn.fire(Cause(alarm, subject_of(alarm), sentence, at, change.run_id, execution_id, change.task_id))
+        known[error.job_name][error.fingerprint] = error.at
 
 
 def _watch_executions(tx: Tx, reader: Reader, found: Findings) -> None:
@@ -173,6 +199,8 @@ def _end_silences(tx: Tx, reader: Reader, found: Findings) -> None:
     """Notify of firings that are still open as the silence of their alarm ends."""
     over = [one for one in found.ended_silences if not _is_silenced(reader.watch.alarms.get(one), tx.now)]
     if over:
+        names = (reader.watch.alarms[one].name for one in over if one in reader.watch.alarms)
+        tx.emit(Change(EventKind.ALARM_UPDATED, alarm=name) for name in names)
         waiting = read.unnotified(tx.conn, over)
         write.mark_notified(tx.conn, [one.id for one in waiting])
         notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, waiting, reader.public_url, even_if_quiet=True)
@@ -198,7 +226,7 @@ def notify(
     firings = list(firings)
     if not even_if_quiet:
         kind = EventKind.ALARM_FIRED if event is DeliveryEvent.FIRED else EventKind.ALARM_RESOLVED
-        tx.emit(_change(kind, one) for one in firings)
+        tx.emit(change_of(kind, one) for one in firings)
     by_channel: dict[str, list[dict[str, Json]]] = defaultdict(list)
     for firing in firings:
         alarm = alarms.get(firing.alarm_id)
@@ -211,9 +239,15 @@ def notify(
             write.insert_delivery(tx.conn, channel, event, payload, tx.now)
 
 
-def _change(kind: EventKind, firing: Firing) -> Change:
-    names = {SubjectKind.TASK: "task_name", SubjectKind.JOB: "job_name", SubjectKind.GROUP: "group"}
-    about: dict[str, Any] = {names.get(firing.subject_kind, "node"): firing.subject}
+def change_of(kind: EventKind, firing: Firing) -> Change:
+    """Return the event of a firing."""
+    names = {
+        SubjectKind.TASK: "task_name",
+        SubjectKind.JOB: "job_name",
+        SubjectKind.GROUP: "group",
+        SubjectKind.NODE: "node",
+    }
+    about: dict[str, Any] = {names[firing.subject_kind]: firing.subject} if firing.subject_kind in names else {}
     return Change(kind, alarm=firing.alarm_name, firing_id=firing.id, run_id=firing.run_id, **about)
 
 

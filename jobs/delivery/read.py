@@ -6,15 +6,18 @@ No statement grows with the number of alarms: each takes any number of them in o
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from shutil import disk_usage
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, exists, func, select
+from sqlalchemy import ColumnElement, Connection, Select, bindparam, exists, func, select, text
 
 from ..core.alarms import Condition, Settings, Severity, SubjectKind
 from ..core.events import Cursor
 from ..core.model import Outcome, SkippedOccurrence, Trigger
 from ..store.db import dialect
 from ..store.db.functions import duration
+from ..store.read.figures.failures import MESSAGE_PREFIX, fingerprint
 from ..store.read.listing.keyset import OrderKey
 from ..store.read.listing.listing import Indexes, Listing, columns
 from ..store.read.skipped import newest_of_tasks
@@ -268,6 +271,73 @@ def watched(conn: Connection, ids: Collection[int]) -> dict[int, Watched]:
     e = job_execution.c
     statement = select(e.id, e.run_id, e.started_at, e.completed_at, e.records_processed).where(e.id.in_(ids))
     return {row[0]: Watched(*row[1:]) for row in conn.execute(statement)}
+
+
+class Error(NamedTuple):
+    """The error of an execution."""
+
+    job_name: str
+    error_type: str | None
+    message: str
+    at: datetime
+
+    @property
+    def fingerprint(self) -> str:
+        """Return the name of its group."""
+        return fingerprint(self.job_name, self.error_type, self.message)
+
+
+_e = job_execution.c
+_ERROR: Final = select(
+    _e.id, _e.job_name, _e.error_type, func.substr(_e.error_message, 1, MESSAGE_PREFIX), _e.completed_at
+)
+MOST_ERRORS: Final = 1_000
+"""Failed executions of a job whose errors are compared."""
+
+
+def errors(conn: Connection, ids: Collection[int]) -> dict[int, Error]:
+    """Return the errors of these executions, by id."""
+    rows = conn.execute(_ERROR.where(_e.id.in_(ids), _e.success.is_(False)))
+    return {row[0]: Error(*row[1:]) for row in rows}
+
+
+def recent_errors(conn: Connection, job_name: str, before: int, since: datetime) -> dict[str, datetime]:
+    """Return the fingerprints of a job's errors since a time in executions before one, with the last time of each."""
+    failed = _ERROR.where(_e.success.is_(False), _e.job_name == job_name, _e.id < before, _e.completed_at >= since)
+    rows = conn.execute(failed.order_by(_e.id.desc()).limit(MOST_ERRORS))
+    found: dict[str, datetime] = {}
+    for row in rows:
+        error = Error(*row[1:])
+        found.setdefault(error.fingerprint, error.at)
+    return found
+
+
+class DatabaseState(NamedTuple):
+    """The state of the database: bytes, free bytes if they are known, and seconds."""
+
+    bytes: int
+    free: int | None
+    transaction: float
+    lag: float
+
+
+_SERVER: Final = text("""
+    SELECT pg_database_size(current_database()),
+        coalesce((SELECT extract(epoch FROM max(statement_timestamp() - xact_start)) FROM pg_stat_activity
+                  WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'), 0)::float8,
+        coalesce((SELECT extract(epoch FROM max(replay_lag)) FROM pg_stat_replication), 0)::float8
+""")
+_FILE: Final = text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+_PATH: Final = text("SELECT file FROM pragma_database_list() WHERE name = 'main'")
+
+
+def database_state(conn: Connection) -> DatabaseState:
+    """Return the state of the database; of a file nobody has long transactions or standbys."""
+    if dialect.is_postgresql(conn):
+        size, transaction, lag = conn.execute(_SERVER).one()
+        return DatabaseState(size, None, transaction, lag)
+    free = disk_usage(Path(conn.execute(_PATH).scalar_one()).parent).free
+    return DatabaseState(conn.execute(_FILE).scalar_one(), free, 0.0, 0.0)
 
 
 RECENT: Final = 200

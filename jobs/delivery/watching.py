@@ -86,6 +86,7 @@ class Findings:
         streaks: New numbers of failed runs in a row, by the id of the alarm.
         started: Executions to watch, by alarm and execution, with the times of their starts.
         successes: Executions whose records are to be looked at, by id.
+        failures: Executions whose errors are to be looked at, by id.
         timers: Timers to set, or to delete (None).
         ended_silences: Alarms whose silence is over, by id.
     """
@@ -98,11 +99,16 @@ class Findings:
     successes: dict[int, list[tuple[Alarm, Change, datetime]]] = field(
         default_factory=dict[int, list[tuple[Alarm, Change, datetime]]]
     )
+    failures: dict[int, list[tuple[Alarm, Change, datetime]]] = field(
+        default_factory=dict[int, list[tuple[Alarm, Change, datetime]]]
+    )
     timers: dict[TimerKey, datetime | None] = field(default_factory=dict[TimerKey, datetime | None])
     ended_silences: set[int] = field(default_factory=set[int])
 
     def __bool__(self) -> bool:
-        return any((self.turns, self.streaks, self.started, self.successes, self.timers, self.ended_silences))
+        return any(
+            (self.turns, self.streaks, self.started, self.successes, self.failures, self.timers, self.ended_silences)
+        )
 
 
 _Judge: TypeAlias = Callable[[Findings, Change, datetime], None]
@@ -137,8 +143,8 @@ class Watchlist:
     def _all_judges(self) -> Iterator[tuple[EventKind, _Judge, set[Condition]]]:
         """Yield the judge of each kind of event, and the conditions for which it is needed."""
         yield EventKind.EXECUTION_STARTED, self._on_started, {Condition.LATE, Condition.SLOW}
-        yield EventKind.EXECUTION_FINISHED, self._on_finished, {Condition.SLOW, Condition.EMPTY}
-        yield EventKind.RUN_UPDATED, self._on_run, {Condition.OVERDUE, Condition.FAILING}
+        yield EventKind.EXECUTION_FINISHED, self._on_finished, {Condition.SLOW, Condition.EMPTY, Condition.NEW_ERROR}
+        yield EventKind.RUN_UPDATED, self._on_run, {Condition.OVERDUE, Condition.FAILING, Condition.NEW_ERROR}
         yield EventKind.RUN_CREATED, self._on_created, {Condition.BACKLOG}
         yield EventKind.OCCURRENCE_SKIPPED, self._on_skipped, {Condition.LATE}
         for kind in (EventKind.TASK_CREATED, EventKind.TASK_UPDATED, EventKind.TASK_DELETED):
@@ -210,11 +216,11 @@ class Watchlist:
             return
         for alarm in self._about(Condition.SLOW, change):
             self._end_watch(found, alarm, change, execution_id, at)
-        if change.state != RunState.SUCCESS.value:
-            return
-        for alarm in self._about(Condition.EMPTY, change):
+        success = change.state == RunState.SUCCESS.value
+        for alarm in self._about(Condition.EMPTY if success else Condition.NEW_ERROR, change):
             if at >= alarm.created_at:
-                found.successes.setdefault(execution_id, []).append((alarm, change, at))
+                looks = found.successes if success else found.failures
+                looks.setdefault(execution_id, []).append((alarm, change, at))
 
     def _end_watch(self, found: Findings, alarm: Alarm, change: Change, execution_id: int, at: datetime) -> None:
         began = found.started.pop((alarm.id, execution_id), None)
@@ -235,8 +241,9 @@ class Watchlist:
         if change.state not in _RUN_OVER:
             return
         if change.state == RunState.SUCCESS.value:
-            for alarm in self._about(Condition.OVERDUE, change):
-                self.resolve(found, alarm, subject_of(alarm))
+            for condition in (Condition.OVERDUE, Condition.NEW_ERROR):
+                for alarm in self._about(condition, change):
+                    self.resolve(found, alarm, subject_of(alarm))
         for alarm in self._about(Condition.FAILING, change):
             self._count(found, alarm, change, at)
 
@@ -244,6 +251,9 @@ class Watchlist:
         if at < alarm.created_at:
             return
         streak = found.streaks.get(alarm.id, self.streaks[alarm.id])
+        if alarm.settings.failed_share is not None:
+            self._count_share(found, alarm, change, at, streak)
+            return
         if change.state == RunState.SUCCESS.value:
             if streak:
                 found.streaks[alarm.id] = 0
@@ -252,6 +262,21 @@ class Watchlist:
         found.streaks[alarm.id] = streak + 1
         if streak + 1 >= (alarm.settings.failed_runs or 1):
             sentence = f"{thing(alarm)} failed {counted(streak + 1, 'time')} in a row, last in run {change.run_id}"
+            cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, None, change.task_id)
+            self.turn(found, alarm, subject_of(alarm)).fire(cause)
+
+    def _count_share(self, found: Findings, alarm: Alarm, change: Change, at: datetime, before: int) -> None:
+        """Judge the outcomes of the last runs, the bits of a number behind a leading 1."""
+        runs, failed = alarm.settings.of_runs or 0, change.state != RunState.SUCCESS.value
+        outcomes = (max(before, 1) << 1) | failed
+        if outcomes.bit_length() > runs + 1:
+            outcomes = (outcomes & ((1 << runs) - 1)) | (1 << runs)
+        found.streaks[alarm.id] = outcomes
+        failures = outcomes.bit_count() - 1
+        if outcomes.bit_length() <= runs or failures < (alarm.settings.failed_share or 1) * runs:
+            self.resolve(found, alarm, subject_of(alarm))
+        elif failed:
+            sentence = f"{thing(alarm)} failed in {failures} of its last {runs} runs, last in run {change.run_id}"
             cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, None, change.task_id)
             self.turn(found, alarm, subject_of(alarm)).fire(cause)
 

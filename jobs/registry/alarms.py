@@ -22,7 +22,8 @@ class Alarm:
         due_by: An occurrence is not done by this time of day in the zone of the schedule: ``"06:00"``.
         overdue: An occurrence is not done so long after it was due.
         slow: An execution takes longer; ``"3x"`` is three times its p95.
-        failing: So many runs in a row fail.
+        failing: So many runs in a row fail; ``"50% of 20"`` is 10 of the last 20.
+        new_error: A run fails with an error that the job has not had for so long.
         empty: An execution succeeds with fewer records; True is 1.
         channels: The names of the channels that it notifies.
         severity: ``"info"``, ``"warning"`` or ``"critical"``.
@@ -37,7 +38,8 @@ class Alarm:
     due_by: str | None = None
     overdue: Seconds | None = None
     slow: Seconds | None = None
-    failing: int | None = None
+    failing: int | str | None = None
+    new_error: Seconds | None = None
     empty: int | None = None
     channels: str | Sequence[str] = ()
     severity: Severity | str = Severity.WARNING
@@ -59,7 +61,7 @@ class Alarm:
         if condition in _OF_TASKS and not is_scheduled:
             raise ValueError(f"{condition.value}: is about the occurrences of a schedule; add schedule=… to the job")
         spec = AlarmSpec(
-            name=f"{job}-{condition.value}" if self.name is None else self.name,
+            name=f"{job}-{condition.value.replace('_', '-')}" if self.name is None else self.name,
             condition=condition,
             subject_kind=SubjectKind.TASK if condition in _OF_TASKS else SubjectKind.JOB,
             subject=job,

@@ -78,14 +78,14 @@ Table(
     Column("description", Text(), nullable=False),
     Column("enabled", Boolean(), nullable=False),
     Column("severity", String(8), nullable=False),
-    Column("condition", String(8), nullable=False),
+    Column("condition", String(12), nullable=False),
     Column("subject_kind", String(8), nullable=False),
     Column("subject", NAME),
     Column("settings", DOCUMENT, nullable=False),
     Column("channels", DOCUMENT, nullable=False),
     Column("source", String(4), nullable=False),
     Column("owner", NAME),
-    Column("streak", Integer(), nullable=False),
+    Column("streak", KEY, nullable=False),
     Column("silenced_until", TIME),
     Column("silenced_by", NAME),
     Column("silence_reason", Text()),
@@ -96,12 +96,14 @@ Table(
     PrimaryKeyConstraint("id", name="pk_alarm"),
     UniqueConstraint("name", name="uq_alarm_name"),
     CheckConstraint(
-        "condition IN ('backlog', 'empty', 'failing', 'late', 'node', 'overdue', 'slow')", name="ck_alarm_condition"
+        "condition IN ('backlog', 'database', 'empty', 'failing', 'late', 'new_error', "
+        "'node', 'overdue', 'skew', 'slow')",
+        name="ck_alarm_condition",
     ),
     CheckConstraint("(source = 'api') = (owner IS NULL)", name="ck_alarm_owned_iff_defined"),
     CheckConstraint("severity IN ('critical', 'info', 'warning')", name="ck_alarm_severity"),
     CheckConstraint("source IN ('api', 'code', 'file')", name="ck_alarm_source"),
-    CheckConstraint("subject_kind IN ('group', 'job', 'node', 'task')", name="ck_alarm_subject_kind"),
+    CheckConstraint("subject_kind IN ('database', 'group', 'job', 'node', 'task')", name="ck_alarm_subject_kind"),
     sqlite_autoincrement=True,
 )
 Table(
@@ -110,7 +112,7 @@ Table(
     Column("id", KEY, nullable=False),
     Column("alarm_id", KEY, nullable=False),
     Column("alarm_name", NAME, nullable=False),
-    Column("condition", String(8), nullable=False),
+    Column("condition", String(12), nullable=False),
     Column("severity", String(8), nullable=False),
     Column("subject_kind", String(8), nullable=False),
     Column("subject", NAME, nullable=False),

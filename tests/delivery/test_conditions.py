@@ -1,14 +1,14 @@
 """Each condition: fired while it holds, resolved when it does not, and once only."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from cronograph.jobs.actions.deletion import delete_task
-from cronograph.jobs.actions.nodes import note_stall, rescue_expired
+from cronograph.jobs.actions.nodes import heartbeat, note_stall, rescue_expired
 from cronograph.jobs.actions.tasks import pause_task, update_task
-from cronograph.jobs.core.alarms import Condition, SubjectKind
+from cronograph.jobs.core.alarms import Condition, Settings, SubjectKind
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import SILENT
@@ -326,6 +326,102 @@ async def test_a_lost_node_fires_and_one_of_its_name_resolves_it(alarms: Alarms,
     assert firing.sentence == "Node 'w1' is lost: its lease has run out"
     stored.node("w1")
     assert await alarms.look(1) == []
+
+
+async def test_a_share_of_the_last_runs_fires_and_resolves_below_it(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_share=0.5, of_runs=4)
+    seen: list[int] = []
+    outcomes: list[JobOutcome] = [FAILED, FAILED, Succeeded(), Succeeded(), Succeeded(), Succeeded(), FAILED, FAILED]
+    for outcome in outcomes:
+        stored.enqueue(retries=0)
+        worker.end(worker.start(), outcome)
+        seen.append(len(await alarms.look(1)))
+    # Four runs have to be there; a success does not open a firing.
+    assert seen == [0, 0, 0, 0, 0, 0, 0, 1]
+    assert alarms.firings()[0].sentence.startswith("Job 'work' failed in 2 of its last 4 runs, last in run ")
+    for _ in range(3):
+        stored.enqueue()
+        worker.end(worker.start())
+    assert await alarms.look(1) == []
+    alarms.change(settings=Settings(failed_share=1.0, of_runs=2))
+    stored.enqueue(retries=0)
+    worker.end(worker.start(), FAILED)
+    assert await alarms.look(1) == []
+
+
+async def test_an_error_is_new_once_and_again_after_a_quiet_time(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+
+    async def fail(message: str, seconds: float = 1) -> list[str]:
+        stored.pass_time(seconds)
+        stored.enqueue(retries=0)
+        worker.end(worker.start(), Failed("ValueError", message, permanent=True))
+        return [one.sentence.partition(": ")[2] for one in await alarms.look(1)]
+
+    await fail("known before 1")
+    alarms.create(Condition.NEW_ERROR, "work", SubjectKind.JOB, quiet=3600)
+    # Numbers make no difference.
+    assert await fail("known before 2") == []
+    assert await fail("no room\nand more") == ["ValueError: no room"]
+    assert await fail("no room\nand more") == ["ValueError: no room"]
+    assert len(alarms.firings()) == 1
+    # A second one follows the first, although that is open.
+    assert await fail("no such file") == ["ValueError: no such file"]
+    assert [one.resolved_at is None for one in alarms.firings()] == [False, True]
+    stored.enqueue()
+    worker.end(worker.start())
+    assert await alarms.look(1) == []
+    assert await fail("no room\nand more") == []
+    assert await fail("no room\nand more", 3700) == ["ValueError: no room"]
+
+
+async def test_a_clock_that_is_off_fires_for_its_node_and_resolves(alarms: Alarms, stored: Stored) -> None:
+    stored.now = datetime.now(UTC)
+    first, second = stored.node("w1"), stored.node("w2")
+    alarms.create(Condition.SKEW, None, SubjectKind.NODE, most_skew=100)
+    assert await alarms.look() == []
+    # The clock of the database goes on by two minutes, and that of the node of the test does not.
+    stored.pass_time(120)
+    stored.do(heartbeat, first.node.id, lease=60.0, running=0)
+    (firing,) = await alarms.look()
+    assert firing.subject == "w1"
+    assert firing.sentence.startswith("The clock of node 'w1' is 1")
+    assert firing.sentence.endswith("s behind the database's")
+    stored.now = datetime.now(UTC)
+    for one in (first, second):
+        stored.do(heartbeat, one.node.id, lease=60.0, running=0)
+    assert len(await alarms.look()) == 1, "looked at again too early"
+    stored.pass_time(61)
+    alarms.change(settings=Settings(most_skew=200))
+    assert await alarms.look() == []
+
+
+async def test_a_large_database_fires(alarms: Alarms, stored: Stored) -> None:
+    alarms.create(Condition.DATABASE, None, SubjectKind.DATABASE, larger_than=1000, least_free=1, lag=1)
+    (firing,) = await alarms.look()
+    assert firing.sentence.startswith("The database needs attention: it has ")
+    alarms.change(settings=Settings(larger_than=2**52))
+    assert await alarms.look(60) == []
+    alarms.create(Condition.DATABASE, None, SubjectKind.DATABASE, name="free", least_free=2**52)
+    found = await alarms.look(60)
+    assert [one.sentence.endswith("bytes are free on its disk") for one in found] == [True] * stored.database.is_sqlite
+
+
+async def test_an_old_transaction_fires_and_its_end_resolves(alarms: Alarms, stored: Stored) -> None:
+    alarms.create(Condition.DATABASE, None, SubjectKind.DATABASE, transaction=1)
+    if stored.database.is_sqlite:
+        assert await alarms.look() == []
+        return
+    plain = await stored.database.plain_connection()
+    try:
+        await plain.execute("BEGIN")
+        await plain.execute("SELECT 1, pg_sleep(1.1)")
+        (firing,) = await alarms.look()
+        assert "a transaction has been open for" in firing.sentence
+    finally:
+        await plain.close()
+    assert await alarms.look(60) == []
 
 
 async def test_an_alarm_of_an_unknown_task_is_refused(alarms: Alarms, stored: Stored) -> None:

@@ -108,6 +108,8 @@ def test_a_declaration_that_cannot_work_is_refused_at_the_import(options: dict[s
         ({"late": "soon"}, "must be seconds"),
         ({"failing": 0}, "failedRuns: must be 1 to"),
         ({"failing": "many"}, "failing: must be a whole number"),
+        ({"failing": "50% of 1"}, "ofRuns: must be 2 to 60"),
+        ({"failing": "200% of 10"}, "failedShare: must be 0.01 to 1"),
         ({"due_by": "6 am"}, "must be a time of day"),
     ],
 )
@@ -134,6 +136,10 @@ def spec(name: str, **words: object) -> AlarmSpec:
         {"group": "a", "older_than": 60.0, "deeper_than": 4},
         {"node": "any"},
         {"node": "w1"},
+        {"job": "a", "failing": "25% of 40"},
+        {"job": "a", "new_error": 3600.0},
+        {"node": "any", "skew": 2.0},
+        {"database": "any", "larger_than": 10, "least_free": 20, "transaction": 60.0, "lag": 5.0},
     ],
 )
 def test_words_are_read_back_as_they_were(words: dict[str, object]) -> None:

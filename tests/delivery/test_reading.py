@@ -57,11 +57,27 @@ async def test_firings_and_their_ends_are_events_in_the_same_order(alarms: Alarm
     await alarms.look(1)
     stored.do(lambda tx: events.publish(tx.conn))
     found = stored.do(lambda tx: stored_events.after(tx.conn, Cursor(0, 0), 500))
-    ours = [one.change for one in found if one.change.alarm is not None]
+    ours = [one.change for one in found if one.change.firing_id is not None]
     assert [one.kind for one in ours] == [EventKind.ALARM_FIRED, EventKind.ALARM_RESOLVED]
     assert {(one.alarm, one.firing_id, one.job_name, one.run_id) for one in ours} == {
         ("alarm", firing.id, "work", firing.run_id)
     }
+
+
+async def test_acknowledgements_silences_and_changes_are_events(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    fail(stored, worker)
+    (firing,) = await alarms.look(1)
+    alarms.acting(lambda tx: actions.acknowledge(tx, [firing.id], None))
+    until = stored.now + timedelta(seconds=60)
+    alarms.acting(lambda tx: actions.silence_alarm(tx, "alarm", until, None))
+    await alarms.look(61)
+    alarms.acting(lambda tx: actions.delete_alarm(tx, "alarm"))
+    stored.do(lambda tx: events.publish(tx.conn))
+    found = stored.do(lambda tx: stored_events.after(tx.conn, Cursor(0, 0), 500))
+    changed = [one.change.firing_id for one in found if one.change.kind is EventKind.ALARM_UPDATED]
+    assert changed == [None, firing.id, None, None, None]
 
 
 async def test_another_node_goes_on_where_the_first_one_stopped(alarms: Alarms, stored: Stored) -> None:

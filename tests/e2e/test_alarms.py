@@ -88,6 +88,8 @@ def test_what_fires_shows_at_once_and_is_acknowledged(alarmed: tuple[Site, Recei
     expect(firing.get_by_role("link", name=f"run {run}").first).to_have_attribute("href", f"/runs/{run}")
     fits(page)
 
+    other = new_page(site.url)
+    live(other, "/alarms")
     newest = firing.locator("tbody tr").first
     newest.get_by_role("button", name="Acknowledge").click()
     dialog = page.get_by_role("dialog")
@@ -96,6 +98,12 @@ def test_what_fires_shows_at_once_and_is_acknowledged(alarmed: tuple[Site, Recei
     acknowledged = page.get_by_role("region", name="Acknowledged")
     expect(acknowledged).to_contain_text("takes care of it")
     expect(acknowledged).to_contain_text("on it")
+    # Another person sees it at once, too.
+    expect(other.get_by_role("region", name="Acknowledged")).to_contain_text("on it")
+    changed(site, 'silenceAlarm(input: { name: "moody-first", endsAt: "2040-01-01T00:00:00Z", reason: "a move" })')
+    expect(other.get_by_role("main")).to_contain_text("a move")
+    changed(site, 'silenceAlarm(input: { name: "moody-first" })')
+    expect(other.get_by_role("main")).not_to_contain_text("a move")
     expect(firing.locator("tbody tr")).to_have_count(1)
     expect(entry).to_have_text("Alarms1 firing")
     page.get_by_role("link", name="Overview").click()

@@ -12,17 +12,17 @@ alarm = Table(
     Column("description", Text, nullable=False),
     Column("enabled", Boolean, nullable=False),
     Column("severity", String(8), nullable=False),
-    Column("condition", String(8), nullable=False),
+    Column("condition", String(12), nullable=False),
     Column("subject_kind", String(8), nullable=False),
-    # No value: every node.
+    # No value: every node, or the database.
     Column("subject", Name),
     Column("settings", JsonDocument, nullable=False),
     Column("channels", JsonDocument, nullable=False),
     Column("source", String(4), nullable=False),
     # The job whose code defines it, or the set of its file.
     Column("owner", Name),
-    # Failed runs since the last success.
-    Column("streak", Integer, nullable=False),
+    # Failed runs since the last success; of a share the outcomes of the last runs as bits, behind a leading 1.
+    Column("streak", Key, nullable=False),
     Column("silenced_until", UtcDateTime),
     Column("silenced_by", Name),
     Column("silence_reason", Text),
@@ -31,12 +31,14 @@ alarm = Table(
     Column("created_by", Name, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     CheckConstraint(
-        "condition IN ('backlog', 'empty', 'failing', 'late', 'node', 'overdue', 'slow')", name="condition"
+        "condition IN ('backlog', 'database', 'empty', 'failing', 'late', 'new_error', 'node', 'overdue', 'skew', "
+        "'slow')",
+        name="condition",
     ),
     CheckConstraint("severity IN ('critical', 'info', 'warning')", name="severity"),
     CheckConstraint("source IN ('api', 'code', 'file')", name="source"),
     CheckConstraint("(source = 'api') = (owner IS NULL)", name="owned_iff_defined"),
-    CheckConstraint("subject_kind IN ('group', 'job', 'node', 'task')", name="subject_kind"),
+    CheckConstraint("subject_kind IN ('database', 'group', 'job', 'node', 'task')", name="subject_kind"),
     **NO_REUSE,
 )
 
@@ -58,7 +60,7 @@ alarm_firing = Table(
     # Without a foreign key: the history outlives its alarm.
     Column("alarm_id", Key, nullable=False),
     Column("alarm_name", Name, nullable=False),
-    Column("condition", String(8), nullable=False),
+    Column("condition", String(12), nullable=False),
     Column("severity", String(8), nullable=False),
     Column("subject_kind", String(8), nullable=False),
     Column("subject", Name, nullable=False),

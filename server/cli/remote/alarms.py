@@ -20,7 +20,7 @@ from ....graphql.client.command_line import (
     TEST_CHANNEL,
     UPDATE_ALARM,
 )
-from ....jobs.core.alarms import AlarmSpec, Condition, Severity, SubjectKind, spec_of
+from ....jobs.core.alarms import ANY, AlarmSpec, Condition, Severity, SubjectKind, spec_of
 from ....jobs.core.base.errors import ConfigurationError, InvalidInput
 from ....jobs.core.base.times import counted
 from ..base.application import CommandLine
@@ -109,11 +109,18 @@ def create_alarm(
     job: Annotated[str | None, _flag("--job", "NAME", "Watch the runs of this job.")] = None,
     group: Annotated[str | None, _flag("--group", "NAME", "Watch the runs of this group.")] = None,
     node: Annotated[str | None, _flag("--node", "NAME", "Watch this node; `any` = every node.")] = None,
+    database: Annotated[bool, typer.Option("--database", help="Watch the database.")] = False,
     late: Annotated[str | None, _flag("--late", "TIME", "An occurrence starts so late, or is missed.")] = None,
     due_by: Annotated[str | None, _flag("--due-by", "HH:MM", "It is not done by this time of day.")] = None,
     overdue: Annotated[str | None, _flag("--overdue", "TIME", "It is not done so long after it was due.")] = None,
     slow: Annotated[str | None, _flag("--slow", "TIME", "It runs for longer; `3x` = 3 times its p95.")] = None,
-    failing: Annotated[int | None, _flag("--failing", "N", "N runs in a row fail.")] = None,
+    failing: Annotated[str | None, _flag("--failing", "N", "N runs in a row fail; `50% of 20` = 10 of 20.")] = None,
+    new_error: Annotated[str | None, _flag("--new-error", "TIME", "It fails as it has not for so long.")] = None,
+    skew: Annotated[str | None, _flag("--skew", "TIME", "The clock of the node is more than so much off.")] = None,
+    larger: Annotated[int | None, _flag("--larger-than", "BYTES", "The database has more bytes.")] = None,
+    least_free: Annotated[int | None, _flag("--least-free", "BYTES", "Fewer bytes are free on its disk.")] = None,
+    transaction: Annotated[str | None, _flag("--transaction", "TIME", "A transaction is open for longer.")] = None,
+    lag: Annotated[str | None, _flag("--lag", "TIME", "A standby is further behind.")] = None,
     empty: Annotated[bool, typer.Option("--empty", help="It succeeds without records.")] = False,
     older: Annotated[str | None, _flag("--older-than", "TIME", "A run waits for longer.")] = None,
     deeper: Annotated[int | None, _flag("--deeper-than", "N", "More than N runs wait.")] = None,
@@ -122,8 +129,10 @@ def create_alarm(
 ) -> None:
     """Create an alarm: one subject, and one condition on it."""
     words: dict[str, Any] = {"task": task, "job": job, "group": group, "node": node, "late": late, "due_by": due_by}
-    words |= {"overdue": overdue, "slow": slow, "failing": failing, "empty": empty}
-    words |= {"older_than": older, "deeper_than": deeper}
+    words |= {"overdue": overdue, "slow": slow, "failing": _counted(failing), "empty": empty}
+    words |= {"older_than": older, "deeper_than": deeper, "new_error": new_error, "skew": skew}
+    words |= {"larger_than": larger, "least_free": least_free, "transaction": transaction, "lag": lag}
+    words |= {"database": ANY if database else None}
     try:
         spec = spec_of(name, words, channels=channel or (), severity=_severity(severity), description="")
     except InvalidInput as fault:
@@ -134,16 +143,22 @@ def create_alarm(
 
 def alarm_input(spec: AlarmSpec) -> dict[str, Any]:
     """Return an alarm as the API takes it."""
-    is_any = spec.subject_kind is SubjectKind.NODE and spec.subject is None
+    subject: dict[str, Any] = {spec.subject_kind.value: spec.subject}
+    if spec.subject is None:
+        subject = {"database": True} if spec.subject_kind is SubjectKind.DATABASE else {"anyNode": True}
     values = {camel(name): value for name, value in spec.settings.to_json().items()}
     return {
         "name": spec.name,
-        "subject": {"anyNode": True} if is_any else {spec.subject_kind.value: spec.subject},
-        "condition": {spec.condition.value: True if spec.condition is Condition.NODE else values},
+        "subject": subject,
+        "condition": {camel(spec.condition.value): True if spec.condition is Condition.NODE else values},
         "channels": list(spec.channels),
         "severity": spec.severity.name,
         "description": spec.description,
     }
+
+
+def _counted(text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else text
 
 
 def _severity(word: str) -> Severity:

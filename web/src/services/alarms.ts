@@ -1,7 +1,6 @@
 import { mutate, type Outcome, report } from "../api/mutate";
 import { graphql } from "../api/tada";
 import { plural } from "../lib/format";
-import { alarmChanges } from "../state/alarms";
 import { notify } from "../state/announce";
 
 const AcknowledgeAlarms = graphql(`
@@ -45,7 +44,6 @@ export async function acknowledge(which: { readonly id: string } | "all", note: 
   const outcome = await mutate(AcknowledgeAlarms, { input }, (data) => data.acknowledgeAlarms);
   if (!outcome.ok) return outcome;
   notify(`${plural(outcome.value.count ?? 0, "firing")} acknowledged`);
-  alarmChanges.value += 1;
   return { ok: true, value: null };
 }
 
@@ -55,7 +53,6 @@ export async function silence(name: string, endsAt: string, reason: string): Pro
   const outcome = await mutate(SilenceAlarm, { input }, (data) => data.silenceAlarm);
   if (!outcome.ok) return outcome;
   notify(`Alarm ${name} is silenced`);
-  alarmChanges.value += 1;
   return { ok: true, value: null };
 }
 
@@ -63,7 +60,6 @@ export async function silence(name: string, endsAt: string, reason: string): Pro
 export async function endSilence(name: string): Promise<void> {
   if (!report(await mutate(SilenceAlarm, { input: { name } }, (data) => data.silenceAlarm))) return;
   notify(`Alarm ${name} notifies its channels again`);
-  alarmChanges.value += 1;
 }
 
 /** Sends a test message; the id of its delivery, or null if that was refused. */

@@ -4,9 +4,8 @@ import { graphql } from "../api/tada";
 import { capped } from "../lib/format";
 import type { Page } from "../lib/paths";
 import type { IconName } from "../lib/status";
-import { useChanges } from "../live/use-changes";
 import { useLive } from "../live/use-live";
-import { alarmChanges, UNSEEN_FIRINGS } from "../state/alarms";
+import { UNSEEN_FIRINGS } from "../state/alarms";
 import { WAITING_FOR_PEOPLE } from "../state/inbox";
 import { NAV } from "../state/pages";
 import { type Theme, theme, zone, zoneWord } from "../state/prefs";
@@ -29,7 +28,7 @@ const CountsDocument = graphql(`
 
 /** How many runs wait for people, and how many alarms fire, by the pages that show them. */
 function useCounts(): ReadonlyMap<string, readonly [count: number, word: string]> {
-  const { state, reload } = useLive("menu-counts", {
+  const { state } = useLive("menu-counts", {
     document: CountsDocument,
     variables: () => ({ filter: WAITING_FOR_PEOPLE, firings: UNSEEN_FIRINGS }),
     init: ({ runs, alarmFirings }) => ({
@@ -43,7 +42,6 @@ function useCounts(): ReadonlyMap<string, readonly [count: number, word: string]
       (event.runId !== undefined && (known.includes(event.runId) || known.length < count)),
     every: 1_000,
   });
-  useChanges(alarmChanges, reload);
   return new Map([
     ["/inbox", [state?.count ?? 0, "waiting"]],
     ["/alarms", [state?.firing ?? 0, "firing"]],

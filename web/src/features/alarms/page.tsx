@@ -4,13 +4,11 @@ import { integer, plural } from "../../lib/format";
 import { inZone } from "../../lib/time";
 import { now, serverNow } from "../../live/clock";
 import { setTitle } from "../../live/title";
-import { useChanges } from "../../live/use-changes";
 import { useLive } from "../../live/use-live";
 import { useLiveList } from "../../live/use-live-list";
 import { may } from "../../live/viewer";
 import { byNumber } from "../../model/live-list";
 import { endSilence } from "../../services/alarms";
-import { alarmChanges } from "../../state/alarms";
 import { zone } from "../../state/prefs";
 import { searchParams } from "../../state/route";
 import { Action } from "../../ui/action";
@@ -257,9 +255,8 @@ function History({ context }: { context: AlarmContext }) {
     order: (left, right) => byNumber(right.id, left.id),
     first: after === null,
     size: PAGE,
-    outdates: ({ kind }) => kind === "ALARM_RESOLVED",
+    outdates: ({ kind }) => kind === "ALARM_RESOLVED" || kind === "ALARM_UPDATED",
   });
-  useChanges(alarmChanges, list.reload);
   return (
     <>
       <h2>History</h2>
@@ -293,7 +290,6 @@ export function Alarms() {
     outdates: ({ kind }) => kind.startsWith("ALARM_"),
     expires: silenceEnds,
   });
-  useChanges(alarmChanges, live.reload);
   const [opened, setOpened] = useState<Opened | "all" | null>(null);
   const [silencing, setSilencing] = useState<string | null>(null);
   const context = useMemo(

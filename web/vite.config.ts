@@ -57,7 +57,7 @@ const CHUNKS = [
   {
     name: "dialogs",
     priority: 5,
-    test: /web\/src\/parts\/(edit-task|run-with-args|bulk-dialog|answer-dialog|pause-dialog)\.tsx/,
+    test: /web\/src\/parts\/(edit-task|run-with-args|bulk-dialog|answer-dialog|pause-dialog|changes)\.tsx/,
   },
 ];
 

@@ -394,6 +394,7 @@ class Group(Record):
     rate: Rate | None
     cap: Cap | None
     keep: float | None
+    version: int
     tokens: int | None
     next_token_at: datetime | None
     waiting: int

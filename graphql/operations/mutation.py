@@ -10,6 +10,7 @@ from .alarms import AlarmMutations
 from .channels import ChannelMutations
 from .hooks import HookMutations
 from .queue import QueueMutations
+from .revisions import RevisionMutations
 from .runs.flows import FlowMutations
 from .runs.runs import RunMutations
 from .task_sets import TaskSetMutations
@@ -23,6 +24,7 @@ class Mutation(
     TaskMutations,
     TaskSetMutations,
     QueueMutations,
+    RevisionMutations,
     AccountMutations,
     LoginMethodMutations,
     SecretMutations,

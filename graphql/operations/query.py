@@ -44,6 +44,7 @@ from .failures import FailureQueries
 from .hooks import HookQueries
 from .log_search import HistoryQueries, LogSearchQueries
 from .reports import LabelQueries, ReportQueries, TimelineQueries
+from .revisions import RevisionQueries
 
 MAX_NAMES: Final = 200
 
@@ -109,6 +110,7 @@ class Query(
     ChannelQueries,
     HookQueries,
     AddressQueries,
+    RevisionQueries,
 ):
     """Queries."""
 

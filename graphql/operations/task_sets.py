@@ -5,11 +5,9 @@ from itertools import chain
 from typing import Any, ClassVar, Final
 
 import strawberry
-from strawberry.scalars import JSON
 
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.task_sets import Applied
-from ...jobs.core.model import Json
 from ...jobs.core.task_sets import (
     LIMITS,
     ApplyOptions,
@@ -24,18 +22,18 @@ from ...jobs.core.task_sets import (
 )
 from ...jobs.delivery.declared import apply_files
 from ...jobs.store.db.transaction import Tx
-from ..base.arguments import MAX_TASKS, camel
+from ..base.arguments import MAX_TASKS
 from ..base.enums import Role
 from ..base.fields import Size, mutates, sized
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from ..types.common import MutationPayload
+from ..types.revision import MOST_CHANGES, TaskFieldChange, changes_shown
 from .alarms import AlarmOfSetInput
 from .base.changes import given, perform
 from .base.inputs import GroupLimits, MutationInput, ScheduleInput, TaskSettings, optional, settings_of
 
 MAX_SETS: Final = 200
-MOST_CHANGES: Final = 30
 
 MAX_GROUPS: Final = 1_000
 PLANNED: Final[AnswerCodec[Applied]] = AnswerCodec(
@@ -170,17 +168,6 @@ class ApplyTasksInput(MutationInput):
         )
 
 
-@strawberry.type(name="TaskFieldChange", description="A field of a task, or a limit of a group, that differs.")
-class TaskFieldChange:
-    """Before and after."""
-
-    field: str = strawberry.field(
-        description="The name of the field, as in `createTask` or `updateGroup`; or `setName`."
-    )
-    before: JSON | None = strawberry.field(description="The present value; null for a new task.")
-    after: JSON | None = strawberry.field(description="The value that is wanted.")
-
-
 @strawberry.type(name="PlannedTask", description="The effect of a task file on a task.")
 class PlannedTaskShown(FromModel):
     """One task of a set."""
@@ -196,7 +183,7 @@ class PlannedTaskShown(FromModel):
         metadata=sized(Size(default=3, most=MOST_CHANGES)),
     )
 
-    MADE: ClassVar[Makers] = {"changes": lambda planned: _changes_shown(planned.changes)}
+    MADE: ClassVar[Makers] = {"changes": lambda planned: changes_shown(planned.changes)}
 
 
 @strawberry.type(name="PlannedGroup", description="The effect of a task file on the limits of a group.")
@@ -212,7 +199,7 @@ class PlannedGroupShown(FromModel):
         metadata=sized(Size(default=1, most=len(LIMITS))),
     )
 
-    MADE: ClassVar[Makers] = {"changes": lambda planned: _changes_shown(planned.changes)}
+    MADE: ClassVar[Makers] = {"changes": lambda planned: changes_shown(planned.changes)}
 
 
 @strawberry.type(name="PlannedAlarm", description="The effect of a task file on an alarm.")
@@ -230,21 +217,7 @@ class PlannedAlarmShown(FromModel):
         metadata=sized(Size(default=3, most=MOST_CHANGES)),
     )
 
-    MADE: ClassVar[Makers] = {"changes": lambda planned: _changes_shown(planned.changes)}
-
-
-def _changes_shown(changes: tuple[FieldChange, ...]) -> list[TaskFieldChange]:
-    return [
-        TaskFieldChange(
-            field=camel(one.field), before=_shown(one.field, one.before), after=_shown(one.field, one.after)
-        )
-        for one in changes
-    ]
-
-
-def _shown(field: str, value: Json) -> Json:
-    """The value of a field; names of fields are those of the API."""
-    return [camel(name) for name in value] if field == "inherits" else value
+    MADE: ClassVar[Makers] = {"changes": lambda planned: changes_shown(planned.changes)}
 
 
 @strawberry.type

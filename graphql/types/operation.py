@@ -9,6 +9,7 @@ from ...jobs.core import model, nodes
 from ...jobs.core.admission.caps import Bucket
 from ...jobs.core.nodes import NodeState
 from ...jobs.core.states import RunState
+from ...jobs.core.task_sets import version_of
 from ...jobs.store.read.lists import GROUPS, HELD, NODES, QUEUED
 from ..base.enums import Described, described
 from ..base.fields import resolved
@@ -142,7 +143,13 @@ class Group(FromModel):
         "`prune_history`."
     )
 
+    version: int = strawberry.field(
+        description="A number that differs once a limit of the group was changed; pass it as `expectedVersion` to "
+        "`revertToRevision`."
+    )
+
     MADE: ClassVar[Makers] = {
+        "version": version_of,
         "paused": lambda group: group.paused_at is not None,
         "rate": _rate_of,
         "cap": lambda group: None if group.cap is None else Cap.from_model(group.cap),

@@ -15,7 +15,7 @@ from ..store.read import jobs as stored_jobs
 from ..store.read import runs as run_store
 from ..store.read import tasks as stored_tasks
 from ..store.write import tasks
-from .tasks import audited_spec, by, locked
+from .tasks import by, locked, revise
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ def _nodes(names: Sequence[str]) -> str:
 
 
 def _delete(tx: Tx, task: Task, reason: str) -> list[Run]:
-    tx.note_before(task.name, **audited_spec(task.spec))
     runs = cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
     tasks.remove(tx.conn, task.id)
+    revise(tx, task, None)
     tx.emit([task_change(EventKind.TASK_DELETED, task)])
     tx.wake(Wake.TASKS)
     return runs

@@ -5,8 +5,8 @@ from datetime import datetime
 from typing import Any, Final
 
 from ..core.admission.caps import Bucket, Cap, Rate, cap_faults, rate_faults
+from ..core.arguments.revisions import Revised, RevisedKind, group_values, job_values
 from ..core.base.errors import InvalidInput, UserError, refuse
-from ..core.base.times import time_text
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
 from ..core.model import Group
@@ -114,9 +114,9 @@ def set_job_rate(tx: Tx, name: str, *, rate: Rate | None) -> JobInfo:
             "there, or put the job into a group and limit that",
             path=("rate",),
         )
-    tx.note_before(name, rate=None if in_force is None else in_force.words)
     nodes.set_rate(tx.conn, name, rate)
     after = stored_jobs.by_names(tx.conn, [name])[name]
+    tx.revise(Revised(RevisedKind.JOB, name, name), job_values(before), job_values(after))
     if after.defaults.limits is not None and after.defaults.limits.rate is not None:
         change_job_rate(tx, name, after.defaults.limits.rate)
     return after
@@ -159,20 +159,9 @@ def change_limits(tx: Tx, name: str, limits: Mapping[str, Any]) -> None:
 
 
 def _changed(tx: Tx, before: Group, group: Group) -> Group:
-    tx.note_before(
-        before.name,
-        paused=before.paused_at is not None,
-        pausedBy=before.paused_by,
-        pauseReason=before.pause_reason,
-        resumeAt=None if before.resume_at is None else time_text(before.resume_at),
-        maxRunning=before.max_running,
-        rate=None if before.rate is None else before.rate.words,
-        maxWaitLow=before.max_wait_low,
-        keep=before.keep,
-        cap=None if before.cap is None else f"{before.cap.limit:,} waiting, {before.cap.when_full}",
-    )
     if group == before:
         return group
     tx.emit([Change(EventKind.GROUP_UPDATED, group=group.name)])
+    tx.revise(Revised(RevisedKind.GROUP, group.name), group_values(before), group_values(group))
     tx.wake(Wake.RUNS | Wake.GROUPS)
     return group

@@ -1,9 +1,11 @@
 """The life of nodes."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
+from ..core.actor import CODE
+from ..core.arguments.revisions import Revised, RevisedKind, job_values
 from ..core.base.errors import InvalidState
 from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
@@ -80,8 +82,14 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
 
 def _publish(tx: Tx, infos: Sequence[JobInfo]) -> None:
     """Write the jobs that a node can run; tasks follow a job that says something else about its runs than before."""
-    before = stored_jobs.defaults(tx.conn, [job.name for job in infos])
+    names = [job.name for job in infos]
+    before = stored_jobs.defaults(tx.conn, names)
+    known = stored_jobs.by_names(tx.conn, names)
     nodes.publish(tx.conn, infos)
+    for job in infos:
+        if job.name in known:
+            code = replace(known[job.name], defaults=before[job.name])
+            tx.revise(Revised(RevisedKind.JOB, job.name, job.name), job_values(code), job_values(job), actor=CODE)
     changed = [job.name for job in infos if before[job.name] != job.defaults]
     if changed:
         follow_defaults(tx, changed)

@@ -1,13 +1,13 @@
 """Change tasks, each action in one transaction."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime
 from itertools import zip_longest
-from typing import Any, cast
+from typing import Any
 
-from ..core.actor import argument_names
-from ..core.admission.caps import Rate
+from ..core.actor import CODE, Actor
+from ..core.arguments.revisions import Revised, RevisedKind, task_values
 from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
 from ..core.base.times import time_text
 from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job
@@ -167,7 +167,6 @@ def update_task(tx: Tx, name: str, changes: Mapping[str, Any], *, actor: str | N
     if spec.rate != task.spec.rate:
         change_task_rate(tx, task.id, spec.rate)
     _record_left_out(tx, task, spec)
-    _record_changes(tx, task.spec, spec)
     return set_columns(tx, task, values)
 
 
@@ -179,28 +178,6 @@ def edited(tx: Tx, spec: TaskSpec, changes: Mapping[str, Any]) -> TaskSpec:
     if not edited.inherits or not (given_up or edited.job_name != spec.job_name):
         return edited
     return task_of_job(edited, jobs.defaults(tx.conn, [edited.job_name])[edited.job_name])
-
-
-def audited_spec(spec: TaskSpec) -> dict[str, Json]:
-    """A task as the audit log keeps it: of its arguments the names alone, for they may hold secrets."""
-    shown: dict[str, Json] = {one.name: _shown(getattr(spec, one.name)) for one in fields(spec) if one.name != "args"}
-    return {**shown, "args": argument_names(spec.args)}
-
-
-def _record_changes(tx: Tx, old: TaskSpec, new: TaskSpec) -> None:
-    """Put the changes of an edit into the audit log; of arguments only that they changed, for they may hold secrets."""
-    changed = [one.name for one in fields(old) if getattr(old, one.name) != getattr(new, one.name)]
-    shown = [name for name in changed if name != "args"]
-    before, after = ({name: _shown(getattr(spec, name)) for name in shown} for spec in (old, new))
-    if "args" in changed:
-        before["args"], after["args"] = argument_names(old.args), argument_names(new.args)
-    tx.record("updateTask", old.name, before=before, after=after)
-
-
-def _shown(value: object) -> object:
-    if isinstance(value, frozenset):
-        return sorted(cast("frozenset[str]", value))
-    return asdict(value) if isinstance(value, ScheduleSpec | Rate) else value
 
 
 def pause_task(
@@ -216,7 +193,6 @@ def pause_task(
     check_reason(reason)
     check_resume(until, tx.now)
     task = catch_up(tx, locked(tx, name))
-    _note_pause(tx, task)
     since = {"enabled": False, "paused_at": task.paused_at or tx.now}
     values = {**since, "paused_by": actor, "pause_reason": reason, "resume_at": until}
     return set_columns(tx, task, values)
@@ -226,7 +202,6 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     """Let a paused task make runs again from its next occurrence on; occurrences within the pause stay skipped."""
     del actor
     task = catch_up(tx, locked(tx, name))
-    _note_pause(tx, task)
     values: dict[str, Any] = {"enabled": True, **NOT_PAUSED}
     if task.finished:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
@@ -234,16 +209,6 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
         due = effective(task.id, task.spec.jitter, occurrence)
         values |= {"next_nominal": occurrence, "next_execution": due}
     return set_columns(tx, task, values)
-
-
-def _note_pause(tx: Tx, task: Task) -> None:
-    tx.note_before(
-        task.name,
-        paused=task.paused_at is not None,
-        pausedBy=task.paused_by,
-        pauseReason=task.pause_reason,
-        resumeAt=None if task.resume_at is None else time_text(task.resume_at),
-    )
 
 
 def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
@@ -261,7 +226,6 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
         )
     declared = replace(task.spec, schedule=task.declared, args=task.declared_args or {}, inherits=DECLARED)
     spec = task_of_job(declared, jobs.defaults(tx.conn, [declared.job_name])[declared.job_name])
-    tx.note_before(task.name, **audited_spec(task.spec))
     return set_columns(tx, task, {**spec_values(spec), **retimed(tx, task, spec), "overridden": False})
 
 
@@ -313,7 +277,7 @@ def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
         followed = replace(followed, args=spec.args)
     if not task.overridden:
         followed = replace(followed, schedule=spec.schedule)
-    return set_columns(tx, task, {**declared, **spec_values(followed), **retimed(tx, task, followed)})
+    return set_columns(tx, task, {**declared, **spec_values(followed), **retimed(tx, task, followed)}, actor=CODE)
 
 
 def follow_defaults(tx: Tx, job_names: Sequence[str]) -> None:
@@ -322,7 +286,7 @@ def follow_defaults(tx: Tx, job_names: Sequence[str]) -> None:
     for task in tasks.of_jobs(tx.conn, job_names):
         spec = task_of_job(task.spec, defaults[task.spec.job_name])
         if spec != task.spec:
-            set_columns(tx, task, spec_values(spec))
+            set_columns(tx, task, spec_values(spec), actor=CODE)
 
 
 def locked(tx: Tx, name: str) -> Task:
@@ -384,17 +348,31 @@ def _insert(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
             replace(one, next_execution=delayed[one.id].next_execution) if one.id in delayed else one for one in created
         ]
     tx.emit(task_change(EventKind.TASK_CREATED, one) for one in created)
+    for one in created:
+        revise(tx, None, one, CODE if one.source is TaskSource.CODE else None)
     if created:
         tx.wake(Wake.TASKS)
     return created
 
 
-def set_columns(tx: Tx, task: Task, values: Mapping[str, Any]) -> Task:
-    """Set columns of a task. An input that changes nothing is no edit: no new version, nothing to tell."""
+def revise(tx: Tx, before: Task | None, after: Task | None, actor: Actor | None = None) -> None:
+    """Record a revision of a task that was made (``before`` None), changed, or deleted (``after`` None)."""
+    task = after or before
+    if task is not None:
+        values = [None if one is None else task_values(one) for one in (before, after)]
+        tx.revise(Revised(RevisedKind.TASK, task.name, task.spec.job_name), *values, actor=actor)
+
+
+def set_columns(tx: Tx, task: Task, values: Mapping[str, Any], *, actor: Actor | None = None) -> Task:
+    """Set columns of a task. An input that changes nothing is no edit: no new version, nothing to tell.
+
+    ``actor`` is who does it, unless it is who asked for the transaction.
+    """
     if values.items() <= tasks.edited_values(task).items():
         return task
     changed = tasks.change(tx.conn, task.id, {**values, "version": task.version + 1, "updated_at": tx.now})
     tx.emit([task_change(EventKind.TASK_UPDATED, changed)])
+    revise(tx, task, changed, actor)
     tx.wake(Wake.TASKS)
     return changed
 

@@ -51,6 +51,10 @@ class Actor:
     full_rights: bool = True
 
 
+CODE: Final = Actor("code", Role.ADMIN)
+"""Acts where things follow what the code of a job says."""
+
+
 class Submitter(NamedTuple):
     """In whose name a task or a run was submitted.
 
@@ -84,6 +88,8 @@ class Record:
         subject: The changed thing.
         before: Its values before, as far as they changed; None when it is new.
         after: Its values now; None when it is gone.
+        revised: The kind of ``subject`` if the values are its fields, so that the entry is a revision of it.
+        job_name: The job of a revised thing; None if it has none.
     """
 
     actor: Actor
@@ -91,11 +97,13 @@ class Record:
     subject: str | None = None
     before: Json = None
     after: Json = None
+    revised: str | None = None
+    job_name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of the audit log; ``before`` and ``after`` are JSON text."""
+    """One entry of the audit log; ``before`` and ``after`` are JSON text. See ``Record``."""
 
     id: int
     at: datetime
@@ -106,6 +114,8 @@ class Entry:
     subject: str | None
     before: str | None
     after: str | None
+    revised: str | None = None
+    job_name: str | None = None
 
 
 def described(text: str | None) -> Json:

@@ -157,11 +157,15 @@ Table(
     Column("subject", String(400)),
     Column("before", Text()),
     Column("after", Text()),
+    Column("revised", String(12)),
+    Column("job_name", NAME),
     Column("hash", String(64), nullable=False),
     PrimaryKeyConstraint("id", name="pk_audit_log"),
     Index("ix_audit_log_action", "action"),
     Index("ix_audit_log_actor_id", "actor_id"),
     Index("ix_audit_log_at", "at"),
+    _partial("ix_audit_log_revised", "revised", "subject", "id", where="revised IS NOT NULL"),
+    _partial("ix_audit_log_revised_job", "job_name", "id", where="revised IS NOT NULL"),
 )
 Table(
     "channel",

@@ -213,9 +213,47 @@ def test_the_page_of_a_job_shows_a_month_its_errors_and_what_was_changed(site: S
     expect(page.get_by_role("region", name="30 days")).to_contain_text(f"Executions{figures['count']}")
     expect(page.get_by_role("region", name="Errors")).to_contain_text("it broke: a month")
     durations = page.get_by_role("region", name="Durations")
-    expect(durations).to_contain_text("Task breaks was changed")
+    expect(durations.locator(".change-mark title", has_text="Task breaks was made")).to_have_count(1)
     expect(durations.locator("svg.plot")).to_contain_text("p95")
     expect(page.get_by_role("region", name="Facts").get_by_role("link", name="breaks")).to_be_visible()
+
+
+def test_a_change_is_shown_field_by_field_and_taken_back(site: Site, new_page: PageOpener) -> None:
+    site.create_task("tuned", "quick", retries=1, args={"batch": 3})
+    edit(site, "tuned", retries=5, args={"batch": 4}, description="faster")
+    page = new_page(site.url)
+    live(page, "/tasks/tuned?tab=changes")
+    changes = page.get_by_role("region", name="What changed")
+    newest = changes.get_by_role("listitem").filter(has_text="changed it")
+    expect(newest).to_contain_text("retries: 1 → ")
+    expect(newest).to_contain_text("argument batch: 3 → ")
+    expect(newest).to_contain_text("description: none → ")
+    # The newest one is how it is: nothing to go back to.
+    expect(newest.get_by_role("button")).to_have_count(0)
+    changes.get_by_role("listitem").filter(has_text="made it").get_by_role("button", name="Revert to this").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("retries: 5 → ")
+    edit(site, "tuned", description="by somebody else")
+    expect(page.get_by_role("dialog")).to_contain_text("description: by somebody else → ")
+    dialog.get_by_role("button", name="Revert", exact=True).click()
+    expect(dialog).to_have_count(0)
+    found = site.ask('{ task(name: "tuned") { description retries args } }')["task"]
+    assert found == {"description": "", "retries": 1, "args": {"batch": 3}}
+    expect(changes.get_by_role("listitem").filter(has_text="changed it")).to_have_count(3)
+    # A group has a history, too, and the audit log shows values.
+    site.ask('mutation { updateGroup(input: { name: "tuned", maxRunning: 3 }) { errors { message } } }')
+    site.ask('mutation { updateGroup(input: { name: "tuned", maxRunning: 7 }) { errors { message } } }')
+    live(page, "/groups?q=tuned")
+    page.get_by_role("button", name="What changed of group tuned").click()
+    expect(page.get_by_role("dialog")).to_contain_text("max running: 3 → ")
+    page.get_by_role("button", name="Revert to this").click()
+    page.get_by_role("button", name="Revert", exact=True).click()
+    expect(page.locator(".notice")).to_contain_text("tuned has its former settings again")
+    assert site.ask('{ groups(filter: { name: { eq: "tuned" } }) { nodes { maxRunning } } }')["groups"]["nodes"] == [
+        {"maxRunning": 3}
+    ]
+    live(page, "/audit?subject=tuned")
+    expect(page.get_by_role("row").filter(has_text="revertToRevision").first).to_contain_text("max running: 7 → ")
 
 
 @pytest.mark.costly

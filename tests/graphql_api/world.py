@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from cronograph.graphql.resolving.context import Context, Person
 from cronograph.jobs.accounts.actions.accounts import add_account
@@ -151,6 +151,11 @@ class World:
             stored.task("0 0 0 1 1 *", name=name)
         for name in ("owned", "owned-too"):
             stored.task("0 0 0 1 1 *", name=name, owner="channel:42")
+        stored.task("0 0 0 1 1 *", name="changed-back")
+        for text in ("one", "another"):
+            await self.answer("updateTask", {"name": "changed-back", "description": text}, "task { name }")
+        before = select(func.max(tables.audit_log.c.id) - 1)
+        self.ids["revision"] = str(stored.do(lambda tx: tx.conn.execute(before).scalar_one()))
         for name in PAUSED:
             await self.answer("pauseTask", {"name": name}, "task { name }")
 
@@ -302,6 +307,7 @@ class World:
             "pauseGroup": Request({"name": "new", "reason": "quota"}, "group { name pauseReason }"),
             "resumeGroup": Request({"name": "held"}, "group { name pausedAt }"),
             "updateGroup": Request({"name": "limited", "maxRunning": 3}, "group { name maxRunning }"),
+            "revertToRevision": Request({"id": ids["revision"]}, "task { name description }"),
             "updateJob": Request({"name": "rated", "rate": {"limit": 2}}, "job { name limits { rate { limit } } }"),
             "drainNode": Request({"name": "node-coding"}, "node { name state }"),
             "resumeNode": Request({"name": "node-pruning"}, "node { name state }"),

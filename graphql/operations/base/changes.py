@@ -139,6 +139,7 @@ async def _done(input: object, write: Callable[[], Awaitable[T]], faults: Iterab
 
 def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -> T:
     """Run an action; unless it says itself what it changed, the audit log gets what was asked for."""
+    tx.operation = operation
     result = action(tx)
     if not tx.records:
         subject, asked = _asked(input)

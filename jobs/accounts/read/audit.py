@@ -20,7 +20,7 @@ BATCH = 1000
 
 
 _read = reader_of(Entry)
-_TEXTS: Final = ("actor", "address", "action", "subject", "before", "after")
+_TEXTS: Final = ("actor", "address", "action", "subject", "before", "after", "revised", "job_name")
 
 
 def entry_from(row: Row[Any]) -> Entry:
@@ -46,6 +46,30 @@ AUDIT: Listing[Entry] = Listing(
     model=entry_from,
 )
 """All entries of the audit log."""
+
+REVISIONS: Listing[Entry] = Listing(
+    name="revisions",
+    rows=select(a).where(a.c.revised.is_not(None)),
+    key=a.c.id,
+    fields=columns(a, "id at actor action subject revised job_name"),
+    order=(OrderKey("id", descending=True),),
+    model=entry_from,
+)
+"""The entries that are revisions of tasks, groups and jobs."""
+MOST_UNDONE = 1000
+
+
+def revision(conn: Connection, number: int) -> Entry | None:
+    """Return a revision by the number of its entry; None if there is none."""
+    row = conn.execute(select(a).where(a.c.id == number, a.c.revised.is_not(None))).one_or_none()
+    return None if row is None else entry_from(row)
+
+
+def later_revisions(conn: Connection, entry: Entry) -> list[Entry]:
+    """Return the revisions of the same thing after one, the newest first; one more than ``MOST_UNDONE`` at most."""
+    of_thing = (a.c.revised == entry.revised) & (a.c.subject == entry.subject)
+    found = select(a).where(of_thing, a.c.id > entry.id).order_by(a.c.id.desc()).limit(MOST_UNDONE + 1)
+    return [entry_from(row) for row in conn.execute(found)]
 
 
 @dataclass(frozen=True, slots=True)

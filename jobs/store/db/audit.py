@@ -124,6 +124,8 @@ def _entry(number: int, now: datetime, record: Record) -> Entry:
         subject=record.subject,
         before=_text(record.before),
         after=_text(record.after),
+        revised=record.revised,
+        job_name=record.job_name,
     )
 
 

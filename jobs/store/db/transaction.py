@@ -1,9 +1,9 @@
 """One transaction: its connection, its time, its changes, and whom to wake once it is committed."""
 
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Flag, auto
 
@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from ...core.actor import Actor, Record
 from ...core.arguments.judging import KnownCode, no_code
+from ...core.arguments.revisions import Revised, differing
 from ...core.events import Change, Listed
 from ...core.model import Json
 from . import dialect
@@ -83,7 +84,8 @@ class Tx:
         actor: Who asked for the transaction; None = the engine itself.
         records: Recorded by ``record``; written into the audit log at the end.
         known_code: Judges arguments by the code of jobs that this process has.
-        before: Noted by ``was``: each thing's values before it was changed.
+        before: Noted by ``note_before``: each thing's values before it was changed.
+        operation: The mutation that the transaction is for; names the revisions that it makes.
     """
 
     conn: Connection
@@ -94,6 +96,7 @@ class Tx:
     records: list[Record] = field(default_factory=list[Record])
     known_code: KnownCode = no_code
     before: dict[str, Json] = field(default_factory=dict[str, Json])
+    operation: str | None = None
     _now: datetime | None = None
     _asked_at: float = 0.0
 
@@ -177,3 +180,38 @@ class Tx:
         """Put a change into the audit log; the engine's own work is in the execution log and not there."""
         if self.actor is not None:
             self.records.append(Record(self.actor, action, subject, before, after))
+
+    def revise(
+        self,
+        thing: Revised,
+        before: Mapping[str, Json] | None,
+        after: Mapping[str, Json] | None,
+        *,
+        actor: Actor | None = None,
+    ) -> None:
+        """Put the fields of a thing that differ into the audit log, as a revision of it.
+
+        Two changes of one thing, one after the other, are one revision.
+
+        Args:
+            thing: The changed thing.
+            before: All of its fields before; None if it is new.
+            after: All of its fields now; None if it is gone.
+            actor: Who did it, unless it is who asked for the transaction.
+        """
+        by = actor or self.actor
+        was, now = differing(before, after)
+        if by is None or was == now:
+            return
+        last = self.records[-1] if self.records else None
+        if last is not None and (last.revised, last.subject, last.actor) == (thing.kind.value, thing.name, by):
+            self.records[-1] = replace(last, before=_joined(was, last.before), after=_joined(last.after, now))
+            return
+        action = self.operation or f"{thing.kind.value}.changed"
+        self.records.append(Record(by, action, thing.name, was, now, thing.kind.value, thing.job_name))
+
+
+def _joined(first: Json, then: Json) -> Json:
+    """Return the fields of two revisions as one; None where the thing did not exist."""
+    joined: dict[str, Json] = dict(first or {})
+    return None if then is None else joined | then

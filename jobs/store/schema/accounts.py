@@ -4,7 +4,7 @@ Nothing stands in any of them that somebody could sign in with: of a password th
 half, of every other credential the SHA-256. The values of secrets are encrypted before they come here.
 """
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, Integer, String, Table, Text, UniqueConstraint
+from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, String, Table, Text, UniqueConstraint, text
 
 from ...core.actor import Role
 from .types import NO_REUSE, Key, Name, UtcDateTime, key, metadata, one_of
@@ -205,7 +205,26 @@ audit_log = Table(
     # Text and no JSON columns: the hash is over exactly these characters.
     Column("before", Text),
     Column("after", Text),
+    # Of a revision: the kind of its subject, and the job that it concerns.
+    Column("revised", String(12)),
+    Column("job_name", Name),
     Column("hash", String(64), nullable=False),
+)
+_OF_REVISIONS = text("revised IS NOT NULL")
+Index(
+    "ix_audit_log_revised",
+    audit_log.c.revised,
+    audit_log.c.subject,
+    audit_log.c.id,
+    postgresql_where=_OF_REVISIONS,
+    sqlite_where=_OF_REVISIONS,
+)
+Index(
+    "ix_audit_log_revised_job",
+    audit_log.c.job_name,
+    audit_log.c.id,
+    postgresql_where=_OF_REVISIONS,
+    sqlite_where=_OF_REVISIONS,
 )
 
 audit_head = Table(

@@ -195,6 +195,8 @@ LEFT_OUT = {
     "deleteSecret": BY_ADMINISTRATORS,
     "deleteIdentity": BY_ADMINISTRATORS,
     "applyTasks": "`cronograph plan` and `apply` send it for files of tasks",
+    "revisions": "the history of settings, on the dashboard",
+    "revertToRevision": "the dashboard takes a change back",
     "labelKeys": "for pages that complete what people type",
     "labelValues": "for pages that complete what people type",
     "logSearch": "`cronograph logs --search` and the dashboard ask it",

@@ -1,5 +1,6 @@
 /**
- * The large dialogs, whose code comes once the page is there: nobody waits for a list because of the forms above it.
+ * The large dialogs, and what was changed: their code comes once the page is there, so nobody waits for a list because
+ * of the forms above it.
  */
 import { lazy } from "../ui/lazy";
 
@@ -11,6 +12,7 @@ export const BulkDialog = lazy(() => import("./bulk-dialog").then((module) => mo
 export const AnswerDialog = lazy(() => import("./answer-dialog").then((module) => module.AnswerDialog), "overlay");
 export const RejectDialog = lazy(() => import("./answer-dialog").then((module) => module.RejectDialog), "overlay");
 export const PauseDialog = lazy(() => import("./pause-dialog").then((module) => module.PauseDialog), "overlay");
+export const Changes = lazy(() => import("./changes").then((module) => module.Changes), "part");
 
 export const DIALOGS = [
   EditTask,
@@ -21,4 +23,5 @@ export const DIALOGS = [
   AnswerDialog,
   RejectDialog,
   PauseDialog,
+  Changes,
 ];

@@ -4,6 +4,8 @@ import { serverNow } from "../../live/clock";
 import { setTitle } from "../../live/title";
 import { unannounced } from "../../live/unannounced";
 import { useLive } from "../../live/use-live";
+import { fieldsOf, linesOf } from "../../model/revisions";
+import { ChangeLines } from "../../parts/change-lines";
 import { ClearFilters } from "../../parts/filters";
 import { ListTools } from "../../parts/list-tools";
 import { searchParams } from "../../state/route";
@@ -79,21 +81,16 @@ function written(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** What changed: the values before and after, one under the other. */
+/** What changed, field by field; values that are no fields stand as they are. */
 function Change({ entry }: { entry: Entry }) {
+  const { before, after } = entry;
+  const changes = fieldsOf(before, after);
   return (
     <span class="audit-change">
-      {entry.before !== null && (
-        <span>
-          <span class="dim">before </span>
-          <code title={written(entry.before)}>{written(entry.before)}</code>
-        </span>
-      )}
-      {entry.after !== null && (
-        <span>
-          {entry.before !== null && <span class="dim">after </span>}
-          <code title={written(entry.after)}>{written(entry.after)}</code>
-        </span>
+      {changes === null ? (
+        [before, after].map((value, place) => value !== null && <code key={place}>{written(value)}</code>)
+      ) : (
+        <ChangeLines lines={linesOf({ changes, isMade: before === null, isDeleted: after === null })} />
       )}
     </span>
   );

@@ -9,7 +9,7 @@ import { useLive } from "../../live/use-live";
 import { failedExecutions, failedRuns, GROUPED } from "../../model/failures";
 import { isFailure, RANGES, rangeWords } from "../../model/log-filter";
 import { readRunsFilter, runsFilterInput } from "../../model/run-filter";
-import { BulkDialog } from "../../parts/dialogs";
+import { BulkDialog, Changes } from "../../parts/dialogs";
 import { ExecutionTable } from "../../parts/execution-table";
 import { Facts } from "../../parts/task-facts";
 import type { BulkTarget } from "../../services/runs";
@@ -26,6 +26,7 @@ const SHOWN = ["24h", "7d", "30d"] as const;
 type Shown = (typeof SHOWN)[number];
 
 const HOUR = 3_600_000;
+const WEEK = 168 * HOUR;
 
 const ErrorDocument = graphql(
   `
@@ -196,6 +197,15 @@ function Body({ history, range }: { history: History; range: Shown }) {
           height={120}
         />
       </section>
+      <Section title="What changed before">
+        <Changes
+          filter={{
+            jobName: { eq: group.jobName },
+            at: { gte: new Date(Date.parse(group.firstAt) - WEEK).toISOString(), lte: group.lastAt },
+          }}
+          within="in the week before it began"
+        />
+      </Section>
       <Section title="Where">
         <Facts
           entries={[

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type GroupRow, GroupRowFragment } from "../../api/fragments";
+import { GroupRowFragment, type GroupRow as SharedRow } from "../../api/fragments";
 import { graphql } from "../../api/tada";
 import { capped } from "../../lib/format";
 import { groupLimits } from "../../lib/limits";
@@ -7,7 +7,7 @@ import { paths } from "../../lib/paths";
 import { wholeDuration } from "../../lib/time";
 import { setTitle } from "../../live/title";
 import { tryRows, useLiveList } from "../../live/use-live-list";
-import { PauseDialog } from "../../parts/dialogs";
+import { Changes, PauseDialog } from "../../parts/dialogs";
 import { ClearFilters } from "../../parts/filters";
 import { ListTools } from "../../parts/list-tools";
 import { limitGroup, pauseGroup, resumeGroup, type WhenFull } from "../../services/operations";
@@ -32,7 +32,7 @@ const GroupsDocument = graphql(
     asOf
     serverTime
     groups(first: $first, after: $after, filter: $filter) {
-      nodes { ...GroupRow }
+      nodes { ...GroupRow version }
       pageInfo { hasNextPage endCursor }
       totalCount
     }
@@ -70,10 +70,12 @@ function groupFilter(params: URLSearchParams) {
   };
 }
 
-type Asking = { readonly kind: "pause" | "limit"; readonly group: GroupRow } | null;
+type GroupRow = SharedRow & { readonly version: number };
+type Kind = "pause" | "limit" | "changes";
+type Asking = { readonly kind: Kind; readonly group: GroupRow } | null;
 
 interface GroupContext {
-  ask(kind: "pause" | "limit", group: GroupRow): void;
+  ask(kind: Kind, group: GroupRow): void;
   resume(group: GroupRow): void;
 }
 
@@ -158,7 +160,7 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
     key: "actions",
     title: "Actions",
     untitled: true,
-    width: 92,
+    width: 124,
     rank: 0,
     card: "actions",
     cell: (group, context) => <GroupButtons group={group} context={context} />,
@@ -210,6 +212,15 @@ function GroupButtons({ group, context }: { group: GroupRow; context: GroupConte
       >
         <Icon name="settings" />
       </Action>
+      <button
+        type="button"
+        class="icon-button"
+        title="What changed"
+        aria-label={`What changed of group ${group.name}`}
+        onClick={() => context.ask("changes", group)}
+      >
+        <Icon name="audit" />
+      </button>
     </span>
   );
 }
@@ -291,6 +302,15 @@ export function Groups() {
             tryPause(asking.group.name, true, () => pauseGroup(asking.group.name, reason, resumeAt));
           }}
         />
+      )}
+      {asking?.kind === "changes" && (
+        <Dialog title={`What changed of group ${asking.group.name}`} wide onClose={() => setAsking(null)}>
+          <Changes
+            filter={{ kind: { eq: "GROUP" }, name: { eq: asking.group.name } }}
+            ofOne
+            versionOf={() => state?.rows.find(({ name }) => name === asking.group.name)?.version ?? null}
+          />
+        </Dialog>
       )}
       {asking?.kind === "limit" && <LimitDialog group={asking.group} onClose={() => setAsking(null)} />}
     </>

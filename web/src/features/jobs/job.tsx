@@ -8,6 +8,9 @@ import { frozen, serverNow } from "../../live/clock";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
 import { fillBuckets } from "../../model/chart";
+import { fieldLabel } from "../../model/revisions";
+import type { RevisionFilter, RevisionRow } from "../../parts/changes";
+import { Changes } from "../../parts/dialogs";
 import { ExecutionTable } from "../../parts/execution-table";
 import { FailureGroups } from "../../parts/failure-groups";
 import { Facts } from "../../parts/task-facts";
@@ -16,7 +19,6 @@ import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
 import { Icon } from "../../ui/icon";
 import { Name } from "../../ui/name";
 import { PageHead, Section } from "../../ui/section";
-import { Time } from "../../ui/time";
 import { OutcomeCharts } from "../log/outcome-chart";
 import { JobRate } from "./job-rate";
 import { RunJob } from "./run-job";
@@ -44,7 +46,7 @@ const JobDocument = graphql(
       tags
       slots
       codeVersion
-      tasks(first: 50) { nodes { name updatedAt } pageInfo { hasNextPage } }
+      tasks(first: 50) { nodes { name group version } pageInfo { hasNextPage } }
       executions(first: 25, orderBy: [{ field: ID, direction: DESC }]) { nodes { ...ExecutionRow } }
     }
     statistics(jobName: $name, from: $from, bucket: DAY) {
@@ -145,11 +147,29 @@ function JobHead({ job }: { job: Job }) {
   );
 }
 
-/** Tasks of the job that were changed in the time of the charts. */
-function marksOf(job: Job, from: number): readonly Mark[] {
-  return job.tasks.nodes
-    .map((task) => ({ at: Date.parse(task.updatedAt), text: `Task ${task.name} was changed` }))
-    .filter(({ at }) => at >= from);
+const MARKED: Readonly<Record<string, string>> = { TASK: "Task", GROUP: "Group", JOB: "Job" };
+
+/** Where the code, a task or a limit was changed in the time of the charts. */
+function marksOf(revisions: readonly RevisionRow[], from: number): readonly Mark[] {
+  return revisions
+    .map(({ at, kind, name, actor, changes, isMade, isDeleted }) => {
+      const fields = changes.map(({ field }) => fieldLabel(field)).slice(0, 3);
+      const what = isMade ? "was made" : isDeleted ? "was deleted" : `was changed: ${fields.join(", ")}`;
+      return { at: Date.parse(at), text: `${MARKED[kind]} ${name} ${what} (${actor})` };
+    })
+    .filter((mark) => mark.at >= from);
+}
+
+/** What may explain how a job goes: changes of itself, of its tasks, and of the groups of those. */
+function filterOf(job: Job, from: number): RevisionFilter {
+  const groups = [...new Set(job.tasks.nodes.map(({ group }) => group))];
+  return {
+    at: { gte: new Date(from).toISOString() },
+    or: [
+      { jobName: { eq: job.name } },
+      ...(groups.length === 0 ? [] : [{ kind: { eq: "GROUP" as const }, name: { in: groups } }]),
+    ],
+  };
 }
 
 function seconds(value: number | null): string {
@@ -160,7 +180,8 @@ function JobBody({ answer, job, changed }: { answer: Answer; job: Job; changed: 
   const { statistics: figures, failureGroups } = answer;
   const from = since();
   const now = serverNow();
-  const marks = marksOf(job, from);
+  const [revisions, setRevisions] = useState<readonly RevisionRow[]>([]);
+  const marks = marksOf(revisions, from);
   return (
     <>
       <section class="panel task-strip" aria-label="30 days">
@@ -184,15 +205,6 @@ function JobBody({ answer, job, changed }: { answer: Answer; job: Job; changed: 
             from={from}
             to={now}
           />
-          {marks.length > 0 && (
-            <ul class="panel-body bullets dim">
-              {marks.map(({ at, text }) => (
-                <li key={text}>
-                  {text} <Time at={new Date(at).toISOString()} />
-                </li>
-              ))}
-            </ul>
-          )}
         </Section>
         <Section
           title="Errors"
@@ -207,6 +219,16 @@ function JobBody({ answer, job, changed }: { answer: Answer; job: Job; changed: 
           />
         </Section>
       </div>
+      <Section title="What changed">
+        <Changes
+          filter={filterOf(job, from)}
+          versionOf={(kind, name) =>
+            kind === "TASK" ? (job.tasks.nodes.find((task) => task.name === name)?.version ?? null) : null
+          }
+          within={`in the last ${DAYS} days`}
+          onLoad={setRevisions}
+        />
+      </Section>
       <OutcomeCharts buckets={fillBuckets(figures.points, from, now, DAY)} of={`last ${DAYS} days`} />
       <Section title="Newest executions" aside={<a href={paths.logOfJob(job.name)}>All in the log</a>}>
         <ExecutionTable executions={job.executions.nodes} empty={<Empty title="It has not run yet" />} />

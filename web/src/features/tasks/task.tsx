@@ -13,7 +13,7 @@ import { whyNot } from "../../live/viewer";
 import { streakOf } from "../../model/attention";
 import { isFailure } from "../../model/log-filter";
 import { CalendarStrip } from "../../parts/calendar-strip";
-import { DuplicateTask, EditTask, PauseDialog, RunWithArgs } from "../../parts/dialogs";
+import { Changes, DuplicateTask, EditTask, PauseDialog, RunWithArgs } from "../../parts/dialogs";
 import { ExecutionTable } from "../../parts/execution-table";
 import { ExplanationView } from "../../parts/explanation";
 import { UnknownValue } from "../../parts/filters";
@@ -308,8 +308,23 @@ function StatisticsPart({ task }: PartProps) {
   );
 }
 
-/** Where it comes from, and when it was changed; by whom, the audit log says. */
+/** Who changed what, and where it comes from. */
 function ChangesPart({ task }: PartProps) {
+  return (
+    <>
+      <Section title="What changed">
+        <Changes
+          filter={{ kind: { eq: "TASK" }, name: { eq: task.name }, at: { gte: task.createdAt } }}
+          ofOne
+          versionOf={() => task.version}
+        />
+      </Section>
+      <FactsPart task={task} />
+    </>
+  );
+}
+
+function FactsPart({ task }: PartProps) {
   return (
     <Section
       title="Facts"

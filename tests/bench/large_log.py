@@ -232,6 +232,7 @@ def _jobs(size: Size) -> Iterator[dict[str, Any]]:
             "description": "",
             "schedule": None,
             "isolation": "async",
+            "slots": 1,
             "args_schema": {},
             "tags": [],
             "defaults": {},

@@ -445,7 +445,7 @@ job = Table(
     # Of an operator, instead of the one that its code says.
     Column("rate", JsonDocument),
     # How many of a node's slots a run takes.
-    Column("slots", Integer, nullable=False),
+    Column("slots", Integer, nullable=False, default=1),
 )
 
 node = Table(

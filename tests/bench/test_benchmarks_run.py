@@ -38,6 +38,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "dispatch": ("--tasks", "2", "--hours", "0.01"),
     "engine": (*SQLITE, "--runs", "300", "--latencies", "2", "--tasks", "3", "--each", "2", "--idle-seconds", "1"),
     "enqueue": (*SQLITE, "--times", "1", "--many", "3", "--rounds", "1"),
+    "features": (*SQLITE, "--runs", "20", "--rounds", "1"),
     "flows": (*SQLITE, "--runs", "30"),
     "gateway": ("--events", "2"),
     "labels": (*SQLITE, "--executions", "200", "--times", "2", "--rounds", "1"),

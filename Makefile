@@ -215,7 +215,7 @@ $(VENV)/.libraries: $(VENV)/.tools
 debian-lists:
 	@PATH="$$PATH:/usr/sbin"; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  ! { command -v nginx && command -v pgbouncer && command -v promtool && command -v tmux && { [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ] || command -v chromium-headless-shell; }; } >/dev/null; \
+	  ! { command -v nginx && command -v pgbouncer && command -v promtool && command -v prometheus-alertmanager && command -v tmux && { [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ] || command -v chromium-headless-shell; }; } >/dev/null; \
 	then apt-get update -qq; fi
 
 $(PROGRAMS): debian-lists
@@ -254,13 +254,15 @@ tmux:
 	  echo 'Installing tmux …'; apt-get install -y -qq --no-install-recommends tmux >/dev/null; \
 	else echo 'tmux is missing, so nothing is tried in a terminal: as root, apt-get install tmux' >&2; fi
 
-# Debian's Prometheus tries the alert rules and scrapes a server in one test; its service is not installed. Without root that is
-# skipped (under CI: it fails).
+# Debian's Prometheus tries the alert rules and scrapes a server in one test, and its Alertmanager is sent alarms in another; their
+# services are not installed. Without root that is skipped (under CI: it fails).
 prometheus:
-	@if command -v promtool >/dev/null && command -v prometheus >/dev/null; then :; \
+	@if command -v promtool >/dev/null && command -v prometheus >/dev/null && command -v prometheus-alertmanager >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo 'Fetching Prometheus …'; mkdir -p build/prometheus && chmod 777 build/prometheus && cd build/prometheus && \
-	    apt-get download -qq prometheus >/dev/null && \
+	    apt-get download -qq prometheus prometheus-alertmanager >/dev/null && \
 	    dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x -C /usr/local/bin --strip-components=3 ./usr/bin/promtool ./usr/bin/prometheus && \
+	    dpkg-deb --fsys-tarfile prometheus-alertmanager_*.deb | \
+	      tar -x -C /usr/local/bin --strip-components=3 ./usr/bin/prometheus-alertmanager && \
 	    cd ../.. && rm -r build/prometheus; \
-	else echo 'Prometheus is missing, so the alert rules cannot be tried: as root, make prometheus' >&2; fi
+	else echo 'Prometheus or Alertmanager is missing, so alert rules and alarms cannot be tried with them: as root, make prometheus' >&2; fi

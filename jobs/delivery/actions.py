@@ -18,7 +18,7 @@ from ..store.read.events import newest
 from ..store.read.tasks import by_name
 from . import read, write
 from .channels import channel_faults
-from .notifying import change_of, notify, payload_of
+from .notifying import CAUSES, change_of, notify, payload_of, release
 from .rules import (
     MAX_ALARMS,
     MAX_CHANNELS,
@@ -213,6 +213,7 @@ def acknowledge(
         resolved = write.resolve_firings(tx.conn, keys, tx.now)
         alarms = read.alarms_by_ids(tx.conn, {one.alarm_id for one in lost})
         notify(tx, alarms, DeliveryEvent.RESOLVED, resolved, None)
+        release(tx)
         write.note_change(tx.conn)
         tx.wake(Wake.EVENTS)
     tx.record("alarm.acknowledged", None, after={"firings": [str(one) for one in ids], "note": note})
@@ -356,6 +357,8 @@ def _note(tx: Tx, alarm: Alarm) -> None:
 
 
 def _resolve_all(tx: Tx, alarm: Alarm) -> None:
+    if alarm.condition in CAUSES:
+        release(tx)
     notify(tx, {alarm.id: alarm}, DeliveryEvent.RESOLVED, write.resolve_all(tx.conn, alarm.id, tx.now), None)
 
 

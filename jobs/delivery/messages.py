@@ -160,7 +160,7 @@ def _alert(one: Mapping[str, Any]) -> Json:
 def mail_of(settings: Mapping[str, Any], delivery: Delivery) -> EmailMessage:
     """Return a delivery as a mail in two forms, plain and HTML, with an id that stays the same over all tries."""
     title, text = heading(notices_of(delivery), delivery.event), text_of(delivery)
-    domain = str(settings["sender"]).rpartition("@")[2].rstrip("> ") or "cronograph"
+    domain = str(settings["sender"]).rpartition("@")[2]
     mail = EmailMessage()
     mail["Subject"] = " ".join(title.split())[:200]
     mail["From"] = settings["sender"]

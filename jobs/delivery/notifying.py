@@ -1,18 +1,19 @@
 """Store the consequences of events and timers: firings, and one delivery for each channel, in one transaction."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from ..core.alarms import SubjectKind, wish
+from ..core.alarms import Condition, SubjectKind, wish
 from ..core.base.times import counted, time_text
 from ..core.events import Change, Cursor, EventKind
 from ..core.explain.tasks import explain_task
 from ..core.model import Json, Task
 from ..store.db.transaction import Tx
 from ..store.read.facts import of_tasks
+from ..store.read.nodes import live
 from ..store.read.tasks import by_names
 from . import looking, read, write
 from .read import Place
@@ -72,7 +73,11 @@ def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
     old = [key for key, turn in found.turns.items() if turn.closes_old]
     resolved = write.resolve_firings(tx.conn, old, tx.now) if old else []
     causes = [turn.cause for turn in found.turns.values() if turn.cause is not None]
-    fired = write.insert_firings(tx.conn, new_rows(tx, causes)) if causes else []
+    firing = _conditions(reader.watch, (alarm_id for alarm_id, _ in reader.watch.open)) | _conditions(
+        reader.watch, (alarm_id for (alarm_id, _), turn in found.turns.items() if turn.cause is not None)
+    )
+    quiet = _quiet(tx, [(one.alarm, one.subject) for one in causes], firing) if causes else set[Key]()
+    fired = write.insert_firings(tx.conn, new_rows(tx, causes, quiet)) if causes else []
     notify(tx, reader.watch.alarms, DeliveryEvent.RESOLVED, resolved, reader.public_url)
     notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, fired, reader.public_url)
     closed = [key for key, turn in found.turns.items() if turn.cause is not None and turn.closed]
@@ -80,7 +85,41 @@ def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
         ended = write.resolve_firings(tx.conn, closed, tx.now)
         notify(tx, reader.watch.alarms, DeliveryEvent.RESOLVED, ended, reader.public_url)
     _end_silences(tx, reader, found)
+    if any(one.condition in CAUSES for one in resolved):
+        release(tx)
     return {(one.alarm_id, one.subject): one.execution_id for one in fired}
+
+
+CAUSES: Final = frozenset({Condition.DATABASE, Condition.NODE})
+"""Conditions that are the causes of others, which notify nobody meanwhile."""
+_OF_OCCURRENCES: Final = frozenset({Condition.LATE, Condition.OVERDUE})
+
+
+def _conditions(watch: Watchlist, ids: Iterable[int]) -> set[Condition]:
+    return {watch.alarms[one].condition for one in ids if one in watch.alarms}
+
+
+def _quiet(tx: Tx, wanted: Sequence[tuple[Alarm, str]], firing: Collection[Condition]) -> set[Key]:
+    """Return the firings of which nobody is notified, because an alarm about their cause is firing.
+
+    While the database needs attention, that is all others. While a node is lost, it is the tasks that no node can run.
+    """
+    if Condition.DATABASE in firing:
+        return {(alarm.id, subject) for alarm, subject in wanted if alarm.condition is not Condition.DATABASE}
+    about = [(alarm, subject) for alarm, subject in wanted if alarm.condition in _OF_OCCURRENCES]
+    if Condition.NODE not in firing or not about:
+        return set()
+    specs = {name: task.spec for name, task in by_names(tx.conn, sorted({subject for _, subject in about})).items()}
+    nodes = live(tx.conn)
+    stranded = {name for name, spec in specs.items() if not any(n.takes(spec.job_name, spec.group) for n in nodes)}
+    return {(alarm.id, subject) for alarm, subject in about if subject in stranded}
+
+
+def release(tx: Tx) -> None:
+    """Look again at open firings of which nobody was notified, because the alarm about a cause is over."""
+    alarms = read.alarms_by_ids(tx.conn, {one.alarm_id for one in read.unnotified(tx.conn)})
+    loud = [alarm.id for alarm in alarms.values() if not alarm.is_silenced(tx.now)]
+    write.put_timers(tx.conn, [(one, TimerKind.SILENCE, 0, tx.now) for one in loud])
 
 
 def _look_at_records(tx: Tx, watch: Watchlist, found: Findings) -> None:
@@ -144,8 +183,8 @@ def _p95(tx: Tx, reader: Reader, alarm: Alarm) -> float | None:
     return known[0]
 
 
-def new_rows(tx: Tx, causes: Sequence[Cause]) -> list[dict[str, Any]]:
-    """Return the rows of new firings, with the facts that receivers need."""
+def new_rows(tx: Tx, causes: Sequence[Cause], quiet: Collection[Key] = ()) -> list[dict[str, Any]]:
+    """Return the rows of new firings, with the facts that receivers need; nobody is notified of the quiet ones."""
     tasks = by_names(tx.conn, sorted({one.subject for one in causes if one.alarm.subject_kind is SubjectKind.TASK}))
     explained = [tasks[one.subject] for one in causes if one.subject in tasks][:EXPLAINED]
     facts = of_tasks(tx.conn, explained, tx.now) if explained else {}
@@ -174,7 +213,7 @@ def new_rows(tx: Tx, causes: Sequence[Cause]) -> list[dict[str, Any]]:
                 "policy": _policy(alarm, tasks.get(one.subject)),
                 "last_success_at": successes.get(alarm.subject_kind, {}).get(one.subject),
                 "fired_at": tx.now,
-                "notified": not alarm.is_silenced(tx.now),
+                "notified": not alarm.is_silenced(tx.now) and (alarm.id, one.subject) not in quiet,
             }
         )
     return rows
@@ -199,9 +238,13 @@ def _end_silences(tx: Tx, reader: Reader, found: Findings) -> None:
     """Notify of firings that are still open as the silence of their alarm ends."""
     over = [one for one in found.ended_silences if not _is_silenced(reader.watch.alarms.get(one), tx.now)]
     if over:
-        names = (reader.watch.alarms[one].name for one in over if one in reader.watch.alarms)
-        tx.emit(Change(EventKind.ALARM_UPDATED, alarm=name) for name in names)
-        waiting = read.unnotified(tx.conn, over)
+        known = [reader.watch.alarms[one] for one in over if one in reader.watch.alarms]
+        silenced = [alarm for alarm in known if alarm.silenced_until is not None]
+        tx.emit(Change(EventKind.ALARM_UPDATED, alarm=alarm.name) for alarm in silenced)
+        firing = _conditions(reader.watch, (alarm_id for alarm_id, _ in reader.watch.open))
+        waiting = [one for one in read.unnotified(tx.conn, over) if one.alarm_id in reader.watch.alarms]
+        quiet = _quiet(tx, [(reader.watch.alarms[one.alarm_id], one.subject) for one in waiting], firing)
+        waiting = [one for one in waiting if (one.alarm_id, one.subject) not in quiet]
         write.mark_notified(tx.conn, [one.id for one in waiting])
         notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, waiting, reader.public_url, even_if_quiet=True)
 

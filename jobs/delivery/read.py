@@ -416,9 +416,11 @@ def open_firings(conn: Connection, alarm_id: int | None, most: int) -> list[int]
     return list(conn.execute(statement.order_by(f.c.id).limit(most)).scalars())
 
 
-def unnotified(conn: Connection, alarm_ids: Collection[int]) -> list[Firing]:
-    """Return the open firings of alarms of which nobody was notified."""
-    statement = select(f).where(f.c.alarm_id.in_(alarm_ids), f.c.resolved_at.is_(None), f.c.notified.is_(False))
+def unnotified(conn: Connection, alarm_ids: Collection[int] | None = None) -> list[Firing]:
+    """Return the open firings of which nobody was notified, of these alarms or of all."""
+    statement = select(f).where(f.c.resolved_at.is_(None), f.c.notified.is_(False))
+    if alarm_ids is not None:
+        statement = statement.where(f.c.alarm_id.in_(alarm_ids))
     return [firing_from(row) for row in conn.execute(statement.order_by(f.c.id))]
 
 

@@ -1,12 +1,13 @@
 """The durable reader: one node at a time, each event judged once, whichever node dies when."""
 
 from datetime import timedelta
+from typing import Any
 
 from sqlalchemy import event as sql_event
 from sqlalchemy.engine import Engine
 
 from cronograph.jobs.actions.nodes import rescue_expired
-from cronograph.jobs.core.alarms import Condition, SubjectKind
+from cronograph.jobs.core.alarms import Condition, Settings, SubjectKind
 from cronograph.jobs.core.events import Cursor, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.delivery import actions, read
@@ -173,6 +174,50 @@ async def test_a_firing_that_ends_within_the_silence_notifies_nobody(alarms: Ala
     await alarms.look(60)
     assert alarms.deliveries() == []
     assert len(alarms.firings()) == 1
+
+
+async def test_nobody_is_notified_of_consequences_until_the_alarm_about_the_database_is_over(
+    alarms: Alarms, stored: Stored
+) -> None:
+    worker = stored.node()
+    alarms.webhook(1)
+    alarms.create(Condition.DATABASE, None, SubjectKind.DATABASE, channels=OPS, name="database", larger_than=1)
+    for name in ("one", "other"):
+        alarms.create(Condition.FAILING, "work", SubjectKind.JOB, channels=OPS, name=name, failed_runs=1)
+    fail(stored, worker)
+    assert len(await alarms.look(1)) == 3
+    assert [notified(one.payload) for one in alarms.deliveries()] == [["database"]]
+    alarms.acting(lambda tx: actions.silence_alarm(tx, "other", stored.now + timedelta(hours=1), None))
+    alarms.change("database", settings=Settings(larger_than=2**52))
+    await alarms.look(60)
+    await alarms.look()
+    assert [notified(one.payload) for one in alarms.deliveries()] == [["database"], ["database"], ["one"]]
+    await alarms.look(3600)
+    assert notified(alarms.deliveries()[-1].payload) == ["other"]
+
+
+async def test_nobody_is_notified_of_late_tasks_whose_only_node_is_lost(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node("w1")
+    alarms.webhook(1)
+    stored.task("0 * * * * *")
+    alarms.create(Condition.NODE, None, SubjectKind.NODE, channels=OPS, name="nodes")
+    alarms.create(Condition.LATE, channels=OPS, name="late", grace=30)
+    await alarms.look()
+    stored.pass_time(61)
+    stored.dispatch()
+    stored.do(rescue_expired, [worker.node])
+    assert len(await alarms.look(1)) == 1
+    firings = await alarms.look(28)
+    assert {one.alarm_name: one.notified for one in firings} == {"nodes": True, "late": False}
+    (lost,) = [one for one in firings if one.alarm_name == "nodes"]
+    alarms.acting(lambda tx: actions.acknowledge(tx, [lost.id], None))
+    await alarms.look(1)
+    assert notified(alarms.deliveries()[-1].payload) == ["late"]
+
+
+def notified(payload: dict[str, Any]) -> list[str]:
+    """The names of the alarms in a message."""
+    return [one["alarm"] for one in payload["data"]["alarms"]]
 
 
 async def test_many_firings_of_one_look_are_one_message(alarms: Alarms, stored: Stored) -> None:

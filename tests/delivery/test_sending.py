@@ -2,13 +2,18 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+import shutil
+import subprocess
+from collections.abc import AsyncIterator, Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from email.message import Message
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from aiosmtpd.smtp import SMTP
 from standardwebhooks import Webhook
@@ -23,8 +28,10 @@ from cronograph.jobs.delivery.rules import ChannelKind, DeliveryEvent, DeliveryS
 from cronograph.jobs.runtime.duties.alarms import LOST_AFTER
 from tests.builtin.http_server import Asked, answering, reply
 from tests.delivery.conftest import KEYS, SECRET, Alarms
+from tests.support.ports import free_port
+from tests.support.requirements import unavailable
 from tests.support.storage import Stored, Worker
-from tests.support.waiting import eventually
+from tests.support.waiting import eventually, wait_until
 
 FAILED = Failed("ValueError", "no such <invoice> & more", permanent=True)
 OPS = ("ops",)
@@ -105,7 +112,7 @@ async def test_a_secret_that_is_missing_is_named_and_tried_again(alarms: Alarms,
             alarms.channel(url=f"http://127.0.0.1:{server.port}/", secrets=[{"$secret": "hook"}])
         stored.do(set_secret, "hook", SECRET, KEYS)
         alarms.channel(url=f"http://127.0.0.1:{server.port}/", secrets=[{"$secret": "hook"}])
-        stored.do(delete_secret, "hook")
+        stored.do(delete_secret, "hook", force=True)
         await fire(alarms, stored)
         (failed,) = await alarms.send()
         assert failed.state is DeliveryState.PENDING
@@ -247,6 +254,61 @@ async def test_alertmanager_gets_the_end_of_what_it_was_sent(alarms: Alarms, sto
     assert datetime.fromisoformat(resolved["endsAt"]) <= stored.now
 
 
+@contextmanager
+def alertmanager(folder: Path) -> Generator[httpx.Client]:
+    """Debian's Alertmanager on a port of its own, and a client of its API."""
+    program = shutil.which("prometheus-alertmanager")
+    if program is None:
+        unavailable("Prometheus' Alertmanager", "as root, make prometheus")
+    config = folder / "alertmanager.yml"
+    config.write_text("route: {receiver: nobody}\nreceivers: [{name: nobody}]\n")
+    url, peers = f"127.0.0.1:{free_port()}", "--cluster.listen-address="
+    words = [program, f"--config.file={config}", f"--storage.path={folder}", f"--web.listen-address={url}", peers]
+    with (folder / "log").open("wb") as log:
+        process = subprocess.Popen(words, stdout=log, stderr=log)
+    client = httpx.Client(base_url=f"http://{url}", trust_env=False)
+
+    def is_ready() -> bool:
+        try:
+            return client.get("/-/ready").status_code == 200
+        except httpx.ConnectError:
+            return False
+
+    try:
+        wait_until(is_ready, message="Alertmanager answers")
+        yield client
+    finally:
+        client.close()
+        process.terminate()
+        process.wait()
+
+
+async def test_a_real_alertmanager_shows_an_alarm_until_it_is_resolved(
+    alarms: Alarms, stored: Stored, tmp_path: Path
+) -> None:
+    stored.now = datetime.now(UTC) - timedelta(seconds=5)
+    with alertmanager(tmp_path) as client:
+        alarms.channel(ChannelKind.ALERTMANAGER, url=str(client.base_url))
+        worker = await fire(alarms, stored)
+        (sent,) = await alarms.send()
+        assert (sent.state, sent.status) == (DeliveryState.SENT, 200)
+        (alert,) = client.get("/api/v2/alerts").json()
+        assert alert["status"]["state"] == "active"
+        assert (alert["labels"]["alertname"], alert["labels"]["job"]) == ("alarm", "work")
+        assert alert["annotations"]["summary"].startswith("Job 'work' failed 1 time in a row")
+        assert alert["generatorURL"].startswith("https://cron.test/runs/")
+        # The same message again is no second alert.
+        alarms.acting(lambda tx: actions.redeliver(tx, sent.id))
+        await alarms.send()
+        assert len(client.get("/api/v2/alerts").json()) == 1
+        alarms.acting(lambda tx: actions.send_test(tx, "ops"))
+        stored.enqueue()
+        worker.end(worker.start())
+        await alarms.look(1)
+        assert {one.state for one in await alarms.send()} == {DeliveryState.SENT}
+        await eventually(lambda: client.get("/api/v2/alerts").json() == [], message="the end of the alert")
+
+
 class Mailbox:
     """Accepts mails, or answers what the test says."""
 
@@ -310,6 +372,18 @@ async def test_a_full_disk_of_the_mail_server_is_tried_again(
     assert [mail["Message-ID"] for mail in box.mails] == [f"<{sent.message_id}@example.com>"]
 
 
+async def test_a_mail_server_without_encryption_is_not_sent_anything(
+    alarms: Alarms, stored: Stored, mailbox: tuple[Mailbox, int]
+) -> None:
+    box, port = mailbox
+    alarms.channel(ChannelKind.MAIL, **{**mail_settings(port), "tls": "starttls"})
+    await fire(alarms, stored)
+    (failed,) = await alarms.send()
+    assert (failed.state, failed.status) == (DeliveryState.PENDING, None)
+    assert failed.error == "SMTPNotSupportedError: STARTTLS extension not supported by server."
+    assert box.mails == []
+
+
 async def test_a_mail_server_at_a_private_address_is_refused(alarms: Alarms, stored: Stored) -> None:
     alarms.channel(ChannelKind.MAIL, **{**mail_settings(25), "host": "10.1.2.3"})
     await fire(alarms, stored)
@@ -349,7 +423,10 @@ async def test_a_message_to_a_deleted_channel_fails(alarms: Alarms, stored: Stor
         (ChannelKind.WEBHOOK, {"url": "https://example.com/", "secrets": ["abc"]}, "secrets: the secret of a webhook"),
         (ChannelKind.MAIL, {**mail_settings(0)}, "port: must be from 1 to 65535"),
         (ChannelKind.MAIL, {**mail_settings(25), "recipients": ["a\nb@x"]}, "recipients: must be a mail address"),
-        (ChannelKind.MAIL, {**mail_settings(25), "sender": "nobody"}, "sender: must be a mail address"),
+        *(
+            (ChannelKind.MAIL, {**mail_settings(25), "sender": text}, "sender: must be a mail address")
+            for text in ("", "nobody", "ops@", "@x", "a@b@c", "a@[", "a..b@x", "a@b c", "<a@b>", "\x00@x", "ü@x")
+        ),
         (ChannelKind.CHAT, {"url": {"$secret": 7}, "form": "slack"}, "a secret must be named as"),
     ],
 )

@@ -39,7 +39,7 @@ const CHUNKS = [
     name: "shared",
     priority: 45,
     minShareCount: 3,
-    test: /web\/src\/(?!parts\/(args-editor|run-with-args)|model\/args-form)/,
+    test: /web\/src\/(?!parts\/(args-editor|run-with-args|change-lines)|model\/(args-form|revisions))/,
   },
   { name: "lists", priority: 40, test: /web\/src\/features\/(tasks|runs|log)\/page\.tsx/ },
   { name: "overview", priority: 30, test: /web\/src\/features\/overview\/page\.tsx/ },

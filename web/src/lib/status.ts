@@ -64,7 +64,7 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   WAITING: { word: "waiting", icon: "clock", tone: "idle" },
   SCHEDULED: { word: "scheduled", icon: "dots", tone: "idle" },
   RUNNING: { word: "running", icon: "spark", tone: "active" },
-  STUCK: { word: "stuck", icon: "retry", tone: "warn" },
+  STUCK: { word: "retrying", icon: "retry", tone: "warn" },
   SUSPENDED: { word: "suspended", icon: "snooze", tone: "idle" },
   SUCCESS: { word: "success", icon: "check", tone: "good" },
   FAILED: { word: "failed", icon: "cross", tone: "bad" },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CARDS_BELOW, type ColumnSize, fitColumns } from "./columns";
+import { CARDS_BELOW, type ColumnSize, emptyFirst, fitColumns } from "./columns";
 
 const COLUMNS: readonly ColumnSize[] = [
   { key: "name", width: 200, grow: 3, rank: 0 },
@@ -41,4 +41,11 @@ test("what the reader does not want is left out, the indispensable stays", () =>
     "group",
     "p95",
   ]);
+});
+
+test("a column in which no row says anything goes first, and takes nothing of what is left", () => {
+  const without = emptyFirst(COLUMNS, ({ key }) => key === "group" || key === "name");
+  expect([...(fitColumns(without, 650)?.keys() ?? [])]).toEqual(["name", "state", "strip", "p95"]);
+  expect(fitColumns(without, 960)?.get("group")).toBe(150);
+  expect(fitColumns(without, 960)?.get("name")).toBe(400);
 });

@@ -43,3 +43,14 @@ export function fitColumns(
 function widthOf(columns: readonly ColumnSize[]): number {
   return columns.reduce((sum, column) => sum + column.width, 0);
 }
+
+/** Columns in which no row says anything go first where there is no room, and take none that is left. */
+export function emptyFirst<Column extends ColumnSize>(
+  columns: readonly Column[],
+  empty: (column: Column) => boolean,
+): readonly Column[] {
+  const last = Math.max(...columns.map(({ rank }) => rank));
+  return columns.map((column) =>
+    column.rank > 0 && empty(column) ? { ...column, rank: column.rank + last, grow: 0 } : column,
+  );
+}

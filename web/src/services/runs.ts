@@ -108,7 +108,7 @@ export async function updateRun(input: VariablesOf<typeof UpdateRun>["input"]): 
   return [];
 }
 
-/** Makes the next attempt of a stuck run due at once. */
+/** Makes the next attempt of a run that is to be retried due at once. */
 export async function retryNow(id: string): Promise<boolean> {
   const outcome = await mutate(RetryRunNow, { input: { id } }, (data) => data.retryRunNow);
   if (report(outcome)) notify(`Run ${id} is due now`);

@@ -1,6 +1,6 @@
 import { Component, type ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { type ColumnSize, fitColumns } from "../model/columns";
+import { type ColumnSize, emptyFirst, fitColumns } from "../model/columns";
 import { headingOf, type Sorts } from "../model/sorting";
 import { hiddenColumns } from "../state/columns";
 import { density } from "../state/prefs";
@@ -25,6 +25,8 @@ export interface Column<Row, Context = null> extends ColumnSize {
   readonly card: "title" | "actions" | "pair" | "wide" | "none";
   /** Whether a card shows the value without its title. */
   readonly bare?: boolean;
+  /** Whether a row says nothing there: a column of which no row says anything goes first where there is no room. */
+  isEmpty?(row: Row): boolean;
   /** Numbers stand at the right. */
   readonly number?: boolean;
   cell(row: Row, context: Context): ComponentChildren;
@@ -65,7 +67,18 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
   const { ref, width } = useWidth<HTMLDivElement>();
   const room = width - (selection === undefined ? 0 : CHECK_WIDTH);
   const hidden = hiddenColumns(id);
-  const fit = useMemo(() => fitColumns(columns, room, hidden), [columns, room, [...hidden].join()]);
+  const empty = columns
+    .filter(({ isEmpty }) => rows.length > 0 && isEmpty !== undefined && rows.every((row) => isEmpty(row)))
+    .map(({ key }) => key);
+  const fit = useMemo(
+    () =>
+      fitColumns(
+        emptyFirst(columns, ({ key }) => empty.includes(key)),
+        room,
+        hidden,
+      ),
+    [columns, room, [...hidden].join(), empty.join()],
+  );
   const shown = useMemo(
     () =>
       fit === null

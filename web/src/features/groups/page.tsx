@@ -112,7 +112,7 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
   count("running", "Running", 1, (group) => group.running),
   count("scheduled", "Scheduled", 5, (group) => group.scheduled),
   count("waiting", "Waiting", 1, (group) => group.waiting),
-  count("stuck", "Stuck", 2, (group) => group.stuck),
+  count("stuck", "Retrying", 2, (group) => group.stuck),
   count("suspended", "Suspended", 5, (group) => group.suspended),
   {
     key: "wait",

@@ -35,7 +35,7 @@ function GroupLine({ group }: { group: GroupRow }) {
       <a href={paths.group(group.name)}>{group.name}</a>
       <span class="num">
         {group.isPaused ? <Status name="PAUSED" title={group.pauseReason ?? undefined} /> : inWords(group)}
-        {group.stuck > 0 && <span class="tone-warn"> {capped(group.stuck)} stuck</span>}
+        {group.stuck > 0 && <span class="tone-warn"> {capped(group.stuck)} retrying</span>}
         {group.suspended > 0 && <span class="dim"> {capped(group.suspended)} suspended</span>}
         {group.oldestWait !== null && group.oldestWait >= 1 && (
           <span class="dim"> oldest {wholeDuration(group.oldestWait)}</span>

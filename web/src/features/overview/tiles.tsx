@@ -49,7 +49,7 @@ export function Tiles({ tiles }: { tiles: TilesData }) {
         label="Queued"
         value={capped(queued)}
         href={tiles.stuck > 0 ? "/runs?state=STUCK" : "/runs?state=WAITING"}
-        note={tiles.stuck > 0 ? `${capped(tiles.stuck)} stuck, will be retried` : "none stuck"}
+        note={tiles.stuck > 0 ? `${capped(tiles.stuck)} retrying` : "none retrying"}
         tone={tiles.stuck > 0 ? "warn" : undefined}
       />
       <Tile

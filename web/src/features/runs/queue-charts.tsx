@@ -116,7 +116,7 @@ function Charts({ filter, span }: { filter: RunsFilter; span: SpanName }) {
 const STATES = [
   ["RUNNING", "Running", "active", (row: Stretch) => row.running],
   ["SCHEDULED", "Scheduled", "good", (row: Stretch) => row.scheduled],
-  ["STUCK", "Stuck", "bad", (row: Stretch) => row.stuck],
+  ["STUCK", "Retrying", "bad", (row: Stretch) => row.stuck],
   ["SUSPENDED", "Suspended", "idle", (row: Stretch) => row.suspended],
   ["WAITING", "Waiting", "warn", (row: Stretch) => row.waiting],
 ] as const;

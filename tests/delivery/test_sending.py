@@ -204,6 +204,32 @@ async def test_what_a_dead_node_was_sending_is_sent_by_another_with_the_same_id(
     assert len({asked.headers["webhook-id"] for asked in server.asked}) == 1
 
 
+async def test_an_hour_of_errors_and_a_clock_that_is_set_back_lose_nothing_and_harm_no_other(
+    alarms: Alarms, stored: Stored
+) -> None:
+    begun = stored.now
+
+    def broken(_: Asked) -> bytes:
+        return reply(500 if stored.now - begun < timedelta(hours=1) else 200)
+
+    async with answering(broken) as bad, answering(ok) as well:
+        alarms.webhook(bad.port, "bad")
+        alarms.webhook(well.port, "well")
+        for step in range(12):
+            if step < 3:
+                for name in ("bad", "well"):
+                    alarms.acting(partial(actions.send_test, name=name))
+            # The fourth step goes ten seconds back.
+            await alarms.send(-10 if step == 3 else 2.0**step)
+        assert len(well.asked) == 3
+        assert len(bad.asked) > 6
+        await alarms.send(7200)
+        assert {one.state for one in alarms.deliveries()} == {DeliveryState.SENT}
+    accepted = {one.message_id for one in alarms.deliveries() if one.channel == "bad"}
+    assert {asked.headers["webhook-id"] for asked in bad.asked} == accepted
+    assert len(accepted) == 3
+
+
 async def test_two_senders_send_a_delivery_once(alarms: Alarms, stored: Stored) -> None:
     async with answering(ok) as server:
         alarms.webhook(server.port)

@@ -1,6 +1,7 @@
 """Alarms and their firings: created, changed, silenced and acknowledged by operators."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from itertools import chain
 from typing import Annotated, Any, ClassVar, Final
@@ -364,7 +365,9 @@ class AlarmConditionInput:
         for one in Condition:
             chosen: Any = given(getattr(self, one.value))
             if chosen is not None:
-                return one, Settings() if isinstance(chosen, bool) else _settings(chosen)
+                settings = Settings() if isinstance(chosen, bool) else _settings(chosen)
+                by_default = one is Condition.FAILING and settings.failed_runs is None and settings.failed_share is None
+                return one, replace(settings, failed_runs=1) if by_default else settings
         return Condition.NODE, Settings()
 
 

@@ -40,6 +40,8 @@ FOREIGN = frozenset(
         "Oban",
         "Retry",  # of RQ
         *("AsyncResult", "ChordError"),  # of Celery
+        "VersioningBehavior",  # of Temporal
+        "Created",  # of Healthchecks
         *("SetWorkflowID", "SetWorkflowTimeout"),  # of DBOS
         "Limiter",  # of Sidekiq
         "Deps",  # of River
@@ -80,7 +82,7 @@ FOREIGN = frozenset(
 STORED = frozenset(
     {
         *("InvalidArguments", "InvalidResult", "InvalidState", "LeftBehind", "RunIsOverError", "SecretUnavailable"),
-        *("StepRefusedError", "StepUnstorable", "UnreadableRun", "UnstorableResult"),
+        *("StepRefusedError", "StepUnstorable", "UnreadableRun", "UnstorableResult", "NoPing"),
     }
 )
 """Kinds of errors that stand in the execution log, and that nobody imports."""

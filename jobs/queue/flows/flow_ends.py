@@ -291,8 +291,8 @@ def _fill_in_one(conn: Connection, run_id: int, flow_id: int, known: dict[str, J
         .join_from(m, r, r.c.id == m.c.run_id)
         .where(m.c.run_id == run_id)
     )
-    row = conn.execute(its).one()
-    uses, job_name, labels, *_ = row
+    row: Any = conn.execute(its).one()
+    uses, job_name, labels = row.uses, row.job_name, row.labels
     if job_name not in known:
         known |= jobs.defaults(conn, {job_name})
     results = (

@@ -58,7 +58,7 @@ WRONG: dict[str, list[Any]] = {
 }
 """Values of another type."""
 NONE: Final = {kind: [None, ABSENT] for kind in {*ODD, *WRONG, "enum", "Boolean"}}
-PARTS = 4
+PARTS = 6
 """In so many tests the calls of one kind are made: each kind has some thousand."""
 MOST_AUDITED = 25_000
 """Characters of one entry of the audit log, which is kept for a year."""

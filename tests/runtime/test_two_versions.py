@@ -308,6 +308,7 @@ def release(version: str, receipt: str, said_by: str = "job") -> Registry:
     return registry
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 @pytest.mark.parametrize("said_by", ["job", "setting"])
 async def test_a_run_that_waits_stays_with_the_version_that_it_began_on_while_that_lives(

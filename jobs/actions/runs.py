@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy.exc import IntegrityError
 
 from ..core.actor import Record, argument_names
-from ..core.admission.expiry import expiry_faults
+from ..core.admission.expiry import expiry_faults, expiry_of
 from ..core.arguments.judging import KnownCode, argument_faults
 from ..core.base.errors import InvalidInput, InvalidState, Overlap, UserError, refuse
 from ..core.base.times import check_time, time_text
@@ -416,7 +416,7 @@ def edit_run(
     return _changed(tx, [run_id], [run_id])[0]
 
 
-def _expiry_of_moved(tx: Tx, run: Run, at: datetime) -> dict[str, datetime]:
+def _expiry_of_moved(tx: Tx, run: Run, at: datetime) -> dict[str, datetime | None]:
     """The time by which a run has to start that is due at another time: the seconds that its job says count from there.
 
     Raises:
@@ -425,8 +425,9 @@ def _expiry_of_moved(tx: Tx, run: Run, at: datetime) -> dict[str, datetime]:
     if run.expires_at is None or run.attempt > 0:
         return {}
     ttl, before = jobs.defaults(tx.conn, {run.job_name})[run.job_name].ttl, run.due_at or run.available_at
-    if ttl is not None and abs(before + timedelta(seconds=ttl) - run.expires_at) < _ROUNDED:
-        return {"expires_at": at + timedelta(seconds=ttl)}
+    of_job = expiry_of(None, ttl, before)
+    if of_job is not None and abs(of_job - run.expires_at) < _ROUNDED:
+        return {"expires_at": expiry_of(None, ttl, at)}
     for fault in expiry_faults(run.expires_at, None, at):
         raise InvalidInput(
             f"runAt: must be before {time_text(run.expires_at)}, by which run {run.id} has to start, got "

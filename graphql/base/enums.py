@@ -265,7 +265,7 @@ describe(
 )
 describe(
     PlaceHold,
-    "How long a run takes its place among those of its concurrency key.",
+    "The time for which a run takes its place among those of its concurrency key.",
     {
         PlaceHold.RUNNING: "While a node executes it; others have the place while it waits for its retry, sleeps or "
         "waits.",

@@ -189,7 +189,7 @@ class OverlapPolicy(OpenEnum):
 
 
 class PlaceHold(OpenEnum):
-    """How long a run takes its place among those of its concurrency key."""
+    """The time for which a run takes its place among those of its concurrency key."""
 
     RUNNING = "RUNNING"
     UNFINISHED = "UNFINISHED"

@@ -25,7 +25,7 @@ const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
 /**
  * Few files instead of one for each module that pages share, each with what its modules import and an earlier one has
  * not: what the explorer and sign-in need too, with the libraries; the frame, which starts the dashboard as soon as it
- * is loaded; what three of the rest share; the lists that are looked at most; the overview; the other lists; alarms;
+ * is loaded; what three of the rest share; the lists that are looked at most; the overview; the other lists; settings; alarms;
  * the pages of one thing; the dialogs. `frame.ts` says which of them an address needs.
  */
 const CHUNKS = [
@@ -46,8 +46,9 @@ const CHUNKS = [
   {
     name: "more",
     priority: 20,
-    test: /web\/src\/(features\/((jobs|groups|nodes|flows|inbox|account|lines)\/page|admin\/\w+)|shell\/palette)\.tsx/,
+    test: /web\/src\/(features\/(jobs|groups|nodes|flows|inbox|lines)\/page|shell\/palette)\.tsx/,
   },
+  { name: "admin", priority: 18, test: /web\/src\/features\/(account\/page|admin\/\w+)\.tsx/ },
   { name: "alarms", priority: 15, test: /web\/src\/features\/alarms\/page\.tsx/ },
   {
     name: "one",

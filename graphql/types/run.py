@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core import model
+from ...jobs.core import model, waits
 from ...jobs.core.actor import Role
 from ...jobs.core.flows import When
 from ...jobs.core.model import Outcome, Priority, Run, Trigger
@@ -142,6 +142,23 @@ ExecutionOrder = order_of("ExecutionOrder", ExecutionOrderField, "An order of ex
 EXECUTION_LIST: Final = Kind(EXECUTIONS, ExecutionFilter, ExecutionOrder, "A filter of executions.")
 
 
+@strawberry.type(description="The page on which people without an account answer a run.")
+class AnswerPage(FromModel):
+    """Its words, and what it shows."""
+
+    title: str | None = strawberry.field(description="The heading; null = the name of the signal.")
+    text: str | None = strawberry.field(
+        description="Sentences below the heading, with an empty line between paragraphs."
+    )
+    shows: JSON | None = strawberry.field(description="The subject of the answer, any JSON; null = nothing is shown.")
+    confirm: str = strawberry.field(description="The word on the button that answers.")
+    reject: str | None = strawberry.field(
+        description="The word on the button that says no; null = nobody can say no there."
+    )
+
+    MADE: ClassVar[Makers] = {}
+
+
 @strawberry.type(description="A durable step of a run: its result, or a failure of it in one attempt.")
 class RunStep(FromModel):
     """A stored step."""
@@ -200,7 +217,16 @@ class RunStep(FromModel):
         "`retryRun(fromStep:)` starts there.",
     )
 
-    MADE: ClassVar[Makers] = {}
+    answer_page: AnswerPage | None = strawberry.field(
+        description="The page at the newest address at which people without an account answer the wait; null if the "
+        "job has described none."
+    )
+
+    MADE: ClassVar[Makers] = {
+        "answer_page": lambda step: (
+            None if step.page is None else AnswerPage.from_model(waits.AnswerPage.from_json(step.page))
+        )
+    }
 
 
 @strawberry.type(description="The place of a run in its flow.")

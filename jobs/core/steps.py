@@ -185,6 +185,7 @@ class Step:
         flow_id: Of a wait for other runs: the flow that they are.
         latest: False: a later attempt took this step again.
         cleanup_job: The job whose run undoes it, once its own run has failed for good or was cancelled; None = none.
+        page: The page of the newest address on which people answer it, as it is stored; None = there is none.
     """
 
     run_id: int
@@ -204,6 +205,7 @@ class Step:
     flow_id: int | None = None
     latest: bool = True
     cleanup_job: str | None = None
+    page: dict[str, Json] | None = None
 
     @property
     def name(self) -> str:

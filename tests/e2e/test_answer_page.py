@@ -8,7 +8,8 @@ from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import Site, site_with
 from tests.e2e.hands import TOO_WIDE
-from tests.support.browser import BrowserWatch, Contexts
+from tests.e2e.test_pages import violations
+from tests.support.browser import BrowserWatch, Contexts, PageOpener
 from tests.support.forking import Nursery
 from tests.support.waiting import wait_until
 
@@ -47,6 +48,12 @@ async def invoice(ctx: JobContext, number: int = 7) -> Result:
     except Rejected as error:
         return Result(value=f"rejected: {error}")
     return Result(value=decision.model_dump(mode="json"))
+
+
+@job("yes-or-no")
+async def yes_or_no(ctx: JobContext) -> Result:
+    await ctx.step("ask", lambda: ctx.signal_url("sure", bool, page=AnswerPage(title="Sure?", reject=None)))
+    return Result(value=await ctx.wait_for("sure", bool))
 """
 PHONE = {"width": 360, "height": 640}
 
@@ -128,3 +135,52 @@ def test_it_fits_a_phone(shop: Site, contexts: Contexts, browser_watch: BrowserW
     heights = [box["height"] for one in page.get_by_role("button").all() if (box := one.bounding_box()) is not None]
     assert min(heights) >= 44
     context.close()
+
+
+def test_the_inbox_asks_as_the_page_does(shop: Site, new_page: PageOpener) -> None:
+    run_id, other = asked(shop)[0], asked(shop)[0]
+    page = new_page(shop.url)
+    page.goto("/inbox")
+    entry = page.get_by_role("article", name=f"Run {run_id}", exact=True)
+    for text in ("Invoice <7>", "Please look at it.", "The amount can be changed.", "ACME & <b>Sons</b>"):
+        expect(entry.get_by_text(text)).to_be_visible()
+    expect(entry.get_by_role("cell", name="chair")).to_be_visible()
+    assert page.evaluate(TOO_WIDE) <= 0
+    assert violations(page) == []
+    entry.get_by_role("button", name=f"Send it decision of run {run_id}").click()
+    dialog = page.get_by_role("dialog", name="Answer Invoice <7>")
+    expect(dialog.get_by_role("cell", name="chair")).to_be_visible()
+    dialog.get_by_role("button", name="Send it").click()
+    expect(dialog.get_by_role("radio", name="approve")).to_be_focused()
+    dialog.get_by_role("radio", name="approve").check()
+    dialog.get_by_label("Amount").fill("900")
+    dialog.get_by_label("Due").fill("2026-12-01")
+    dialog.get_by_label("Note").fill("two\nlines")
+    assert violations(page) == []
+    dialog.get_by_role("button", name="Send it").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("900")
+    expect(dialog.get_by_label("Amount")).to_be_focused()
+    dialog.get_by_label("Amount").fill("120")
+    dialog.get_by_role("button", name="Send it").click()
+    expect(entry).to_have_count(0)
+    assert result(shop, run_id) == {"verdict": "approve", "amount": 120, "due": "2026-12-01", "note": "two\nlines"}
+    page.get_by_role("button", name=f"No decision of run {other}").click()
+    dialog = page.get_by_role("dialog", name="Reject Invoice <7>")
+    dialog.get_by_label("Reason").fill("too expensive")
+    dialog.get_by_role("button", name="No", exact=True).click()
+    assert result(shop, other) == "rejected: too expensive"
+
+
+def test_one_value_is_asked_by_one_question_and_nobody_says_no_where_the_job_offers_none(
+    shop: Site, new_page: PageOpener
+) -> None:
+    run_id = shop.trigger("yes-or-no")
+    page = new_page(shop.url)
+    page.goto("/inbox")
+    entry = page.get_by_role("article", name=f"Run {run_id}", exact=True)
+    expect(entry.locator(".wait-actions button")).to_have_text(["Confirm…"])
+    entry.get_by_role("button", name="Confirm sure").click()
+    dialog = page.get_by_role("dialog", name="Answer Sure?")
+    dialog.get_by_role("radio", name="no").check()
+    dialog.get_by_role("button", name="Confirm").click()
+    assert result(shop, run_id) is False

@@ -10,11 +10,13 @@ CODE = {
     "overview": ("",),
     "lists": ("tasks", "runs", "log"),
     "more": ("jobs", "groups", "nodes"),
+    "admin": (),
     "alarms": ("alarms",),
+    "later": ("tasks", "runs", "log", "jobs", "groups", "nodes", "alarms"),
     "one": (),
     "dialogs": (),
 }
-"""The files with the code of pages, and which lists need them. The others come once the page is there."""
+"""The files with the code and the style of pages, and which lists need them. The others come once the page is there."""
 
 
 def code_of_others(path: str) -> tuple[str, ...]:

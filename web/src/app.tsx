@@ -5,6 +5,7 @@ import { HelpDialog } from "./shell/help-dialog";
 import { Shell } from "./shell/shell";
 import { startKeys } from "./state/keys";
 import { place, takeScroll } from "./state/route";
+import { styled } from "./styles/later";
 import { lazy } from "./ui/lazy";
 import { PageHead } from "./ui/section";
 
@@ -12,31 +13,31 @@ import { PageHead } from "./ui/section";
 const PRELOAD_AFTER = 600;
 
 const Overview = lazy(() => import("./features/overview/page").then((module) => module.Overview));
-const Tasks = lazy(() => import("./features/tasks/page").then((module) => module.Tasks));
-const TaskPage = lazy(() => import("./features/tasks/task").then((module) => module.TaskPage));
-const Jobs = lazy(() => import("./features/jobs/page").then((module) => module.Jobs));
-const JobPage = lazy(() => import("./features/jobs/job").then((module) => module.JobPage));
-const Runs = lazy(() => import("./features/runs/page").then((module) => module.Runs));
-const RunPage = lazy(() => import("./features/run/page").then((module) => module.RunPage));
-const Log = lazy(() => import("./features/log/page").then((module) => module.Log));
-const Lines = lazy(() => import("./features/lines/page").then((module) => module.Lines));
-const ErrorPage = lazy(() => import("./features/errors/page").then((module) => module.ErrorPage));
-const ExecutionPage = lazy(() => import("./features/run/execution").then((module) => module.ExecutionPage));
-const Groups = lazy(() => import("./features/groups/page").then((module) => module.Groups));
-const Nodes = lazy(() => import("./features/nodes/page").then((module) => module.Nodes));
-const Settings = lazy(() => import("./features/admin/settings").then((module) => module.Settings));
+const Tasks = lazy(() => styled(import("./features/tasks/page")).then((module) => module.Tasks));
+const TaskPage = lazy(() => styled(import("./features/tasks/task")).then((module) => module.TaskPage));
+const Jobs = lazy(() => styled(import("./features/jobs/page")).then((module) => module.Jobs));
+const JobPage = lazy(() => styled(import("./features/jobs/job")).then((module) => module.JobPage));
+const Runs = lazy(() => styled(import("./features/runs/page")).then((module) => module.Runs));
+const RunPage = lazy(() => styled(import("./features/run/page")).then((module) => module.RunPage));
+const Log = lazy(() => styled(import("./features/log/page")).then((module) => module.Log));
+const Lines = lazy(() => styled(import("./features/lines/page")).then((module) => module.Lines));
+const ErrorPage = lazy(() => styled(import("./features/errors/page")).then((module) => module.ErrorPage));
+const ExecutionPage = lazy(() => styled(import("./features/run/execution")).then((module) => module.ExecutionPage));
+const Groups = lazy(() => styled(import("./features/groups/page")).then((module) => module.Groups));
+const Nodes = lazy(() => styled(import("./features/nodes/page")).then((module) => module.Nodes));
+const Settings = lazy(() => styled(import("./features/admin/settings")).then((module) => module.Settings));
 
-const Account = lazy(() => import("./features/account/page").then((module) => module.AccountPage));
-const Secrets = lazy(() => import("./features/admin/secrets").then((module) => module.SecretsPage));
-const Users = lazy(() => import("./features/admin/users").then((module) => module.UsersPage));
-const Audit = lazy(() => import("./features/admin/audit").then((module) => module.AuditPage));
+const Account = lazy(() => styled(import("./features/account/page")).then((module) => module.AccountPage));
+const Secrets = lazy(() => styled(import("./features/admin/secrets")).then((module) => module.SecretsPage));
+const Users = lazy(() => styled(import("./features/admin/users")).then((module) => module.UsersPage));
+const Audit = lazy(() => styled(import("./features/admin/audit")).then((module) => module.AuditPage));
 
-const Inbox = lazy(() => import("./features/inbox/page").then((module) => module.Inbox));
-const Alarms = lazy(() => import("./features/alarms/page").then((module) => module.Alarms));
-const Flows = lazy(() => import("./features/flows/page").then((module) => module.Flows));
-const FlowPage = lazy(() => import("./features/flows/flow").then((module) => module.FlowPage));
+const Inbox = lazy(() => styled(import("./features/inbox/page")).then((module) => module.Inbox));
+const Alarms = lazy(() => styled(import("./features/alarms/page")).then((module) => module.Alarms));
+const Flows = lazy(() => styled(import("./features/flows/page")).then((module) => module.Flows));
+const FlowPage = lazy(() => styled(import("./features/flows/flow")).then((module) => module.FlowPage));
 
-const Palette = lazy(() => import("./shell/palette").then((module) => module.Palette), "overlay");
+const Palette = lazy(() => styled(import("./shell/palette")).then((module) => module.Palette), "overlay");
 
 const LATER = [
   Overview,

@@ -7,16 +7,26 @@ from sqlalchemy import Connection, Executable, Row, exists, func, select
 
 from ...core.actor import RANK, Role
 from ...core.steps import Step, StepKind, StepState, StoredStep
+from ..db.functions import sql_literal
 from ..schema.rows import RowReader, reader_of
 from ..schema.tables import run_step as s
+from ..schema.tables import signal_link as k
 
 _later = s.alias("later")
 _LATEST = ~exists().where(
     _later.c.run_id == s.c.run_id, _later.c.step == s.c.step, _later.c.attempt > s.c.attempt
 ).correlate(s)  # fmt: skip
+_PAGE = (
+    select(k.c.page)
+    .where(s.c.kind == sql_literal(StepKind.SIGNAL), k.c.run_id == s.c.run_id, k.c.step == s.c.step)
+    .order_by(k.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
 _ROWS = select(
     s.c.run_id, s.c.step, s.c.kind, s.c.state, s.c.attempt, s.c.started_at, s.c.finished_at, s.c.wake_at, s.c.value,
     s.c.error, s.c.used, s.c.signal, s.c.rank, s.c.form, s.c.flow_id, s.c.cleanup, _LATEST.label("latest"),
+    _PAGE.label("page"),
 )  # fmt: skip
 _ROLES: Final[dict[int | None, Role | None]] = {None: None, **{rank: role for role, rank in RANK.items()}}
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from cronograph.jobs import AnswerPage
+from cronograph.jobs.actions.signal_links import make_link
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.outcome import Suspended
 from cronograph.jobs.core.run_spec import RunSpec
@@ -90,6 +92,23 @@ async def test_who_may_send_what_is_shown(api: Api) -> None:
     (step,) = (await api.ask(query, id=str(run_id)))["run"]["steps"]["nodes"]
     same = {"kind": "SIGNAL", "state": "WAITING", "finishedAt": None, "role": "ADMIN", "form": FORM}
     assert step == {"label": "approved", "signal": "approved", **same}
+
+
+async def test_the_newest_page_for_people_is_shown_at_its_wait_alone(api: Api) -> None:
+    worker, run = api.stored.node("node-b"), api.stored.enqueue()
+    started = worker.start()
+    for page in (AnswerPage(), AnswerPage(title="Invoice 7", text="Please.", shows={"amount": 120}, reject=None)):
+        api.stored.do(make_link, started.run, "approved", page.to_json())
+    api.stored.do(make_link, started.run, "plain")
+    for label in ("approved", "plain", "other"):
+        api.stored.do(wait, started.run, Wait(label, StepKind.SIGNAL, form=None, role=Role.OPERATOR))
+    document = (
+        "query($id: ID!) { run(id: $id) { steps { nodes { label answerPage { title text shows confirm reject } } } } }"
+    )
+    steps = (await api.ask(document, id=str(run.id)))["run"]["steps"]["nodes"]
+    shown = {"title": "Invoice 7", "text": "Please.", "shows": {"amount": 120}, "confirm": "Confirm", "reject": None}
+    found = {step["label"]: step["answerPage"] for step in steps}
+    assert found == {"approved": shown, "plain": None, "other": None}
 
 
 async def test_a_run_and_those_that_it_waits_for_are_shown_at_each_other(api: Api) -> None:

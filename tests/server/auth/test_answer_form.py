@@ -1,8 +1,10 @@
 """Forms of the page on which somebody without an account answers: made from a model, read back as its payload."""
 
+import json
 from datetime import date
 from decimal import Decimal
 from enum import Enum
+from html.parser import HTMLParser
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -13,6 +15,7 @@ from pydantic import BaseModel, Field, TypeAdapter
 from cronograph.jobs import AnswerPage
 from cronograph.jobs.core.base.errors import InvalidInput, SeveralFaults, UserError
 from cronograph.server.http.answer_form import MAX_FIELDS, form_of, html_of, payload_of, shown_html
+from tests.support.sources import ROOT
 
 
 class Size(Enum):
@@ -133,6 +136,77 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=8,
 )
+
+
+class Seen(HTMLParser):
+    """What a reader sees of a shown value, as the dashboard's rules put it."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.shown: dict[str, Any] = {"kind": "nothing"}
+        self._place: list[dict[str, Any]] = []
+        self._text = ""
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        if tag == "br" and not attrs:
+            self._text += "\n"
+            return
+        self._text = ""
+        match tag:
+            case "dl":
+                self.shown = {"kind": "members", "members": []}
+            case "dd" | "div" if tag == "dd" or self.shown == {"kind": "nothing"}:
+                self._place = [{"kind": "text", "text": ""}]
+            case "ul":
+                self._place = [{"kind": "list", "items": []}]
+            case "table":
+                self._place = [{"kind": "table", "names": [], "rows": []}]
+            case "pre":
+                self._place = [{"kind": "json", "text": ""}]
+            case "tr" if "rows" in self._place[0]:
+                self._place[0]["rows"].append([])
+            case _:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        self._text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        match tag:
+            case "dt":
+                self.shown["members"].append([self._text])
+            case "th":
+                self._place[0]["names"].append(self._text)
+            case "td":
+                self._place[0]["rows"][-1].append(self._text)
+            case "li":
+                self._place[0]["items"].append(self._text)
+            case "thead":
+                self._place[0]["rows"].clear()
+            case "pre":
+                self._place[0]["text"] = self._text
+            case "dd" | "div" if self._place:
+                self._end(tag)
+            case _:
+                pass
+
+    def _end(self, tag: str) -> None:
+        found = self._place[0]
+        if found["kind"] == "text":
+            found["text"] = self._text
+        if tag == "dd":
+            self.shown["members"][-1].append(found)
+        elif self.shown["kind"] == "nothing":
+            self.shown = found
+        if tag == "dd":
+            self._place = []
+
+
+def test_a_value_is_looked_at_as_in_the_dashboard() -> None:
+    cases = json.loads((ROOT / "web/src/model/shown.json").read_text("utf-8"))
+    assert [Seen(shown_html(case["value"])).shown for case in cases] == [case["shown"] for case in cases]
 
 
 @given(JSON)

@@ -13,6 +13,7 @@ export const StepFragment = graphql(`
     signal
     role
     form
+    answerPage { title text shows confirm reject }
     flowId
     error
     cleanupJobName

@@ -17,6 +17,10 @@ export interface ArgField {
   readonly items: readonly ArgField[];
   /** Of a mixed one: the types of JSON that it takes. */
   readonly types: readonly string[];
+  /** Whether a text may be so long that it gets several lines. */
+  readonly long: boolean;
+  /** Whether it is a question to somebody: its choices are all seen, and no secret answers it. */
+  readonly asked: boolean;
 }
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -53,8 +57,14 @@ function mixedTypes(schema: Schema): readonly string[] {
   return real.length > 0 && real.every((type) => SIMPLE.includes(type)) ? real : [];
 }
 
+/** The only values that there are; none if there are others. */
+function optionsOf(schema: Schema): readonly unknown[] {
+  if (schema["const"] !== undefined) return [schema["const"]];
+  return Array.isArray(schema["enum"]) ? schema["enum"] : [];
+}
+
 function kindOf(schema: Schema): ArgField["kind"] {
-  if (Array.isArray(schema["enum"])) return "choice";
+  if (optionsOf(schema).length > 0) return "choice";
   if (mixedTypes(schema).length > 0) return "mixed";
   switch (schema["type"]) {
     case "string":
@@ -70,6 +80,9 @@ function kindOf(schema: Schema): ArgField["kind"] {
   }
 }
 
+/** A text that may have more characters gets several lines, as on the page for people. */
+const LONG = 200;
+
 /** Objects within objects are shown as fields so deep; what lies deeper, or has no declared members, is JSON. */
 const DEEPEST = 3;
 
@@ -78,6 +91,7 @@ interface Place {
   readonly within: readonly string[];
   /** How many objects and lists are around it. */
   readonly depth: number;
+  readonly titled?: boolean;
 }
 
 /** The fields of the arguments, those of objects among them, in the order of their declaration. */
@@ -85,44 +99,55 @@ export function argFields(schema: unknown): readonly ArgField[] {
   return isSchema(schema) ? fieldsOf(schema, schema, { path: [], within: [], depth: 0 }) : [];
 }
 
-function fieldsOf(object: Schema, root: Schema, { path, within, depth }: Place): readonly ArgField[] {
+/** The same for people who do not know the code: each is called by the title that it has. */
+export function titledFields(schema: unknown): readonly ArgField[] {
+  if (!isSchema(schema)) return [];
+  return fieldsOf(schema, schema, { path: [], within: [], depth: 0, titled: true });
+}
+
+function fieldsOf(object: Schema, root: Schema, place: Place): readonly ArgField[] {
   if (!isSchema(object["properties"])) return [];
+  const { path, within, depth } = place;
   const required = Array.isArray(object["required"]) ? object["required"] : [];
   return Object.entries(object["properties"]).flatMap(([label, raw]) => {
     const property = withoutNull(resolve(isSchema(raw) ? raw : {}, root), root);
     const own = [...path, label];
     const name = own.join(".");
     const needed = required.includes(label);
-    const inner = { path: own, within: needed ? within : [...within, name], depth: depth + 1 };
+    const inner = { ...place, path: own, within: needed ? within : [...within, name], depth: depth + 1 };
     const members = depth + 1 < DEEPEST && isClosed(property) ? fieldsOf(property, root, inner) : [];
-    return members.length > 0 ? members : [fieldOf(property, root, { path: own, within, depth }, needed)];
+    return members.length > 0 ? members : [fieldOf(property, root, { ...place, path: own }, needed)];
   });
 }
 
 /** The field of one value. */
-function fieldOf(schema: Schema, root: Schema, { path, within, depth }: Place, required: boolean): ArgField {
-  const items = depth + 1 < DEEPEST ? itemsOf(schema, root, depth + 1) : [];
+function fieldOf(schema: Schema, root: Schema, place: Place, required: boolean): ArgField {
+  const { path, within, depth, titled = false } = place;
+  const items = depth + 1 < DEEPEST ? itemsOf(schema, root, { ...place, path: [], within: [], depth: depth + 1 }) : [];
+  const title = titled && typeof schema["title"] === "string" ? schema["title"] : "";
   return {
     name: path.join("."),
     path,
     kind: items.length > 0 ? "list" : kindOf(schema),
-    label: path.at(-1) ?? "",
+    label: title || (path.at(-1) ?? ""),
     hint: hintOf(schema),
     required,
-    options: Array.isArray(schema["enum"]) ? schema["enum"] : [],
+    options: optionsOf(schema),
     default: schema["default"],
     within,
     items,
     types: mixedTypes(schema),
+    long: Number(schema["maxLength"] ?? 0) > LONG,
+    asked: titled,
   };
 }
 
 /** What each item of a list has; nothing if it is no list, or one whose items a form cannot show. */
-function itemsOf(schema: Schema, root: Schema, depth: number): readonly ArgField[] {
+function itemsOf(schema: Schema, root: Schema, place: Place): readonly ArgField[] {
   if (schema["type"] !== "array" || !isSchema(schema["items"]) || schema["prefixItems"] !== undefined) return [];
   const item = withoutNull(resolve(schema["items"], root), root);
-  if (isClosed(item)) return fieldsOf(item, root, { path: [], within: [], depth });
-  const field = fieldOf(item, root, { path: [], within: [], depth }, true);
+  if (isClosed(item)) return fieldsOf(item, root, place);
+  const field = fieldOf(item, root, place, true);
   return field.kind === "json" || field.kind === "list" ? [] : [field];
 }
 

@@ -1,11 +1,13 @@
-import { useRef, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { UserError } from "../api/mutate";
 import type { StepRow } from "../api/step";
 import { plural } from "../lib/format";
-import { hasFields, readAnswer } from "../model/answer";
+import { answerOf, atFields, questionsOf, readAnswer } from "../model/answer";
 import { answerSignal, rejectSignal } from "../services/signals";
 import { Action } from "../ui/action";
 import { Dialog } from "../ui/dialog";
 import { Field, focusFault, TextInput } from "../ui/field";
+import { AnswerPage } from "./answer-page";
 import { ArgsEditor } from "./args-editor";
 
 interface AnswerProps {
@@ -16,8 +18,9 @@ interface AnswerProps {
 
 /** Asks for what the signal brings along: by a form, where the wait has a schema with fields. */
 export function AnswerDialog({ run, step, onClose }: AnswerProps) {
-  const withFields = hasFields(step.form);
-  const [text, setText] = useState(withFields ? "{}" : "");
+  const questions = useMemo(() => questionsOf(step.form), [step.form]);
+  const [text, setText] = useState(questions !== null ? "{}" : "");
+  const [refused, setRefused] = useState<readonly UserError[]>([]);
   const [error, setError] = useState<string | undefined>(undefined);
   const [busy, setBusy] = useState(false);
   const faults = useRef(0);
@@ -29,29 +32,35 @@ export function AnswerDialog({ run, step, onClose }: AnswerProps) {
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
     const read = readAnswer(text);
+    setRefused([]);
     if ("error" in read) return refuse(read.error);
     if (faults.current > 0) return refuse(`${plural(faults.current, "field")} cannot be sent like this`);
     setBusy(true);
-    const fault = await answerSignal({ id: run.id, name: step.signal ?? step.label }, read.value);
+    const payload = questions === null ? read.value : answerOf(questions, read.value);
+    const errors = await answerSignal({ id: run.id, name: step.signal ?? step.label }, payload);
     setBusy(false);
-    if (fault === null) onClose();
-    else refuse(fault);
+    if (errors.length === 0) return onClose();
+    if (questions !== null) setRefused(atFields(questions, errors));
+    return refuse(messageOf(errors));
   };
   const change = (value: string): void => {
     setText(value);
     setError(undefined);
+    setRefused([]);
   };
   return (
-    <Dialog title={`Answer ${step.signal ?? step.label} of run ${run.id}`} onClose={onClose} wide={withFields}>
+    <Dialog title={titleOf("Answer", run, step)} onClose={onClose} wide={questions !== null}>
       <form ref={form} class="form" onSubmit={(event) => void submit(event)} noValidate>
-        {withFields ? (
+        {step.answerPage !== null && <AnswerPage page={step.answerPage} />}
+        {questions !== null ? (
           <ArgsEditor
-            title="Answer"
+            answer
             value={text}
             onChange={change}
             onFaults={(count) => (faults.current = count)}
-            schema={step.form}
+            schema={questions.schema}
             error={error}
+            refused={refused}
           />
         ) : (
           <Field
@@ -67,12 +76,20 @@ export function AnswerDialog({ run, step, onClose }: AnswerProps) {
             Cancel
           </button>
           <Action type="submit" class="button primary" needs={step.role ?? "OPERATOR"} disabled={busy}>
-            Answer
+            {step.answerPage?.confirm ?? "Answer"}
           </Action>
         </div>
       </form>
     </Dialog>
   );
+}
+
+function messageOf(errors: readonly UserError[]): string {
+  return errors.map(({ message }) => message).join("; ");
+}
+
+function titleOf(what: string, run: AnswerProps["run"], step: StepRow): string {
+  return `${what} ${step.answerPage?.title ?? step.signal ?? step.label} of run ${run.id}`;
 }
 
 /** Asks why not: the job is told the reason. */
@@ -84,13 +101,13 @@ export function RejectDialog({ run, step, onClose }: AnswerProps) {
     event.preventDefault();
     if (reason.trim() === "") return setError("Must be given: the job gets it as the reason");
     setBusy(true);
-    const fault = await rejectSignal({ id: run.id, name: step.signal ?? step.label }, reason.trim());
+    const errors = await rejectSignal({ id: run.id, name: step.signal ?? step.label }, reason.trim());
     setBusy(false);
-    if (fault === null) onClose();
-    else setError(fault);
+    if (errors.length === 0) onClose();
+    else setError(messageOf(errors));
   };
   return (
-    <Dialog title={`Reject ${step.signal ?? step.label} of run ${run.id}`} onClose={onClose}>
+    <Dialog title={titleOf("Reject", run, step)} onClose={onClose}>
       <form class="form" onSubmit={(event) => void submit(event)} noValidate>
         <Field
           label="Reason"
@@ -104,7 +121,7 @@ export function RejectDialog({ run, step, onClose }: AnswerProps) {
             Cancel
           </button>
           <Action type="submit" class="button danger" needs={step.role ?? "OPERATOR"} disabled={busy}>
-            Reject
+            {step.answerPage?.reject ?? "Reject"}
           </Action>
         </div>
       </form>

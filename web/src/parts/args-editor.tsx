@@ -10,6 +10,7 @@ import {
   readItems,
   secretOf,
   secretText,
+  titledFields,
   writeItems,
 } from "../lib/args-schema";
 import { type ArgTexts, argRefusals, argTexts, readArgTexts } from "../model/args-form";
@@ -17,7 +18,7 @@ import { readArgs } from "../model/task-form";
 import { useSecretNames } from "../services/secrets";
 import { zone, zoneWord } from "../state/prefs";
 import { Button } from "../ui/action";
-import { Field, FieldButton, Select, TextInput } from "../ui/field";
+import { Choices, Field, FieldButton, Select, TextInput, TextLines } from "../ui/field";
 import { Icon } from "../ui/icon";
 
 interface ArgsEditorProps {
@@ -28,8 +29,8 @@ interface ArgsEditorProps {
   onFaults: (faults: number) => void;
   /** The JSON Schema of the job's arguments, if known. */
   schema: unknown;
-  /** What they are called, if not arguments. */
-  title?: string;
+  /** Of the answer to a question: its fields have titles, and no secrets. */
+  answer?: boolean;
   error?: string | undefined;
   /** What the server said of them: it stands at the field that it names. */
   refused?: readonly UserError[];
@@ -43,11 +44,12 @@ export function ArgsEditor({
   onChange,
   onFaults,
   schema,
-  title = "Arguments",
+  answer = false,
   error,
   refused = NOTHING,
 }: ArgsEditorProps) {
-  const fields = argFields(schema);
+  const fields = answer ? titledFields(schema) : argFields(schema);
+  const title = answer ? "Answer" : "Arguments";
   const [raw, setRaw] = useState(false);
   const args = readArgs(value);
   const shown = fields.length > 0 && typeof args !== "string" && canShow(fields, args);
@@ -338,42 +340,58 @@ function ArgInput({ field, text, fault, onChange }: ArgInputProps) {
   const invalid = fault !== undefined;
   const secret = secretOf(text);
   const hint = field.hint === "" ? undefined : field.hint;
+  const choices = choicesOf(field);
+  if (field.asked && choices.length > 0) {
+    return (
+      <Choices
+        label={label}
+        hint={hint}
+        error={fault}
+        value={text}
+        onChange={onChange}
+        options={field.required ? choices : [...choices, unset]}
+      />
+    );
+  }
   if (secret !== null) return <SecretInput label={label} secret={secret} fault={fault} onChange={onChange} />;
   return (
     <Field
       label={label}
       hint={hint}
       error={fault}
-      aside={field.kind === "text" && <FieldButton onClick={() => onChange(secretText(""))}>use a secret</FieldButton>}
+      aside={
+        field.kind === "text" &&
+        !field.asked && <FieldButton onClick={() => onChange(secretText(""))}>use a secret</FieldButton>
+      }
     >
-      {field.kind === "boolean" && (
-        <Select
-          value={text}
-          onChange={onChange}
-          invalid={invalid}
-          options={[unset, ["true", "yes"], ["false", "no"]]}
-        />
-      )}
-      {field.kind === "choice" && (
-        <Select
-          value={text}
-          onChange={onChange}
-          invalid={invalid}
-          options={[unset, ...field.options.map((option) => [String(option), String(option)] as const)]}
-        />
-      )}
-      {field.kind !== "boolean" && field.kind !== "choice" && (
+      {choices.length > 0 ? (
+        <Select value={text} onChange={onChange} invalid={invalid} options={[unset, ...choices]} />
+      ) : field.long ? (
+        <TextLines value={text} onChange={onChange} invalid={invalid} />
+      ) : (
         <TextInput
           value={text}
           onChange={onChange}
           invalid={invalid}
           mono={field.kind === "json"}
           placeholder={field.kind === "json" ? "JSON" : ""}
+          inputMode={field.kind === "integer" ? "numeric" : field.kind === "number" ? "decimal" : undefined}
           type={field.kind === "date" || field.kind === "datetime" ? TYPES[field.kind] : "text"}
         />
       )}
     </Field>
   );
+}
+
+/** The values to choose from, each with its word; none where something is typed. */
+function choicesOf({ kind, options }: ArgField): readonly (readonly [string, string])[] {
+  if (kind === "boolean") {
+    return [
+      ["true", "yes"],
+      ["false", "no"],
+    ];
+  }
+  return kind === "choice" ? options.map((option) => [String(option), String(option)] as const) : [];
 }
 
 /** Chooses one of the stored secrets: the job gets its value, and nobody sees it here. */

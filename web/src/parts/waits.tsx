@@ -5,6 +5,7 @@ import { paths } from "../lib/paths";
 import { Action } from "../ui/action";
 import { Section } from "../ui/section";
 import { Elapsed, Time } from "../ui/time";
+import { AnswerPage } from "./answer-page";
 import { AnswerDialog, RejectDialog } from "./dialogs";
 
 interface WaitsProps {
@@ -15,6 +16,11 @@ interface WaitsProps {
 /** The waits for a signal among the steps of a run. */
 export function signalsOf(steps: readonly StepRow[]): readonly StepRow[] {
   return steps.filter(({ state, kind }) => state === "WAITING" && kind === "SIGNAL");
+}
+
+/** The word on the button that says no; null: the job has none on its page. */
+function rejectWord(step: StepRow): string | null {
+  return step.answerPage === null ? "Reject" : step.answerPage.reject;
 }
 
 /** What a suspended run waits for: times, signals, other runs. */
@@ -37,7 +43,7 @@ export function WaitList({ run, steps }: WaitsProps) {
       <ul class="waits panel-body">
         {steps.map((step) => (
           <li key={step.label} class="wait">
-            <span class="wait-what">
+            <div class="wait-what">
               <WaitOf step={step} />
               <span class="dim">
                 since <Elapsed since={step.startedAt} />
@@ -47,25 +53,28 @@ export function WaitList({ run, steps }: WaitsProps) {
                   </>
                 )}
               </span>
-            </span>
+              {step.answerPage !== null && <AnswerPage page={step.answerPage} />}
+            </div>
             {step.kind === "SIGNAL" && (
               <span class="wait-actions">
                 <Action
                   class="button small primary"
                   needs={step.role ?? "OPERATOR"}
-                  aria-label={`Answer ${step.label} of run ${run.id}`}
+                  aria-label={`${step.answerPage?.confirm ?? "Answer"} ${step.label} of run ${run.id}`}
                   onClick={() => setAsking({ kind: "answer", step })}
                 >
-                  Answer…
+                  {step.answerPage?.confirm ?? "Answer"}…
                 </Action>
-                <Action
-                  class="button small danger"
-                  needs={step.role ?? "OPERATOR"}
-                  aria-label={`Reject ${step.label} of run ${run.id}`}
-                  onClick={() => setAsking({ kind: "reject", step })}
-                >
-                  Reject…
-                </Action>
+                {rejectWord(step) !== null && (
+                  <Action
+                    class="button small danger"
+                    needs={step.role ?? "OPERATOR"}
+                    aria-label={`${rejectWord(step)} ${step.label} of run ${run.id}`}
+                    onClick={() => setAsking({ kind: "reject", step })}
+                  >
+                    {rejectWord(step)}…
+                  </Action>
+                )}
               </span>
             )}
           </li>
@@ -94,7 +103,7 @@ function WaitOf({ step }: { step: StepRow }) {
     case "SIGNAL":
       return (
         <span>
-          <strong>{step.signal ?? step.label}</strong>: an answer
+          <strong>{step.answerPage?.title ?? step.signal ?? step.label}</strong>: an answer
           {step.role !== null && ` of somebody with the role ${words(step.role)}`}
         </span>
       );

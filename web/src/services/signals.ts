@@ -1,4 +1,4 @@
-import { mutate } from "../api/mutate";
+import { mutate, type UserError } from "../api/mutate";
 import { graphql } from "../api/tada";
 import { notify } from "../state/announce";
 
@@ -21,20 +21,20 @@ async function send(
   { id, name }: SignalTarget,
   answer: { readonly payload?: unknown } | { readonly reject: string },
   done: string,
-): Promise<string | null> {
+): Promise<readonly UserError[]> {
   const input = { run: { id }, name, ...answer };
   const outcome = await mutate(SignalRun, { input }, (data) => data.signalRun);
-  if (!outcome.ok) return outcome.errors.map(({ message }) => message).join("; ");
+  if (!outcome.ok) return outcome.errors;
   notify(done);
-  return null;
+  return [];
 }
 
-/** Answers what a run waits for; what is wrong with the answer, or null. */
-export function answerSignal(target: SignalTarget, payload: unknown): Promise<string | null> {
+/** Answers what a run waits for; what is wrong with the answer. */
+export function answerSignal(target: SignalTarget, payload: unknown): Promise<readonly UserError[]> {
   return send(target, payload === undefined ? {} : { payload }, `Run ${target.id} has its answer`);
 }
 
-/** Says no to what a run waits for; why that was refused, or null. */
-export function rejectSignal(target: SignalTarget, reject: string): Promise<string | null> {
+/** Says no to what a run waits for; why that was refused. */
+export function rejectSignal(target: SignalTarget, reject: string): Promise<readonly UserError[]> {
   return send(target, { reject }, `Run ${target.id} gets the answer no`);
 }

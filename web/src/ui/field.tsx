@@ -26,16 +26,7 @@ export function Field({ label, hint, error, aside, children }: FieldProps) {
         {aside}
       </span>
       <FieldContext.Provider value={{ id, describedBy }}>{children}</FieldContext.Provider>
-      {error !== undefined && (
-        <span class="field-error" id={describedBy} role="alert">
-          {error}
-        </span>
-      )}
-      {error === undefined && hint !== undefined && (
-        <span class="field-hint" id={describedBy}>
-          {hint}
-        </span>
-      )}
+      <FieldNote id={describedBy} hint={hint} error={error} />
     </div>
   );
 }
@@ -57,6 +48,8 @@ interface TextProps {
   list?: string;
   type?: "text" | "date" | "datetime-local" | "number";
   mono?: boolean;
+  /** The keys that a phone offers. */
+  inputMode?: "numeric" | "decimal" | undefined;
   /** The id of a further description, besides the field's hint or error. */
   describedBy?: string;
 }
@@ -69,6 +62,7 @@ export function TextInput({
   list,
   type = "text",
   mono = false,
+  inputMode,
   describedBy,
 }: TextProps) {
   const field = useContext(FieldContext);
@@ -80,11 +74,28 @@ export function TextInput({
       value={value}
       placeholder={placeholder}
       list={list}
+      inputMode={inputMode}
       step={type === "datetime-local" ? 1 : undefined}
       aria-invalid={invalid}
       aria-describedby={[field?.describedBy, describedBy].filter((name) => name !== undefined).join(" ")}
       autocomplete="off"
       spellcheck={false}
+      onInput={(event) => onChange(event.currentTarget.value)}
+    />
+  );
+}
+
+/** Text of several lines. */
+export function TextLines({ value, onChange, invalid = false }: Pick<TextProps, "value" | "onChange" | "invalid">) {
+  const field = useContext(FieldContext);
+  return (
+    <textarea
+      id={field?.id}
+      class="textarea prose"
+      rows={3}
+      value={value}
+      aria-invalid={invalid}
+      aria-describedby={field?.describedBy}
       onInput={(event) => onChange(event.currentTarget.value)}
     />
   );
@@ -136,6 +147,50 @@ export function Select({ value, onChange, options, invalid = false }: SelectProp
         </option>
       ))}
     </select>
+  );
+}
+
+type ChoicesProps = Pick<FieldProps, "label" | "hint" | "error"> & Pick<SelectProps, "value" | "onChange" | "options">;
+
+/** All that there is to choose from, at one look. */
+export function Choices({ label, hint, error, value, onChange, options }: ChoicesProps) {
+  const id = useId();
+  const about = `${id}-about`;
+  return (
+    <fieldset class="field choices" aria-describedby={about}>
+      <legend class="field-label">{label}</legend>
+      {options.map(([option, word], place) => (
+        <label key={option} class="choice">
+          <input
+            type="radio"
+            name={id}
+            value={option}
+            checked={option === value}
+            data-invalid={place === 0 && error !== undefined}
+            onChange={() => onChange(option)}
+          />
+          {word}
+        </label>
+      ))}
+      <FieldNote id={about} hint={hint} error={error} />
+    </fieldset>
+  );
+}
+
+/** The error of a field, or else its hint. */
+function FieldNote({ id, hint, error }: Pick<FieldProps, "hint" | "error"> & { id: string }) {
+  if (error !== undefined) {
+    return (
+      <span class="field-error" id={id} role="alert">
+        {error}
+      </span>
+    );
+  }
+  if (hint === undefined) return null;
+  return (
+    <span class="field-hint" id={id}>
+      {hint}
+    </span>
   );
 }
 

@@ -90,7 +90,7 @@ function Change({ entry }: { entry: Entry }) {
       {changes === null ? (
         [before, after].map((value, place) => value !== null && <code key={place}>{written(value)}</code>)
       ) : (
-        <ChangeLines lines={linesOf({ changes, isMade: before === null, isDeleted: after === null })} />
+        <ChangeLines lines={linesOf({ changes, isMade: before === null, isDeleted: after === null })} most={3} />
       )}
     </span>
   );

@@ -49,7 +49,7 @@ const CHUNKS = [
     test: /web\/src\/(features\/(jobs|groups|nodes|flows|inbox|lines)\/page|shell\/palette)\.tsx/,
   },
   { name: "admin", priority: 18, test: /web\/src\/features\/(account\/page|admin\/\w+)\.tsx/ },
-  { name: "alarms", priority: 15, test: /web\/src\/features\/alarms\/page\.tsx/ },
+  { name: "alarms", priority: 15, test: /web\/src\/features\/alarms\/(page|of)\.tsx/ },
   {
     name: "one",
     priority: 10,

@@ -187,3 +187,118 @@ def test_an_alarm_is_silenced_with_a_reason_and_a_channel_tested(
     expect(dialog).to_contain_text("the receiver answered 404")
     expect(dialog).to_contain_text("The next try is")
     assert violations(page, "dialog[open]") == []
+
+
+@pytest.mark.costly
+def test_an_alarm_is_made_at_its_task(alarmed: tuple[Site, Receiver], new_page: PageOpener) -> None:
+    site, _ = alarmed
+    site.create_task("night", "moody")
+    page = new_page(site.url)
+    live(page, "/tasks/night")
+    page.get_by_role("button", name="alarms").click()
+    alarms = page.get_by_role("region", name="Alarms")
+    expect(alarms).to_contain_text("No alarm watches it")
+    alarms.get_by_role("button", name="New alarm").click()
+    dialog = page.get_by_role("dialog", name="New alarm for task night")
+    expect(dialog.get_by_label("Name")).to_have_value("night-late")
+    dialog.get_by_label("It fires when").select_option(label="It is not done in time")
+    dialog.get_by_role("button", name="Create it").click()
+    expect(dialog.get_by_role("alert")).to_have_text("Fill in one of the two")
+    expect(dialog.get_by_label("Not done by")).to_be_focused()
+    dialog.get_by_label("It fires when").select_option(label="It takes too long")
+    dialog.get_by_label("Longer than").first.fill("1.5")
+    dialog.get_by_label("Unit").select_option("hours")
+    dialog.get_by_label("Severity").select_option("critical")
+    dialog.get_by_role("checkbox", name="ops").check()
+    assert violations(page, "dialog[open]") == []
+    dialog.get_by_role("button", name="Create it").click()
+    expect(alarms.locator("tbody tr")).to_have_count(1)
+    stored = "{ alarms { nodes { name severity channels settings { after } subject { kind name } } } }"
+    assert site.ask(stored)["alarms"]["nodes"] == [
+        {
+            "name": "night-slow",
+            "severity": "CRITICAL",
+            "channels": ["ops"],
+            "settings": {"after": 5400},
+            "subject": {"kind": "TASK", "name": "night"},
+        }
+    ]
+    alarms.get_by_role("button", name="Delete alarm night-slow").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(alarms).to_contain_text("No alarm watches it")
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(180)
+def test_what_fires_is_seen_and_handled_at_its_task(alarmed: tuple[Site, Receiver], new_page: PageOpener) -> None:
+    site, receiver = alarmed
+    site.create_task("night", "moody")
+    # It watches the job of the task, and notices the same.
+    create_alarm(site, "moody-failing")
+    page = new_page(site.url)
+    live(page, "/tasks/night?tab=alarms")
+    tab = page.get_by_role("button", name=re.compile("^alarms"))
+    bell = page.locator("a.bell")
+    alarms = page.get_by_role("region", name="Alarms")
+    expect(bell).to_have_accessible_name("No alarm fires")
+    site.trigger("moody")
+    expect(tab).to_have_text("alarms1 firing")
+    expect(bell).to_have_accessible_name("1 alarm fires")
+    row = alarms.locator("tbody tr", has_text="moody-failing")
+    expect(row).to_contain_text("fires")
+    expect(row).to_contain_text("failed 1 time in a row")
+    fits(page)
+    row.get_by_role("button", name="Acknowledge").click()
+    page.get_by_role("dialog").get_by_role("button", name="Acknowledge").click()
+    expect(row).to_contain_text("acknowledged")
+    expect(tab).to_have_text("alarms")
+    row.get_by_role("button", name="Silence alarm moody-failing").click()
+    page.get_by_role("dialog").get_by_role("button", name="Silence it").click()
+    expect(row).to_contain_text("silenced")
+    row.get_by_role("button", name="End the silence").click()
+    expect(row).to_contain_text("acknowledged")
+    row.get_by_role("button", name="Details").click()
+    expect(page.get_by_role("dialog")).to_contain_text("Values that decided")
+    page.keyboard.press("Escape")
+    wait_until(lambda: receiver.messages != [], message="the message of the alarm that fired")
+
+
+@pytest.mark.costly
+def test_alarms_of_jobs_and_groups_are_made_on_their_pages_and_of_anything_on_that_of_alarms(
+    alarmed: tuple[Site, Receiver], new_page: PageOpener
+) -> None:
+    site, _ = alarmed
+    site.create_task("night", "moody", group="billing")
+    page = new_page(site.url)
+    live(page, "/jobs/moody")
+    page.get_by_role("region", name="Alarms").get_by_role("button", name="New alarm").click()
+    dialog = page.get_by_role("dialog", name=re.compile("^New alarm"))
+    dialog.get_by_role("button", name="Create it").click()
+    expect(page.get_by_role("region", name="Alarms").locator("tbody tr")).to_contain_text("moody-failing")
+    live(page, "/groups")
+    page.get_by_role("button", name="Alarms of group billing").click()
+    page.get_by_role("button", name="New alarm").click()
+    dialog.get_by_label("It fires when").select_option(label="Its runs wait too long, or too many wait")
+    dialog.get_by_label("… or more wait than").fill("many")
+    dialog.get_by_role("button", name="Create it").click()
+    expect(dialog.get_by_role("alert")).to_have_text("Must be a whole number, or empty")
+    dialog.get_by_label("… or more wait than").fill("10")
+    dialog.get_by_role("button", name="Create it").click()
+    expect(page.get_by_role("dialog").locator("tbody tr")).to_contain_text("billing-backlog")
+    live(page, "/alarms")
+    page.get_by_role("button", name="New alarm").click()
+    dialog.get_by_label("It watches").select_option(label="a task")
+    dialog.get_by_role("button", name="Create it").click()
+    expect(dialog.get_by_role("alert")).to_be_visible()
+    dialog.get_by_label("It watches").select_option(label="nodes")
+    expect(dialog.get_by_label("Name")).to_have_value("node")
+    dialog.get_by_role("button", name="Create it").click()
+    expect(page.get_by_role("region", name="All alarms").locator("tbody tr")).to_have_count(3)
+    found = site.ask("{ alarms { nodes { name condition subject { kind name } } } }")["alarms"]["nodes"]
+    assert sorted(
+        (each["name"], each["condition"], each["subject"]["kind"], each["subject"]["name"]) for each in found
+    ) == [
+        ("billing-backlog", "BACKLOG", "GROUP", "billing"),
+        ("moody-failing", "FAILING", "JOB", "moody"),
+        ("node", "NODE", "NODE", None),
+    ]

@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { AlarmsOf } from "./features/alarms/lazy";
 import { type Page, readPath } from "./lib/paths";
 import { DIALOGS } from "./parts/dialogs";
 import { HelpDialog } from "./shell/help-dialog";
@@ -60,6 +61,7 @@ const LATER = [
   Audit,
   Inbox,
   Alarms,
+  AlarmsOf,
   Flows,
   FlowPage,
   Palette,

@@ -16,7 +16,7 @@ import { type Column, DataTable } from "./ui/data-table";
 import { Dialog } from "./ui/dialog";
 import { Command, Empty, ErrorBox, Skeleton } from "./ui/feedback";
 import { Few } from "./ui/few";
-import { Field, FieldButton, HiddenInput, Select, TextInput } from "./ui/field";
+import { Choices, Field, FieldButton, HiddenInput, Select, SpanInput, TextInput, TextLines } from "./ui/field";
 import { FormDialog } from "./ui/form-dialog";
 import { FreshButton } from "./ui/fresh-button";
 import { Icon } from "./ui/icon";
@@ -188,6 +188,22 @@ function Fields() {
           ]}
         />
       </Field>
+      <Field label="A span of time" error="Must be a number">
+        <SpanInput value={{ count: "soon", unit: "h" }} onChange={nothing} invalid />
+      </Field>
+      <Field label="Several lines">
+        <TextLines value={`${LONG}\n${LONG}`} onChange={nothing} />
+      </Field>
+      <Choices
+        label="All at one look"
+        error="Choose one"
+        value="b"
+        onChange={nothing}
+        options={[
+          ["a", "first"],
+          ["b", LONG],
+        ]}
+      />
     </Primitive>
   );
 }

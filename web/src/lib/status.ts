@@ -96,6 +96,9 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   // alarms and the messages about them
   CRITICAL: { word: "critical", icon: "alert", tone: "bad" },
   WARNING: { word: "warning", icon: "alert", tone: "warn" },
+  FIRING: { word: "fires", icon: "bell", tone: "bad" },
+  ACKNOWLEDGED: { word: "fires, acknowledged", icon: "person", tone: "warn" },
+  SILENCED: { word: "silenced", icon: "snooze", tone: "idle" },
   SENT: { word: "accepted", icon: "check", tone: "good" },
 };
 

@@ -1,5 +1,5 @@
 import { mutate, type Outcome, report } from "../api/mutate";
-import { graphql } from "../api/tada";
+import { graphql, type VariablesOf } from "../api/tada";
 import { plural } from "../lib/format";
 import { notify } from "../state/announce";
 
@@ -36,6 +36,36 @@ const RedeliverAlarm = graphql(`
     }
   }
 `);
+
+const CreateAlarm = graphql(`
+  mutation CreateAlarm($input: CreateAlarmInput!) {
+    createAlarm(input: $input) {
+      errors { code message path }
+    }
+  }
+`);
+
+const DeleteAlarm = graphql(`
+  mutation DeleteAlarm($input: DeleteAlarmInput!) {
+    deleteAlarm(input: $input) {
+      errors { code message path }
+    }
+  }
+`);
+
+export type NewAlarm = VariablesOf<typeof CreateAlarm>["input"];
+
+export async function createAlarm(input: NewAlarm): Promise<Outcome<null>> {
+  const outcome = await mutate(CreateAlarm, { input }, (data) => data.createAlarm);
+  if (!outcome.ok) return outcome;
+  notify(`Alarm ${input.name} watches from now on`);
+  return { ok: true, value: null };
+}
+
+export async function deleteAlarm(name: string): Promise<void> {
+  if (!report(await mutate(DeleteAlarm, { input: { name } }, (data) => data.deleteAlarm))) return;
+  notify(`Alarm ${name} is deleted`);
+}
 
 /** Notes that one takes care of a firing, or of every open one. */
 export async function acknowledge(which: { readonly id: string } | "all", note: string): Promise<Outcome<null>> {

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { graphql } from "../api/tada";
-import { capped } from "../lib/format";
+import { capped, cappedPlural } from "../lib/format";
 import type { Page } from "../lib/paths";
 import type { IconName } from "../lib/status";
 import { useLive } from "../live/use-live";
@@ -26,8 +26,10 @@ const CountsDocument = graphql(`
   }
 `);
 
+type Counts = ReadonlyMap<string, readonly [count: number, word: string]>;
+
 /** How many runs wait for people, and how many alarms fire, by the pages that show them. */
-function useCounts(): ReadonlyMap<string, readonly [count: number, word: string]> {
+function useCounts(): Counts {
   const { state } = useLive("menu-counts", {
     document: CountsDocument,
     variables: () => ({ filter: WAITING_FOR_PEOPLE, firings: UNSEEN_FIRINGS }),
@@ -60,9 +62,8 @@ function Count({ of }: { of: readonly [count: number, word: string] | undefined 
 }
 
 /** All pages. On a phone they are behind a button that names the present one. */
-function Navigation({ page }: { page: Page }) {
+function Navigation({ page, counts }: { page: Page; counts: Counts }) {
   const [open, setOpen] = useState(false);
-  const counts = useCounts();
   const current = NAV.find((entry) => entry.pages.includes(page.name));
   useEffect(() => setOpen(false), [page.name]);
   return (
@@ -102,7 +103,23 @@ interface Openers {
   openPalette: () => void;
 }
 
-function Switches({ openHelp, openPalette }: Openers) {
+/** How many alarms fire that nobody takes care of. A phone has it while there are some. */
+function Bell({ firing }: { firing: number }) {
+  const says = firing === 0 ? "No alarm fires" : cappedPlural(firing, "alarm fires", "alarms fire");
+  return (
+    <a
+      class={firing === 0 ? "icon-button bell quiet" : "icon-button bell"}
+      href="/alarms"
+      aria-label={says}
+      title={says}
+    >
+      <Icon name="bell" />
+      {firing > 0 && <span class="bell-count num">{capped(firing)}</span>}
+    </a>
+  );
+}
+
+function Switches({ openHelp, openPalette, firing }: Openers & { firing: number }) {
   return (
     <div class="switches">
       <button
@@ -116,6 +133,7 @@ function Switches({ openHelp, openPalette }: Openers) {
         <span>Go to…</span>
         <kbd>Ctrl K</kbd>
       </button>
+      <Bell firing={firing} />
       <LinkPill />
       <Who />
       <button
@@ -159,6 +177,7 @@ interface ShellProps extends Openers {
 /** What surrounds every page. */
 export function Shell({ page, above, openHelp, openPalette, children }: ShellProps) {
   const [instance] = useState(() => location.host);
+  const counts = useCounts();
   return (
     <div class="shell">
       <a class="skip-link" href="#main">
@@ -170,9 +189,9 @@ export function Shell({ page, above, openHelp, openPalette, children }: ShellPro
           <span>Cronograph</span>
           <span class="instance">{instance}</span>
         </a>
-        <Switches openHelp={openHelp} openPalette={openPalette} />
+        <Switches openHelp={openHelp} openPalette={openPalette} firing={counts.get("/alarms")?.[0] ?? 0} />
       </header>
-      <Navigation page={page} />
+      <Navigation page={page} counts={counts} />
       <main id="main" class="main" tabIndex={-1}>
         {children}
       </main>

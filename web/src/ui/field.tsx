@@ -1,5 +1,6 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId } from "preact/hooks";
+import { SPAN_UNITS, type Span, type SpanUnit } from "../lib/spans";
 
 /** What a field tells the control in it: its id, and the id of the hint or error that describes it. */
 const FieldContext = createContext<{ readonly id: string; readonly describedBy: string } | null>(null);
@@ -147,6 +148,38 @@ export function Select({ value, onChange, options, invalid = false }: SelectProp
         </option>
       ))}
     </select>
+  );
+}
+
+interface SpanProps {
+  value: Span;
+  onChange: (value: Span) => void;
+  invalid?: boolean;
+}
+
+/** A span of time: a number, and its unit in the same line. */
+export function SpanInput({ value, onChange, invalid = false }: SpanProps) {
+  return (
+    <span class="with-unit">
+      <TextInput
+        value={value.count}
+        onChange={(count) => onChange({ ...value, count })}
+        invalid={invalid}
+        inputMode="decimal"
+      />
+      <select
+        class="select"
+        aria-label="Unit"
+        value={value.unit}
+        onChange={(event) => onChange({ ...value, unit: event.currentTarget.value as SpanUnit })}
+      >
+        {SPAN_UNITS.map(([unit, , word]) => (
+          <option key={unit} value={unit}>
+            {word}
+          </option>
+        ))}
+      </select>
+    </span>
   );
 }
 

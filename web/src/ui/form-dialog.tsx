@@ -24,8 +24,11 @@ export function FormDialog<T>({ title, action, needs, onClose, send, onDone, chi
   const form = useRef<HTMLFormElement>(null);
   const [busy, setBusy] = useState(false);
   const [errors, setErrors] = useState<readonly UserError[]>([]);
-  const fault = (field: string): string | undefined =>
-    errors.find((error) => error.path[0] === field)?.message.replace(`${field}: `, "");
+  const asked = new Set<string>();
+  const fault = (field: string): string | undefined => {
+    asked.add(field);
+    return errors.find((error) => error.path[0] === field)?.message.replace(`${field}: `, "");
+  };
   const submit = async (): Promise<void> => {
     setBusy(true);
     const outcome = await send();
@@ -34,7 +37,9 @@ export function FormDialog<T>({ title, action, needs, onClose, send, onDone, chi
     setErrors(outcome.errors);
     focusFault(form.current);
   };
-  const others = errors.filter((error) => error.path.length === 0);
+  const fields = children(fault);
+  // What belongs to no field that is shown.
+  const others = errors.filter(({ path: [field] }) => field === undefined || !asked.has(field));
   return (
     <Dialog title={title} onClose={onClose}>
       <form
@@ -50,7 +55,7 @@ export function FormDialog<T>({ title, action, needs, onClose, send, onDone, chi
             {error.message}
           </p>
         ))}
-        {children(fault)}
+        {fields}
         <div class="form-actions">
           <button type="button" class="button" onClick={onClose}>
             Cancel

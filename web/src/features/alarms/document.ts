@@ -38,6 +38,23 @@ export const DeliveryRowFragment = graphql(`
   }
 `);
 
+export const AlarmRowFragment = graphql(`
+  fragment AlarmRow on Alarm {
+    name
+    description
+    isEnabled
+    severity
+    subject { kind name }
+    sentence
+    channels
+    source
+    owner
+    silenceEndsAt
+    silencedBy
+    silenceReason
+  }
+`);
+
 /** What fires, and the alarms. */
 export const AlarmsDocument = graphql(
   `
@@ -49,23 +66,26 @@ export const AlarmsDocument = graphql(
       totalCount
     }
     alarms(first: $first) {
-      nodes {
-        name
-        description
-        isEnabled
-        severity
-        subject { kind name }
-        sentence
-        channels
-        silenceEndsAt
-        silencedBy
-        silenceReason
-      }
+      nodes { ...AlarmRow }
       totalCount
     }
   }
 `,
-  [FiringRowFragment],
+  [FiringRowFragment, AlarmRowFragment],
+);
+
+/** The alarms that watch one of some things, what of them fires, and what fired last. */
+export const AlarmsOfDocument = graphql(
+  `
+  query AlarmsOf($first: Int!, $alarms: AlarmFilter!, $open: AlarmFiringFilter!, $past: AlarmFiringFilter!) {
+    asOf
+    serverTime
+    alarms(first: $first, filter: $alarms) { nodes { ...AlarmRow } totalCount }
+    open: alarmFirings(first: $first, filter: $open) { nodes { ...FiringRow } }
+    past: alarmFirings(first: 5, filter: $past) { nodes { ...FiringRow } }
+  }
+`,
+  [FiringRowFragment, AlarmRowFragment],
 );
 
 /** One firing as it is now. */
@@ -139,5 +159,5 @@ export const DeliveriesDocument = graphql(
 
 export type FiringRow = FragmentOf<typeof FiringRowFragment>;
 export type DeliveryRow = FragmentOf<typeof DeliveryRowFragment>;
-export type AlarmRow = NonNullable<ResultOf<typeof AlarmsDocument>["alarms"]>["nodes"][number];
+export type AlarmRow = FragmentOf<typeof AlarmRowFragment>;
 export type ChannelRow = NonNullable<ResultOf<typeof ChannelsDocument>["channels"]>["nodes"][number];

@@ -14,6 +14,7 @@ import { searchParams } from "../../state/route";
 import { Action } from "../../ui/action";
 import { type Column, DataTable } from "../../ui/data-table";
 import { Command, Empty } from "../../ui/feedback";
+import { Icon } from "../../ui/icon";
 import { ListPanel } from "../../ui/list-panel";
 import { LivePart } from "../../ui/live-part";
 import { Name } from "../../ui/name";
@@ -24,7 +25,8 @@ import { Channels } from "./channels";
 import { AcknowledgeDialog, FiringDialog, SilenceDialog } from "./dialogs";
 import { type AlarmRow, AlarmsDocument, type FiringRow, HistoryDocument } from "./document";
 import { type AlarmContext, HISTORY_COLUMNS, OPEN_COLUMNS, Subject } from "./firing-columns";
-import { isSilenced } from "./model";
+import { isSilenced, silenceEnds } from "./model";
+import { NewAlarm } from "./new-alarm";
 
 /** So many that fire and so many alarms are shown; the command line lists all. */
 const SHOWN = 200;
@@ -157,14 +159,6 @@ function read({ alarmFirings, alarms }: ResultOf<typeof AlarmsDocument>): Answer
   };
 }
 
-/** When the next silence is over. */
-function silenceEnds({ alarms }: Answer): number | null {
-  const ends = alarms
-    .filter((alarm) => isSilenced(alarm, serverNow()))
-    .map(({ silenceEndsAt }) => Date.parse(silenceEndsAt ?? ""));
-  return ends.length === 0 ? null : Math.min(...ends);
-}
-
 interface FiringsProps {
   title: string;
   id: string;
@@ -199,7 +193,9 @@ function Present({ answer: { firings, firing, alarms, count }, context }: Presen
           <Empty title={count === 0 ? "There is no alarm yet" : "No alarm fires"}>
             {count === 0 && (
               <>
-                <p class="dim">An alarm watches a task, a job, a group or the nodes. Create one by the API or by</p>
+                <p class="dim">
+                  An alarm watches a task, a job, a group or the nodes. Press “New alarm”, or create one by
+                </p>
                 <Command text="cronograph alarms create orders-late --task import_orders --late 5m" />
               </>
             )}
@@ -288,10 +284,11 @@ export function Alarms() {
     variables: () => ({ first: SHOWN }),
     init: read,
     outdates: ({ kind }) => kind.startsWith("ALARM_"),
-    expires: silenceEnds,
+    expires: ({ alarms }) => silenceEnds(alarms, serverNow()),
   });
   const [opened, setOpened] = useState<Opened | "all" | null>(null);
   const [silencing, setSilencing] = useState<string | null>(null);
+  const [creating, setCreating] = useState(false);
   const context = useMemo(
     (): AlarmContext => ({
       show: (firing) => setOpened({ kind: "details", firing }),
@@ -311,6 +308,9 @@ export function Alarms() {
             Acknowledge all
           </Action>
         )}
+        <Action class="button primary" onClick={() => setCreating(true)}>
+          <Icon name="plus" /> New alarm
+        </Action>
       </PageHead>
       <div class="inbox">
         <LivePart live={live} rows={6}>
@@ -326,6 +326,7 @@ export function Alarms() {
       {opened !== null && opened !== "all" && opened.kind === "details" && (
         <FiringDialog firing={opened.firing} onClose={close} />
       )}
+      {creating && <NewAlarm onClose={() => setCreating(false)} onDone={() => setCreating(false)} />}
       {silencing !== null && <SilenceDialog alarm={silencing} onClose={() => setSilencing(null)} />}
     </>
   );

@@ -23,6 +23,7 @@ import { Name } from "../../ui/name";
 import { PageHead } from "../../ui/section";
 import { Status } from "../../ui/status";
 import { Time } from "../../ui/time";
+import { AlarmsOf } from "../alarms/lazy";
 import { SearchBar } from "../search/bar";
 import { filtersOf, type Vocabulary } from "../search/model";
 
@@ -71,7 +72,7 @@ function groupFilter(params: URLSearchParams) {
 }
 
 type GroupRow = SharedRow & { readonly version: number };
-type Kind = "pause" | "limit" | "changes";
+type Kind = "pause" | "limit" | "alarms" | "changes";
 type Asking = { readonly kind: Kind; readonly group: GroupRow } | null;
 
 interface GroupContext {
@@ -160,7 +161,7 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
     key: "actions",
     title: "Actions",
     untitled: true,
-    width: 124,
+    width: 156,
     rank: 0,
     card: "actions",
     cell: (group, context) => <GroupButtons group={group} context={context} />,
@@ -212,6 +213,15 @@ function GroupButtons({ group, context }: { group: GroupRow; context: GroupConte
       >
         <Icon name="settings" />
       </Action>
+      <button
+        type="button"
+        class="icon-button"
+        title="Alarms"
+        aria-label={`Alarms of group ${group.name}`}
+        onClick={() => context.ask("alarms", group)}
+      >
+        <Icon name="bell" />
+      </button>
       <button
         type="button"
         class="icon-button"
@@ -302,6 +312,11 @@ export function Groups() {
             tryPause(asking.group.name, true, () => pauseGroup(asking.group.name, reason, resumeAt));
           }}
         />
+      )}
+      {asking?.kind === "alarms" && (
+        <Dialog title={`Alarms of group ${asking.group.name}`} wide onClose={() => setAsking(null)} askBefore={false}>
+          <AlarmsOf watched={[{ kind: "GROUP", name: asking.group.name }]} />
+        </Dialog>
       )}
       {asking?.kind === "changes" && (
         <Dialog title={`What changed of group ${asking.group.name}`} wide onClose={() => setAsking(null)}>

@@ -19,6 +19,7 @@ import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
 import { Icon } from "../../ui/icon";
 import { Name } from "../../ui/name";
 import { PageHead, Section } from "../../ui/section";
+import { AlarmsOf } from "../alarms/lazy";
 import { OutcomeCharts } from "../log/outcome-chart";
 import { JobRate } from "./job-rate";
 import { RunJob } from "./run-job";
@@ -219,6 +220,7 @@ function JobBody({ answer, job, changed }: { answer: Answer; job: Job; changed: 
           />
         </Section>
       </div>
+      <AlarmsOf watched={[{ kind: "JOB", name: job.name }]} />
       <Section title="What changed">
         <Changes
           filter={filterOf(job, from)}

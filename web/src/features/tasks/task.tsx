@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { type TaskDetail, TaskDocument } from "../../api/task-page";
-import { plural } from "../../lib/format";
+import { integer, plural } from "../../lib/format";
 import { isEmptyObject } from "../../lib/json";
 import { paths } from "../../lib/paths";
 import { taskStatus } from "../../lib/status";
@@ -34,6 +34,7 @@ import { PageHead, Section } from "../../ui/section";
 import { Status } from "../../ui/status";
 import { Time } from "../../ui/time";
 import { usePhone } from "../../ui/use-phone";
+import { AlarmsOf, useFiring } from "../alarms/lazy";
 import { TimelinePart } from "../timeline/part";
 import { DeleteTask } from "./delete-task";
 import { DurationChart } from "./duration-chart";
@@ -93,7 +94,7 @@ export function TaskPage({ name }: { name: string }) {
   );
 }
 
-const TABS = ["runs", "schedule", "policies", "statistics", "changes"] as const;
+const TABS = ["runs", "schedule", "policies", "statistics", "alarms", "changes"] as const;
 type Tab = (typeof TABS)[number];
 
 function readTab(): Tab {
@@ -102,7 +103,8 @@ function readTab(): Tab {
 }
 
 /** What runs and ran comes first; the rest is one press away, and in the address. */
-function TaskTabs({ tab }: { tab: Tab }) {
+function TaskTabs({ tab, task }: { tab: Tab; task: TaskDetail }) {
+  const firing = useFiring(watchedWith(task));
   return (
     <>
       <nav class="tabs" aria-label="Parts of the task">
@@ -115,6 +117,12 @@ function TaskTabs({ tab }: { tab: Tab }) {
             onClick={() => setParams({ tab: each === "runs" ? null : each })}
           >
             {each}
+            {each === "alarms" && firing > 0 && (
+              <span class="tab-count num tone-bad">
+                {integer(firing)}
+                <span class="visually-hidden"> firing</span>
+              </span>
+            )}
           </button>
         ))}
       </nav>
@@ -130,12 +138,13 @@ function TaskBody({ task }: { task: TaskDetail }) {
     schedule: SchedulePart,
     policies: PoliciesPart,
     statistics: StatisticsPart,
+    alarms: AlarmsPart,
     changes: ChangesPart,
   }[tab];
   return (
     <>
       <TaskStrip task={task} />
-      <TaskTabs tab={tab} />
+      <TaskTabs tab={tab} task={task} />
       <Part task={task} />
     </>
   );
@@ -306,6 +315,19 @@ function StatisticsPart({ task }: PartProps) {
       </Section>
     </>
   );
+}
+
+/** Alarms of its job and its group notice the same. */
+function watchedWith({ name, jobName, group }: TaskDetail) {
+  return [
+    { kind: "TASK", name },
+    { kind: "JOB", name: jobName },
+    { kind: "GROUP", name: group },
+  ] as const;
+}
+
+function AlarmsPart({ task }: PartProps) {
+  return <AlarmsOf watched={watchedWith(task)} />;
 }
 
 /** Who changed what, and where it comes from. */

@@ -35,8 +35,9 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   runs: ["shared", "lists"],
   log: ["shared", "lists"],
   alarms: ["shared", "alarms"],
+  deliveries: ["shared", "alarms"],
   ...Object.fromEntries(
-    ["settings", "account", "secrets", "users", "audit"].map((page) => [page, ["shared", "more", "admin"]]),
+    ["settings", "account", "secrets", "users", "audit", "hooks"].map((page) => [page, ["shared", "more", "admin"]]),
   ),
   other: ["shared", "more"],
   one: ["shared", "lists", "overview", "more", "one"],

@@ -48,8 +48,8 @@ const CHUNKS = [
     priority: 20,
     test: /web\/src\/(features\/(jobs|groups|nodes|flows|inbox|lines)\/page|shell\/palette)\.tsx/,
   },
-  { name: "admin", priority: 18, test: /web\/src\/features\/(account\/page|admin\/\w+)\.tsx/ },
-  { name: "alarms", priority: 15, test: /web\/src\/features\/alarms\/(page|of)\.tsx/ },
+  { name: "admin", priority: 18, test: /web\/src\/features\/((account|hooks)\/page|admin\/\w+)\.tsx/ },
+  { name: "alarms", priority: 15, test: /web\/src\/features\/alarms\/page\.tsx/ },
   {
     name: "one",
     priority: 10,

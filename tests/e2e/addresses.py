@@ -17,6 +17,8 @@ PAGES = (
     "/audit",
     "/inbox",
     "/alarms",
+    "/deliveries",
+    "/hooks",
     "/flows",
 )
 """All but those of one task, one run and one execution."""

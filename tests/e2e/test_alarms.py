@@ -302,3 +302,40 @@ def test_alarms_of_jobs_and_groups_are_made_on_their_pages_and_of_anything_on_th
         ("moody-failing", "FAILING", "JOB", "moody"),
         ("node", "NODE", "NODE", None),
     ]
+
+
+@pytest.mark.costly
+def test_every_message_is_listed_with_its_request_and_answer_and_sent_again(
+    alarmed: tuple[Site, Receiver], new_page: PageOpener
+) -> None:
+    site, receiver = alarmed
+    create_alarm(site, "moody-failing")
+    page = new_page(site.url)
+    live(page, "/alarms")
+    page.get_by_role("link", name="Deliveries").click()
+    messages = page.get_by_role("region", name="Deliveries")
+    expect(messages).to_contain_text("Nothing was sent yet")
+    receiver.status = 500
+    site.trigger("moody")
+    row = messages.locator("tbody tr")
+    expect(row).to_contain_text("moody-failing")
+    expect(row).to_contain_text("the receiver answered 500")
+    expect(row).to_contain_text("The next try is")
+    again = row.get_by_role("button", name=re.compile("^Send message"))
+    expect(again).to_have_attribute("aria-disabled", "true")
+    fits(page)
+    receiver.status = 200
+    expect(row).to_contain_text("It answered 200 ok")
+    before = len(receiver.messages)
+    again.click()
+    wait_until(lambda: len(receiver.messages) == before + 1, message="the message to be sent again")
+    row.get_by_role("button", name=re.compile("^Details")).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_text("Request").click()
+    expect(dialog.locator("pre")).to_contain_text('"alarm": "moody-failing"')
+    assert violations(page, "dialog[open]") == []
+    page.keyboard.press("Escape")
+    live(page, "/deliveries?state=failed")
+    expect(messages).to_contain_text("No message matches")
+    live(page, "/deliveries?state=sent&channel=ops&event=fired")
+    expect(row).to_have_count(1)

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { AlarmsOf } from "./features/alarms/lazy";
+import { Alarms, AlarmsOf, AllDeliveries } from "./features/alarms/lazy";
 import { type Page, readPath } from "./lib/paths";
 import { DIALOGS } from "./parts/dialogs";
 import { HelpDialog } from "./shell/help-dialog";
@@ -34,7 +34,7 @@ const Users = lazy(() => styled(import("./features/admin/users")).then((module) 
 const Audit = lazy(() => styled(import("./features/admin/audit")).then((module) => module.AuditPage));
 
 const Inbox = lazy(() => styled(import("./features/inbox/page")).then((module) => module.Inbox));
-const Alarms = lazy(() => styled(import("./features/alarms/page")).then((module) => module.Alarms));
+const Hooks = lazy(() => styled(import("./features/hooks/page")).then((module) => module.HooksPage));
 const Flows = lazy(() => styled(import("./features/flows/page")).then((module) => module.Flows));
 const FlowPage = lazy(() => styled(import("./features/flows/flow")).then((module) => module.FlowPage));
 
@@ -62,6 +62,8 @@ const LATER = [
   Inbox,
   Alarms,
   AlarmsOf,
+  AllDeliveries,
+  Hooks,
   Flows,
   FlowPage,
   Palette,
@@ -124,6 +126,10 @@ function Route({ page }: { page: Page }) {
       return <Inbox />;
     case "alarms":
       return <Alarms />;
+    case "deliveries":
+      return <AllDeliveries />;
+    case "hooks":
+      return <Hooks />;
     case "flows":
       return <Flows />;
     case "flow":

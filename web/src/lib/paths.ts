@@ -37,6 +37,8 @@ const PLAIN_NAMES = [
   "audit",
   "inbox",
   "alarms",
+  "deliveries",
+  "hooks",
   "flows",
 ] as const;
 type PlainName = (typeof PLAIN_NAMES)[number];

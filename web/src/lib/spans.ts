@@ -1,10 +1,11 @@
-/** Spans of time as people type them, a number and a unit: `90 s`, `1.5 h`. Pure. */
+/** Spans of time as forms ask for them: a number, and a unit beside it. Pure. */
+import { secondsOf } from "./time";
 
 export const SPAN_UNITS = [
-  ["s", 1, "seconds"],
-  ["m", 60, "minutes"],
-  ["h", 3_600, "hours"],
-  ["d", 86_400, "days"],
+  ["s", "seconds"],
+  ["m", "minutes"],
+  ["h", "hours"],
+  ["d", "days"],
 ] as const;
 
 export type SpanUnit = (typeof SPAN_UNITS)[number][0];
@@ -16,8 +17,7 @@ export interface Span {
 }
 
 /** The seconds of a span; null where nothing is typed, NaN where it is no number. */
-export function secondsOf({ count, unit }: Span): number | null {
-  if (count.trim() === "") return null;
-  const factor = SPAN_UNITS.find(([each]) => each === unit)?.[1] ?? 1;
-  return /^\d+(\.\d+)?$/.test(count.trim()) ? Number(count) * factor : Number.NaN;
+export function spanSeconds({ count, unit }: Span): number | null {
+  const text = count.trim();
+  return text === "" ? null : (secondsOf(/\d$/.test(text) ? text + unit : "") ?? Number.NaN);
 }

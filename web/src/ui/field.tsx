@@ -173,7 +173,7 @@ export function SpanInput({ value, onChange, invalid = false }: SpanProps) {
         value={value.unit}
         onChange={(event) => onChange({ ...value, unit: event.currentTarget.value as SpanUnit })}
       >
-        {SPAN_UNITS.map(([unit, , word]) => (
+        {SPAN_UNITS.map(([unit, word]) => (
           <option key={unit} value={unit}>
             {word}
           </option>

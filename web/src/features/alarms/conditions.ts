@@ -1,5 +1,5 @@
 /** The conditions of alarms, as a form asks for them. Pure. */
-import { type Span, secondsOf } from "../../lib/spans";
+import { type Span, spanSeconds } from "../../lib/spans";
 import type { NewAlarm } from "../../services/alarms";
 
 export type SubjectKind = "TASK" | "JOB" | "GROUP" | "NODE" | "DATABASE";
@@ -127,7 +127,7 @@ function readField(kind: FieldKind, value: Span): number | string | null | undef
   const text = value.count.trim();
   if (text === "") return null;
   if (kind === "clock") return /^([01]\d|2[0-3]):[0-5]\d$/.test(text) ? text : undefined;
-  const number = kind === "span" ? (secondsOf(value) ?? 0) : secondsOf({ count: text, unit: "s" });
+  const number = kind === "span" ? (spanSeconds(value) ?? 0) : spanSeconds({ count: text, unit: "s" });
   if (number === null || Number.isNaN(number)) return undefined;
   if (kind === "count" && !Number.isInteger(number)) return undefined;
   if (kind === "percent") return number <= 100 ? number / 100 : undefined;

@@ -15,7 +15,7 @@ import { isAbout, nextLook } from "./model";
 const LOOKED_THROUGH = 100;
 
 /** What the receiver said at the last try. */
-function Answer({ delivery: { status, answer, error } }: { delivery: DeliveryRow }) {
+export function Answer({ delivery: { status, answer, error } }: { delivery: DeliveryRow }) {
   if (error !== null) return <span class="tone-bad">{error}</span>;
   if (status === null && answer === null) return <span class="dim">No answer yet</span>;
   return (
@@ -26,7 +26,7 @@ function Answer({ delivery: { status, answer, error } }: { delivery: DeliveryRow
 }
 
 /** One message, with what its receiver said. */
-function Message({ delivery, reload }: { delivery: DeliveryRow; reload?: () => void }) {
+export function Message({ delivery, reload }: { delivery: DeliveryRow; reload?: () => void }) {
   const { id, channel, event, state, attempts, createdAt, nextAttemptAt, payload, error } = delivery;
   return (
     <li class="wait" aria-label={`Message ${id}`}>

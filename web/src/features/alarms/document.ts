@@ -136,6 +136,21 @@ export const DeliveryDocument = graphql(
   [DeliveryRowFragment],
 );
 
+/** All messages, the newest first. */
+export const AllDeliveriesDocument = graphql(
+  `
+  query AllDeliveries($first: Int!, $after: String, $filter: AlarmDeliveryFilter) {
+    asOf
+    serverTime
+    alarmDeliveries(first: $first, after: $after, filter: $filter) {
+      nodes { ...DeliveryRow }
+      pageInfo { hasNextPage endCursor }
+    }
+  }
+`,
+  [DeliveryRowFragment],
+);
+
 /** The messages that began to be sent when an alarm fired or was resolved: that of a firing is among the first. */
 export const DeliveriesDocument = graphql(
   `

@@ -1,28 +1,9 @@
-/** The alarms of one thing: what its page has at once is their number, and their code comes once the page is there. */
-import { graphql } from "../../api/tada";
-import { useLive } from "../../live/use-live";
-import { UNSEEN_FIRINGS } from "../../state/alarms";
+/** The pages of alarms, and the alarms of one thing: one file has the code of them all, and comes after the page. */
 import { styled } from "../../styles/later";
 import { lazy } from "../../ui/lazy";
-import type { Subject } from "./conditions";
-import { aboutAny } from "./model";
 
-export const AlarmsOf = lazy(() => styled(import("./of")).then((module) => module.AlarmsOf), "part");
+const load = () => styled(import("./page"));
 
-const FiringDocument = graphql(`
-  query FiringOf($filter: AlarmFiringFilter!) {
-    asOf
-    alarmFirings(first: 0, filter: $filter) { totalCount }
-  }
-`);
-
-/** How many alarms fire about one of some things that nobody takes care of. */
-export function useFiring(watched: readonly Subject[]): number {
-  const { state } = useLive(`firing-of/${JSON.stringify(watched)}`, {
-    document: FiringDocument,
-    variables: () => ({ filter: { ...aboutAny(watched), ...UNSEEN_FIRINGS } }),
-    init: ({ alarmFirings }) => alarmFirings?.totalCount ?? 0,
-    outdates: ({ kind }) => kind.startsWith("ALARM_"),
-  });
-  return state ?? 0;
-}
+export const Alarms = lazy(() => load().then((module) => module.Alarms));
+export const AllDeliveries = lazy(() => load().then((module) => module.AllDeliveries));
+export const AlarmsOf = lazy(() => load().then((module) => module.AlarmsOf), "part");

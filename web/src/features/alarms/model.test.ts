@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isAbout, isSilenced, nextLook } from "./model";
+import { aboutAny, alarmsIn, isAbout, isSilenced, nextLook, silenceEnds } from "./model";
 
 const NOW = Date.parse("2026-03-01T03:00:00Z");
 
@@ -15,6 +15,20 @@ test("a message is about each of its firings, and a test about none", () => {
   expect(isAbout({ payload: null }, "17")).toBe(false);
 });
 
+test("a message names its alarms", () => {
+  expect(alarmsIn({ payload: { data: { alarms: [{ alarm: "late" }, { alarm: "slow" }, {}] } } })).toEqual([
+    "late",
+    "slow",
+  ]);
+  expect(alarmsIn({ payload: null })).toEqual([]);
+});
+
+test("a filter names any of some things", () => {
+  expect(aboutAny([{ kind: "TASK", name: "a" }])).toEqual({
+    or: [{ subjectKind: { eq: "TASK" }, subject: { eq: "a" } }],
+  });
+});
+
 test("messages are looked at again after the next of their tries, and not once all have ended", () => {
   const later = delivery("PENDING", "2026-03-01T03:01:00Z", "the receiver answered 500");
   expect(nextLook([delivery("SENT", null), later], NOW)).toBe(NOW + 60_500);
@@ -28,4 +42,12 @@ test("a silence ends by itself", () => {
   expect(isSilenced({ silenceEndsAt: "2026-03-01T03:00:01Z" }, NOW)).toBe(true);
   expect(isSilenced({ silenceEndsAt: "2026-03-01T03:00:00Z" }, NOW)).toBe(false);
   expect(isSilenced({ silenceEndsAt: null }, NOW)).toBe(false);
+  const ends = ["2026-03-01T05:00:00Z", "2026-03-01T04:00:00Z", "2026-03-01T02:00:00Z", null];
+  expect(
+    silenceEnds(
+      ends.map((silenceEndsAt) => ({ silenceEndsAt })),
+      NOW,
+    ),
+  ).toBe(Date.parse("2026-03-01T04:00:00Z"));
+  expect(silenceEnds([{ silenceEndsAt: null }], NOW)).toBeNull();
 });

@@ -13,6 +13,13 @@ export function isAbout({ payload }: Pick<Delivery, "payload">, firing: string):
   return data?.alarms?.some(({ id }) => id === firing) ?? false;
 }
 
+/** What a message is about: the alarms in it, by their names. */
+export function alarmsIn({ payload }: Pick<Delivery, "payload">): readonly string[] {
+  const data = (payload as { readonly data?: { readonly alarms?: readonly { readonly alarm?: unknown }[] } } | null)
+    ?.data;
+  return data?.alarms?.flatMap(({ alarm }) => (typeof alarm === "string" ? [alarm] : [])) ?? [];
+}
+
 /** Milliseconds after which a message is looked at again that is being sent. */
 const SENDS_WITHIN = 500;
 

@@ -308,6 +308,11 @@ export function Alarms() {
             Acknowledge all
           </Action>
         )}
+        {may("OPERATOR") && (
+          <a class="button" href="/deliveries">
+            Deliveries
+          </a>
+        )}
         <Action class="button primary" onClick={() => setCreating(true)}>
           <Icon name="plus" /> New alarm
         </Action>
@@ -331,3 +336,7 @@ export function Alarms() {
     </>
   );
 }
+
+// One entry: what three entries import would come with every page.
+export { AllDeliveries } from "./all-deliveries";
+export { AlarmsOf } from "./of";

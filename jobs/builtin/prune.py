@@ -1,8 +1,10 @@
 """Retention: deletes history that is too old or too much, in batches, each a transaction of its own."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from pydantic import Field
@@ -12,13 +14,17 @@ from ..base.context import JobContext
 from ..base.outcomes import Result
 from ..core.model import Json
 from ..core.retention import Keeping
-from ..store.db.database import Database
+from ..store.db.database import Connection, Database, DBAPIError
+from ..store.db.faults import hindrance
 from ..store.db.transaction import Tx
 from ..store.read import prunable as stored_prunable
-from ..store.read.prunable import RunPlace
+from ..store.read.prunable import EXECUTIONS, RUNS, History, OldBlocks, RunPlace
 from ..store.write import events, figures, idempotency
 from ..store.write import prune as statements
+from ..store.write.blocks import drop_executions, drop_runs
 from .tools import services_of
+
+log = logging.getLogger(__name__)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -186,7 +192,8 @@ class _Pruning:
         try:
             await self._old_executions(kept)
             await self._walk("flows", statements.delete_old_flows, kept)
-            await self._walk("runs", statements.delete_old_runs, kept)
+            end = await self._old_blocks(RUNS, drop_runs, kept, "runs")
+            await self._walk("runs", partial(statements.delete_old_runs, end=end), kept)
             await self._briefly_kept(kept)
             if self._retention.max_per_task is not None:
                 await self._surplus(self._retention.max_per_task, now)
@@ -202,11 +209,36 @@ class _Pruning:
         return self._pruned
 
     async def _old_executions(self, kept: Keeping) -> None:
+        end = await self._old_blocks(EXECUTIONS, drop_executions, kept, "executions", "log_lines")
         after, more = 0, True
         while more:
-            step = await self._read(stored_prunable.old_executions, after, kept.before, BATCH, kept)
+            step = await self._read(stored_prunable.old_executions, after, end, BATCH, kept)
             await self._executions(step.doomed)
             after, more = step.last, step.more
+
+    async def _old_blocks(
+        self,
+        history: History,
+        drop: Callable[[Connection, OldBlocks, Keeping], tuple[int, ...] | None],
+        kept: Keeping,
+        *names: str,
+    ) -> int | None:
+        """Drop old blocks on PostgreSQL; the id from which rows wait for their blocks to be old, None = none do."""
+        if self._database.is_sqlite:
+            return None
+        old = await self._read(stored_prunable.old_blocks, history, kept)
+        if old.blocks:
+            try:
+                gone = await self._write(drop, old, kept)
+            except DBAPIError as error:
+                why = hindrance(error)
+                if why is None:
+                    raise
+                log.warning("old blocks of %s are deleted row by row: %s", history.name, why)
+                gone = None
+            for name, rows in zip(names, gone or (), strict=False):
+                self._count(name, rows)
+        return old.spared
 
     async def _executions(self, ids: list[int]) -> None:
         """Delete these executions, their log lines first."""

@@ -306,6 +306,7 @@ class NodeLife:
                 self._database, own=self.node.id, lease=lease, heartbeat=self._settings.heartbeat, clock=clock
             )
             duties.append(Duty("rescue", lease / 8, rescuer.look))
+            duties.append(Duty("blocks", watchers.CUT_EVERY, watchers.BlockCutter(self._database).look))
         return duties
 
     async def _take_unread(self) -> None:

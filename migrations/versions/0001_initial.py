@@ -260,6 +260,7 @@ Table(
     Column("fields", DOCUMENT),
     Column("step", Text()),
     PrimaryKeyConstraint("execution_id", "line", name="pk_execution_log"),
+    postgresql_partition_by="RANGE (execution_id)",
 )
 Table(
     "execution_minute",
@@ -1112,6 +1113,16 @@ Table(
 )
 # What makes the parts of tables on PostgreSQL.
 PARTS: dict[str, list[str]] = {
+    "execution_log": [
+        (
+            "CREATE TABLE {schema}.execution_log_1 PARTITION OF {schema}.execution_log FOR VALUES "
+            "FROM (MINVALUE) TO (10000000)"
+        ),
+        (
+            "CREATE TABLE {schema}.execution_log_2 PARTITION OF {schema}.execution_log FOR VALUES "
+            "FROM (10000000) TO (MAXVALUE)"
+        ),
+    ],
     "job_execution": [
         (
             "CREATE TABLE {schema}.job_execution_open PARTITION OF {schema}.job_execution FOR "
@@ -1123,40 +1134,86 @@ PARTS: dict[str, list[str]] = {
             "CHECK (success IS NULL AND outcome IS NULL), ADD CONSTRAINT pk_job_execution PRIMARY "
             "KEY (id), ADD CONSTRAINT uq_job_execution_run_id_attempt UNIQUE (run_id, attempt)"
         ),
-        ("CREATE TABLE {schema}.job_execution_done PARTITION OF {schema}.job_execution FOR VALUES IN (false)"),
+        (
+            "CREATE TABLE {schema}.job_execution_done PARTITION OF {schema}.job_execution FOR "
+            "VALUES IN (false) PARTITION BY RANGE (id)"
+        ),
         (
             "ALTER TABLE {schema}.job_execution_done ADD CONSTRAINT ck_job_execution_done_part "
             "CHECK (success IS NOT NULL AND outcome IS NOT NULL), ADD CONSTRAINT "
-            "pk_job_execution_done PRIMARY KEY (id), ADD CONSTRAINT "
-            "uq_job_execution_run_id_attempt_done UNIQUE (run_id, attempt)"
+            "pk_job_execution_done PRIMARY KEY (id)"
         ),
         (
-            "CREATE INDEX ix_job_execution_by_hand_done ON {schema}.job_execution_done (trigger, "
-            "id) WHERE trigger IN ('manual', 'retry')"
+            "CREATE TABLE {schema}.job_execution_done_1 PARTITION OF {schema}.job_execution_done "
+            "FOR VALUES FROM (MINVALUE) TO (10000000)"
         ),
         (
-            "CREATE INDEX ix_job_execution_completed_at_done ON {schema}.job_execution_done "
+            "CREATE TABLE {schema}.job_execution_done_2 PARTITION OF {schema}.job_execution_done "
+            "FOR VALUES FROM (10000000) TO (MAXVALUE)"
+        ),
+        (
+            "ALTER TABLE {schema}.job_execution_done_1 ADD CONSTRAINT "
+            "uq_job_execution_run_id_attempt_done_1 UNIQUE (run_id, attempt)"
+        ),
+        (
+            "ALTER TABLE {schema}.job_execution_done_2 ADD CONSTRAINT "
+            "uq_job_execution_run_id_attempt_done_2 UNIQUE (run_id, attempt)"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_by_hand_done_1 ON {schema}.job_execution_done_1 "
+            "(trigger, id) WHERE trigger IN ('manual', 'retry')"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_by_hand_done_2 ON {schema}.job_execution_done_2 "
+            "(trigger, id) WHERE trigger IN ('manual', 'retry')"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_completed_at_done_1 ON {schema}.job_execution_done_1 "
             "(completed_at) WHERE completed_at IS NOT NULL"
         ),
-        ("CREATE INDEX ix_job_execution_failed_done ON {schema}.job_execution_done (id) WHERE success = false"),
         (
-            "CREATE INDEX ix_job_execution_failed_job_done ON {schema}.job_execution_done "
+            "CREATE INDEX ix_job_execution_completed_at_done_2 ON {schema}.job_execution_done_2 "
+            "(completed_at) WHERE completed_at IS NOT NULL"
+        ),
+        ("CREATE INDEX ix_job_execution_failed_done_1 ON {schema}.job_execution_done_1 (id) WHERE success = false"),
+        ("CREATE INDEX ix_job_execution_failed_done_2 ON {schema}.job_execution_done_2 (id) WHERE success = false"),
+        (
+            "CREATE INDEX ix_job_execution_failed_job_done_1 ON {schema}.job_execution_done_1 "
             "(job_name, id) WHERE success = false"
         ),
-        ("CREATE INDEX ix_job_execution_job_done ON {schema}.job_execution_done (job_name, id)"),
-        ("CREATE INDEX ix_job_execution_started_at_done ON {schema}.job_execution_done (started_at)"),
         (
-            "CREATE INDEX ix_job_execution_task_done ON {schema}.job_execution_done (task_id, id) "
-            "WHERE task_id IS NOT NULL"
+            "CREATE INDEX ix_job_execution_failed_job_done_2 ON {schema}.job_execution_done_2 "
+            "(job_name, id) WHERE success = false"
+        ),
+        ("CREATE INDEX ix_job_execution_job_done_1 ON {schema}.job_execution_done_1 (job_name, id)"),
+        ("CREATE INDEX ix_job_execution_job_done_2 ON {schema}.job_execution_done_2 (job_name, id)"),
+        ("CREATE INDEX ix_job_execution_started_at_done_1 ON {schema}.job_execution_done_1 (started_at)"),
+        ("CREATE INDEX ix_job_execution_started_at_done_2 ON {schema}.job_execution_done_2 (started_at)"),
+        (
+            "CREATE INDEX ix_job_execution_task_done_1 ON {schema}.job_execution_done_1 (task_id, "
+            "id) WHERE task_id IS NOT NULL"
         ),
         (
-            "CREATE INDEX ix_job_execution_task_name_done ON {schema}.job_execution_done "
+            "CREATE INDEX ix_job_execution_task_done_2 ON {schema}.job_execution_done_2 (task_id, "
+            "id) WHERE task_id IS NOT NULL"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_task_name_done_1 ON {schema}.job_execution_done_1 "
             "(task_name, id) WHERE task_name IS NOT NULL"
         ),
         (
-            "CREATE INDEX ix_job_execution_unusual_done ON {schema}.job_execution_done (outcome, "
-            "id) WHERE outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', 'suspended', "
-            "'timed_out')"
+            "CREATE INDEX ix_job_execution_task_name_done_2 ON {schema}.job_execution_done_2 "
+            "(task_name, id) WHERE task_name IS NOT NULL"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_unusual_done_1 ON {schema}.job_execution_done_1 "
+            "(outcome, id) WHERE outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', "
+            "'suspended', 'timed_out')"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_unusual_done_2 ON {schema}.job_execution_done_2 "
+            "(outcome, id) WHERE outcome IN ('cancelled', 'handed_back', 'lost', 'snoozed', "
+            "'suspended', 'timed_out')"
         ),
     ],
     "run": [
@@ -1170,12 +1227,14 @@ PARTS: dict[str, list[str]] = {
             "('running', 'scheduled', 'stuck', 'suspended', 'waiting')), ADD CONSTRAINT pk_run "
             "PRIMARY KEY (id)"
         ),
-        ("CREATE TABLE {schema}.run_done PARTITION OF {schema}.run FOR VALUES IN (false)"),
+        ("CREATE TABLE {schema}.run_done PARTITION OF {schema}.run FOR VALUES IN (false) PARTITION BY RANGE (id)"),
         (
             "ALTER TABLE {schema}.run_done ADD CONSTRAINT ck_run_done_part CHECK (state IN "
             "('cancelled', 'failed', 'skipped', 'success')), ADD CONSTRAINT pk_run_done PRIMARY "
             "KEY (id)"
         ),
+        ("CREATE TABLE {schema}.run_done_1 PARTITION OF {schema}.run_done FOR VALUES FROM (MINVALUE) TO (10000000)"),
+        ("CREATE TABLE {schema}.run_done_2 PARTITION OF {schema}.run_done FOR VALUES FROM (10000000) TO (MAXVALUE)"),
         (
             "CREATE INDEX ix_run_available ON {schema}.run_open (coalesce(due_at, available_at)) "
             "WHERE state IN ('stuck', 'waiting') AND attempt >= 0"
@@ -1205,9 +1264,11 @@ PARTS: dict[str, list[str]] = {
             "CREATE INDEX ix_run_expires ON {schema}.run_open (expires_at, id) WHERE expires_at "
             "IS NOT NULL AND attempt = 0 AND finished_at IS NULL"
         ),
-        ("CREATE INDEX ix_run_finished_done ON {schema}.run_done (finished_at) WHERE finished_at IS NOT NULL"),
+        ("CREATE INDEX ix_run_finished_done_1 ON {schema}.run_done_1 (finished_at) WHERE finished_at IS NOT NULL"),
+        ("CREATE INDEX ix_run_finished_done_2 ON {schema}.run_done_2 (finished_at) WHERE finished_at IS NOT NULL"),
         ("CREATE INDEX ix_run_flow ON {schema}.run_open (flow_id, id) WHERE flow_id IS NOT NULL"),
-        ("CREATE INDEX ix_run_flow_done ON {schema}.run_done (flow_id, id) WHERE flow_id IS NOT NULL"),
+        ("CREATE INDEX ix_run_flow_done_1 ON {schema}.run_done_1 (flow_id, id) WHERE flow_id IS NOT NULL"),
+        ("CREATE INDEX ix_run_flow_done_2 ON {schema}.run_done_2 (flow_id, id) WHERE flow_id IS NOT NULL"),
         (
             "CREATE INDEX ix_run_held_concurrency ON {schema}.run_open (concurrency_key, state, "
             "priority, due_at, id) WHERE due_at IS NOT NULL AND concurrency_key IS NOT NULL AND "
@@ -1219,22 +1280,30 @@ PARTS: dict[str, list[str]] = {
             "('stuck', 'waiting')"
         ),
         ("CREATE INDEX ix_run_job ON {schema}.run_open (job_name, id)"),
-        ("CREATE INDEX ix_run_job_done ON {schema}.run_done (job_name, id)"),
+        ("CREATE INDEX ix_run_job_done_1 ON {schema}.run_done_1 (job_name, id)"),
+        ("CREATE INDEX ix_run_job_done_2 ON {schema}.run_done_2 (job_name, id)"),
         ("CREATE INDEX ix_run_key_until ON {schema}.run_open (unique_key, id) WHERE key_until IS NOT NULL"),
-        ("CREATE INDEX ix_run_key_until_done ON {schema}.run_done (unique_key, id) WHERE key_until IS NOT NULL"),
+        ("CREATE INDEX ix_run_key_until_done_1 ON {schema}.run_done_1 (unique_key, id) WHERE key_until IS NOT NULL"),
+        ("CREATE INDEX ix_run_key_until_done_2 ON {schema}.run_done_2 (unique_key, id) WHERE key_until IS NOT NULL"),
         ("CREATE INDEX ix_run_occupying ON {schema}.run_open (node_id) WHERE state IN ('running', 'scheduled')"),
         ("CREATE INDEX ix_run_retried ON {schema}.run_open (retried_from) WHERE retried_from IS NOT NULL"),
-        ("CREATE INDEX ix_run_retried_done ON {schema}.run_done (retried_from) WHERE retried_from IS NOT NULL"),
+        ("CREATE INDEX ix_run_retried_done_1 ON {schema}.run_done_1 (retried_from) WHERE retried_from IS NOT NULL"),
+        ("CREATE INDEX ix_run_retried_done_2 ON {schema}.run_done_2 (retried_from) WHERE retried_from IS NOT NULL"),
         ("CREATE INDEX ix_run_stuck ON {schema}.run_open (group_name, available_at, id) WHERE state = 'stuck'"),
         ("CREATE INDEX ix_run_suspended ON {schema}.run_open (group_name, id) WHERE state = 'suspended'"),
         ("CREATE INDEX ix_run_task ON {schema}.run_open (task_id, id) WHERE task_id IS NOT NULL"),
-        ("CREATE INDEX ix_run_task_done ON {schema}.run_done (task_id, id) WHERE task_id IS NOT NULL"),
+        ("CREATE INDEX ix_run_task_done_1 ON {schema}.run_done_1 (task_id, id) WHERE task_id IS NOT NULL"),
+        ("CREATE INDEX ix_run_task_done_2 ON {schema}.run_done_2 (task_id, id) WHERE task_id IS NOT NULL"),
         (
             "CREATE INDEX ix_run_unread ON {schema}.run_open (job_name, id) WHERE unread_by IS "
             "NOT NULL AND finished_at IS NULL"
         ),
         (
-            "CREATE INDEX ix_run_unusual_done ON {schema}.run_done (state, id) WHERE state IN "
+            "CREATE INDEX ix_run_unusual_done_1 ON {schema}.run_done_1 (state, id) WHERE state IN "
+            "('cancelled', 'failed', 'skipped')"
+        ),
+        (
+            "CREATE INDEX ix_run_unusual_done_2 ON {schema}.run_done_2 (state, id) WHERE state IN "
             "('cancelled', 'failed', 'skipped')"
         ),
         ("CREATE INDEX ix_run_wake ON {schema}.run_open (wake_at, id) WHERE wake_at IS NOT NULL"),
@@ -1247,7 +1316,11 @@ PARTS: dict[str, list[str]] = {
             "WHERE trigger = 'schedule'"
         ),
         (
-            "CREATE UNIQUE INDEX uq_run_occurrence_done ON {schema}.run_done (task_id, "
+            "CREATE UNIQUE INDEX uq_run_occurrence_done_1 ON {schema}.run_done_1 (task_id, "
+            "scheduled_for) WHERE trigger = 'schedule'"
+        ),
+        (
+            "CREATE UNIQUE INDEX uq_run_occurrence_done_2 ON {schema}.run_done_2 (task_id, "
             "scheduled_for) WHERE trigger = 'schedule'"
         ),
         (

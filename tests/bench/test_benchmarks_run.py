@@ -45,6 +45,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "limits": (*SQLITE, "--runs", "40", "--keys", "10", "--rounds", "1", "--rate", "200", "--seconds", "0.1"),
     "traces": (*SQLITE, "--runs", "300", "--rounds", "1"),
     "metrics": ("--jobs", "20", "--runs", "200"),
+    "pruning": ("--executions", "200"),
     "sizes": (*SQLITE, "--runs", "50", "--lines", "2"),
     "logs": (*SQLITE, "--rounds", "1", "--jobs", "3", "--lines", "20"),
     "reading": (

@@ -14,6 +14,7 @@ from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import prunable
+from cronograph.jobs.store.read.prunable import blocks_of
 from cronograph.jobs.store.schema.tables import (
     execution_log,
     flow,
@@ -25,7 +26,7 @@ from cronograph.jobs.store.schema.tables import (
     run_signal,
     run_step,
 )
-from tests.support.history import add, add_execution, add_run, history
+from tests.support.history import add, add_execution, add_run, fill_block, history
 
 DAY = timedelta(days=1)
 AGO = 40 * DAY
@@ -146,8 +147,14 @@ def _newer(tx: Tx) -> None:
     history(tx.conn, TASK, *[tx.now] * 3)
 
 
+def _many(tx: Tx) -> None:
+    """So many old ones that those which are needed are few beside them."""
+    history(tx.conn, None, *[tx.now - AGO] * 60)
+
+
 DELETERS = {
     "by age": (Retention(30 * DAY), None),
+    "by blocks": (Retention(30 * DAY), _many),
     "by number": (Retention(3650 * DAY, 1), _newer),
     "by what the job keeps": (Retention(3650 * DAY), _keep_of_job),
     "by what the group keeps": (Retention(3650 * DAY), _keep_of_group),
@@ -179,16 +186,21 @@ async def test_what_is_needed_stays_and_goes_once_it_is_not(
     needed = await database.write(reader)
     if deleter == "by number":
         await database.write(_newer)
+    if deleter == "by blocks":
+        await database.write(fill_block)
     before = await database.read(there, needed)
     would = await database.read(prunable.prunable, await database.write(_kept, retention), retention.max_per_task)
     assert not set(would.executions) & set(needed.executions)
     await prune(database, retention)
     assert await database.read(there, needed) == before
+    if deleter == "by blocks" and not database.is_sqlite:
+        assert [one.number for one in await database.read(blocks_of, "job_execution_done")] == [0, 2]
+        assert [one.number for one in await database.read(blocks_of, "run_done")] == [0, 2]
     await database.write(needed.release)
     await prune(database, retention)
     left = await database.read(there, needed)
     # A flow goes at the usual time of all, never because of a number or of what one of its jobs keeps.
-    stays = deleter != "by age" and needed.flows
+    stays = deleter not in {"by age", "by blocks"} and needed.flows
     assert left[0] <= (before[0] if stays else 0 if deleter != "by number" else 1), left
 
 

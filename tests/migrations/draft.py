@@ -104,7 +104,7 @@ def draft() -> str:
 def made(tables: list[Table]) -> str:
     """The statements that make the parts of the tables that have some."""
     lists = []
-    for table in filter(parts.is_split, tables):
+    for table in filter(parts.has_parts, tables):
         texts = (one.replace(f"{SCHEMA}.", "{schema}.") for one in parts.statements(table))
         lists.append(f"{quoted(table.name)}: [{', '.join(f'({condition(one)})' for one in texts)}],")
     return f"# What makes the parts of tables on PostgreSQL.\nPARTS: dict[str, list[str]] = {{{' '.join(lists)}}}"

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import Connection, Table, func, insert, select
+from sqlalchemy import Connection, Table, func, insert, select, text
 
 from cronograph.jobs.core.model import FAILURES, Outcome
 from cronograph.jobs.queue.base.runs import count_ends
+from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.schema.parts import BLOCK
 from cronograph.jobs.store.schema.tables import execution_minute as minutes
 from cronograph.jobs.store.schema.tables import job_execution, periodic_task, run
 
@@ -71,6 +73,7 @@ def add_execution(
     completed_at: datetime | None,
     task_id: int | None = None,
     attempt: int = 1,
+    **more: object,
 ) -> int:
     """An execution that succeeded at `completed_at`, or that is open; returns its id."""
     ended = {"success": True, "outcome": "success"} if completed_at else {}
@@ -79,7 +82,7 @@ def add_execution(
         "attempt": attempt, "node_id": 1, "node": "n", "trigger": "api", "submitted_at": LONG_AGO, "log_lines": 0,
         "log_cut": 0,
     }  # fmt: skip
-    return add(conn, job_execution, **values, **ended)
+    return add(conn, job_execution, **{**values, **ended, **more})
 
 
 def history(conn: Connection, task_id: int | None, *ends: datetime) -> list[tuple[int, int]]:
@@ -89,6 +92,16 @@ def history(conn: Connection, task_id: int | None, *ends: datetime) -> list[tupl
         run_id = add_run(conn, end, task_id)
         pairs.append((run_id, add_execution(conn, run_id, end, end, task_id)))
     return pairs
+
+
+def fill_block(tx: Tx, number: int = 1) -> None:
+    """Let the ids of runs and executions go past the end of this block: the next ones are in the block behind it."""
+    first = number * BLOCK
+    run_id = add_run(tx.conn, tx.now, id=first)
+    add_execution(tx.conn, run_id, tx.now, tx.now, id=first)
+    if tx.conn.dialect.name == "postgresql":
+        for table in ("run", "job_execution"):
+            tx.conn.execute(text(f"SELECT setval('cronograph.{table}_id_seq', {first})"))
 
 
 def counted_minutes(conn: Connection) -> dict[datetime, tuple[int, int, int]]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from typing_extensions import override
 
+from ...actions.figures import make_block
 from ...actions.flows import cancel_overdue
 from ...actions.nodes import note_stall, rescue_expired
 from ...core.nodes import SILENT, Node
@@ -14,10 +15,12 @@ from ...queue import waits
 from ...queue.claims.expiry import skip_due
 from ...queue.deadlines import are_due, fail_overdue
 from ...queue.limits.admission import BucketName, is_anything_held, look_for_forgotten, look_for_slots, look_for_tokens
-from ...store.db.database import Database
+from ...store.db.database import Database, DBAPIError
+from ...store.db.faults import hindrance
 from ...store.db.transaction import Tx, Wake
 from ...store.read import nodes
 from ...store.read.clock import server_time
+from ...store.read.prunable import HISTORIES, newest_id
 from ..base.service import ChangeDetector, Watch
 from ..base.settings import Clock
 
@@ -25,6 +28,31 @@ log = logging.getLogger(__name__)
 
 
 _LONGEST = 3600.0
+
+
+class BlockCutter:
+    """Makes the blocks of the history into which runs and executions will end, on PostgreSQL; any node may do it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def look(self) -> int:
+        """Make those that will be needed soon; how many."""
+        made = 0
+        for history in HISTORIES:
+            newest = await self._database.read(newest_id, history)
+            try:
+                made += await self._database.write(make_block, history, newest)
+            except DBAPIError as error:
+                why = hindrance(error)
+                if why is None:
+                    raise
+                log.info("no further block for %s now: %s", history.name, why)
+        return made
+
+
+CUT_EVERY: Final = 60.0
+"""Seconds between two looks; a fast installation needs hours for a block."""
 
 
 class Releaser(Watch):

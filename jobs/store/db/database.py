@@ -39,6 +39,7 @@ else:
 __all__ = [
     "AutocommitConnection",
     "Connection",
+    "DBAPIError",
     "Database",
     "InterfaceError",
     "Listener",

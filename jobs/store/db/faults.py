@@ -50,6 +50,7 @@ _TOO_LARGE = "54000"
 # transaction in which this process sat idle for too long (it was frozen, or a job kept the interpreter to itself): it
 # is rolled back whole and, tried again, sees what the others did.
 _SERIALIZATION = "40001"
+_NOT_OWNED = "42501"
 _CONFLICTS = frozenset({"40P01", _SERIALIZATION, "55P03", "23505", "25P03"})
 # Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
 _UNAVAILABLE_CLASSES = ("08", "53", "57P", "58")
@@ -74,6 +75,14 @@ def kind_of(error: BaseException) -> ErrorKind:
 def has_moved(error: DBAPIError) -> bool:
     """Return whether PostgreSQL refused to follow a row that another transaction has moved to another part."""
     return not error.connection_invalidated and getattr(error.orig, "sqlstate", None) == _SERIALIZATION
+
+
+def hindrance(error: DBAPIError) -> str | None:
+    """Return why tables could not be made or dropped now, in words; None = it is none of the usual reasons."""
+    if kind_of(error) is ErrorKind.CONFLICT:
+        return "a transaction of somebody else uses them"
+    is_owner = getattr(error.orig, "sqlstate", None) != _NOT_OWNED
+    return None if is_owner else "the server's role does not own them; ALTER TABLE … OWNER TO makes it do so"
 
 
 def _is_unwritable(error: BaseException) -> bool:

@@ -1,19 +1,24 @@
 """Find the history that a pruning would delete, without deleting anything, and the part of it that is still needed.
 
 Everything that deletes history asks ``NEEDED_FLOW``, ``needed_run`` and ``NEEDED_EXECUTION`` first: by age, by number,
-or because somebody asked for it.
+or because somebody asked for it. On PostgreSQL the history stands in blocks (see ``schema.parts``), and those of which
+hardly anything is kept go as a whole.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select
+from sqlalchemy import Column, ColumnElement, Connection, Table, and_, case, exists, func, literal, or_, select, true
 
 from ...core.retention import Keeping
 from ...core.states import RELEASING
+from ..db.dialect import is_postgresql
 from ..db.functions import sql_literals
+from ..schema.parts import block_name
+from ..schema.tables import execution_log as line
 from ..schema.tables import flow as f
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
@@ -21,6 +26,7 @@ from ..schema.tables import periodic_task, skipped_occurrence
 from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 from ..schema.tables import run_awaited as a
+from ..schema.types import SCHEMA, Part, SchemaText, UtcDateTime
 
 BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Before every run."""
@@ -50,6 +56,41 @@ def needed_run(now: datetime) -> ColumnElement[bool]:
     released = sql_literals(RELEASING)
     awaited = exists().where(a.c.awaited_id == r.c.id)
     return or_(IN_FLOW, awaited, and_(r.c.key_until.is_not(None), r.c.key_until > now, r.c.state.not_in(released)))
+
+
+def over_execution(kept: Keeping) -> ColumnElement[bool]:
+    """Return that an execution has ended, is kept no longer for its age, and is not needed."""
+    group = select(r.c.group_name).where(r.c.id == e.c.run_id).scalar_subquery()
+    return and_(
+        e.c.completed_at.is_not(None),
+        e.c.started_at < kept.before,
+        e.c.completed_at < kept.before,
+        _is_over(kept, e.c.completed_at, e.c.job_name, group),
+        ~NEEDED_EXECUTION,
+    )
+
+
+def over_run(kept: Keeping) -> ColumnElement[bool]:
+    """Return that a run has ended, is kept no longer for its age, and is not needed; it may have executions."""
+    return and_(
+        r.c.finished_at < kept.before,
+        _is_over(kept, r.c.finished_at, r.c.job_name, r.c.group_name),
+        ~needed_run(kept.now),
+    )
+
+
+def _is_over(
+    kept: Keeping, ended: ColumnElement[datetime], job_name: ColumnElement[str], group_name: ColumnElement[str]
+) -> ColumnElement[bool]:
+    """Return what ``Keeping.is_over`` says; anything that ended after ``kept.before`` is not asked for."""
+    if not kept.has_longer:
+        return true()
+    limits = [
+        (column == name, literal(kept.now - timedelta(seconds=seconds), UtcDateTime()))
+        for column, said in ((group_name, kept.groups), (job_name, kept.jobs))
+        for name, seconds in said.items()
+    ]
+    return ended < case(*limits, else_=literal(kept.before, UtcDateTime()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,30 +177,24 @@ class Walk:
     more: bool
 
 
-def old_executions(conn: Connection, after: int, before: datetime, limit: int, kept: Keeping | None = None) -> Walk:
-    """Among the ``limit`` executions after id ``after``: those that started and ended before ``before``.
+def old_executions(conn: Connection, after: int, end: int | None, limit: int, kept: Keeping) -> Walk:
+    """Among the ``limit`` executions after id ``after``, and below ``end`` unless None: those that are over.
 
-    With ``kept`` those stay that are to be kept longer.
-
-    Ids ascend with the time of the start, so a step that finds nothing started before ``before`` is the last one:
+    Ids ascend with the time of the start, so a step that finds nothing that began long enough ago is the last one:
     the young rest of the table, the largest part, is never read.
     """
     rows = conn.execute(
-        select(e.c.id, e.c.task_id, e.c.started_at, e.c.completed_at, e.c.job_name, e.c.run_id)
-        .where(e.c.id > after)
+        select(e.c.id, e.c.task_id, e.c.started_at, over_execution(kept).label("over"))
+        .where(e.c.id > after, *([] if end is None else [e.c.id < end]))
         .order_by(e.c.id)
         .limit(limit)
     ).all()
     if not rows:
         return Walk([], after, more=False)
-    old = [row for row in rows if row.completed_at is not None and max(row.started_at, row.completed_at) < before]
-    if kept is not None and kept.has_longer:
-        groups = _groups_of(conn, old) if kept.groups else {}
-        old = [row for row in old if kept.is_over(row.job_name, groups.get(row.run_id), row.completed_at)]
-    newest = kept_executions(conn, sorted({row.task_id for row in old if row.task_id is not None}))
-    newest |= _needed(conn, [row.id for row in old])
-    begun_before = any(row.started_at < before for row in rows)
-    return Walk([row.id for row in old if row.id not in newest], rows[-1].id, more=begun_before and len(rows) == limit)
+    over = [row for row in rows if row.over]
+    newest = kept_executions(conn, sorted({row.task_id for row in over if row.task_id is not None}))
+    begun_before = any(row.started_at < kept.before for row in rows)
+    return Walk([row.id for row in over if row.id not in newest], rows[-1].id, more=begun_before and len(rows) == limit)
 
 
 def _needed(conn: Connection, ids: Sequence[int]) -> set[int]:
@@ -168,16 +203,13 @@ def _needed(conn: Connection, ids: Sequence[int]) -> set[int]:
     return set(conn.execute(select(e.c.id).where(e.c.id.in_(ids), NEEDED_EXECUTION)).scalars())
 
 
-def _groups_of(conn: Connection, executions: Sequence[Any]) -> dict[int, str]:
-    statement = select(r.c.id, r.c.group_name).where(r.c.id.in_(sorted({row.run_id for row in executions})))
-    return {row.id: row.group_name for row in conn.execute(statement)}
-
-
-def kept_executions(conn: Connection, task_ids: Sequence[int]) -> set[int]:
-    """Of each of these tasks that still exist: the newest execution and the newest finished one."""
+def kept_executions(conn: Connection, task_ids: Sequence[int] | None) -> set[int]:
+    """Of each of these tasks that still exist (None = of each): the newest execution and the newest finished one."""
     newest = select(func.max(e.c.id)).where(e.c.task_id == periodic_task.c.id)
     finished = newest.where(e.c.completed_at.is_not(None))
-    statement = select(newest.scalar_subquery(), finished.scalar_subquery()).where(periodic_task.c.id.in_(task_ids))
+    statement = select(newest.scalar_subquery(), finished.scalar_subquery()).select_from(periodic_task)
+    if task_ids is not None:
+        statement = statement.where(periodic_task.c.id.in_(task_ids))
     return {execution_id for row in conn.execute(statement) for execution_id in row if execution_id is not None}
 
 
@@ -272,7 +304,7 @@ def _old(conn: Connection, kept: Keeping, most: int) -> tuple[set[int], bool]:
     after, looked_at, more = 0, 0, True
     while more and looked_at < most:
         size = min(BATCH, most - looked_at)
-        step = old_executions(conn, after, kept.before, size, kept)
+        step = old_executions(conn, after, None, size, kept)
         doomed.update(step.doomed)
         after, more, looked_at = step.last, step.more, looked_at + size
     return doomed, not more
@@ -294,3 +326,153 @@ def _surplus(conn: Connection, gone: set[int], keep: int, most: int) -> tuple[se
             return doomed, False
         room -= len(rows)
     return doomed, len(tasks) <= MOST_TASKS
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Name a table whose rows stand in blocks.
+
+    Attributes:
+        name: The table whose parts the blocks are.
+        table: The whole table.
+        id: The column by which they are divided.
+        source: The table that gives the ids.
+    """
+
+    name: str
+    table: Table
+    id: Column[int]
+    source: Table
+
+    def within(self, end: int) -> ColumnElement[bool]:
+        """Return that a row is in a block below ``end``; rows of the open part are not."""
+        below = self.id < end
+        return below if self.table is line else below & self.ended.is_not(None)
+
+    @property
+    def ended(self) -> ColumnElement[datetime]:
+        """When a row became history; log lines say it of their executions."""
+        return _ENDED[self.name]
+
+
+RUNS: Final = History(f"run_{Part.DONE}", r, r.c.id, r)
+EXECUTIONS: Final = History(f"job_execution_{Part.DONE}", e, e.c.id, e)
+LINES: Final = History("execution_log", line, line.c.execution_id, e)
+_ENDED: Final = {RUNS.name: r.c.finished_at, EXECUTIONS.name: e.c.completed_at}
+HISTORIES: Final = (RUNS, EXECUTIONS, LINES)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Hold the bounds of a block.
+
+    Attributes:
+        history: The table that it is a part of.
+        number: Ascends with the ids; 0 = the rows that were carried over from dropped blocks.
+        first: Its first id; None = no lower bound.
+        end: The first id behind it; None = no upper bound.
+    """
+
+    history: str
+    number: int
+    first: int | None
+    end: int | None
+
+    @property
+    def name(self) -> str:
+        """The name of its table."""
+        return block_name(self.history, self.number)
+
+
+def blocks_of(conn: Connection, history: str) -> list[Block]:
+    """Return the blocks of a history, the oldest first; on SQLite there are none."""
+    if not is_postgresql(conn):
+        return []
+    found = (_block(history, row) for row in conn.execute(_BLOCKS, {"history": history}))
+    return sorted(found, key=lambda one: one.number)
+
+
+def _block(history: str, row: Any) -> Block:
+    bounds = _BOUNDS.search(row.bounds)
+    assert bounds is not None, f"{row.name} {row.bounds}"
+    first, end = (None if one is None else int(one) for one in bounds.groups())
+    return Block(history, int(row.name.rpartition("_")[2]), first, end)
+
+
+_BOUNDS: Final = re.compile(r"FROM \((?:MINVALUE|'(\d+)')\) TO \((?:MAXVALUE|'(\d+)')\)")
+_BLOCKS: Final = SchemaText(f"""
+    SELECT c.relname AS name, pg_get_expr(c.relpartbound, c.oid) AS bounds
+    FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid JOIN pg_class p ON p.oid = i.inhparent
+    JOIN pg_namespace n ON n.oid = p.relnamespace
+    WHERE n.nspname = '{SCHEMA}' AND p.relname = :history
+""")
+
+
+def newest_id(conn: Connection, history: History) -> int:
+    """Return the greatest id that has been given to a row of this history; 0 = none has."""
+    newest: int | None = conn.execute(select(func.max(history.source.c.id))).scalar_one()
+    return newest or 0
+
+
+FEW: Final = 100_000
+"""Rows of a block that are young at most, for it to count as old."""
+KEPT_SHARE: Final = 10
+"""Of the rows of old blocks at most one in so many is carried over; where more are kept, it goes row by row."""
+LONGER: Final = 10
+"""Rows wait for their whole block for this part of the time for which they are kept at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class OldBlocks:
+    """Divide a history by what a pruning does with its blocks.
+
+    Attributes:
+        blocks: Those in which hardly anything is young, the oldest first, if any of them is not the one that holds what
+            was carried over.
+        spared: The first id of those that will soon be old as a whole; None = there is none.
+    """
+
+    blocks: Sequence[Block]
+    spared: int | None
+
+    @property
+    def end(self) -> int:
+        """The first id behind the old blocks."""
+        end = self.blocks[-1].end
+        assert end is not None
+        return end
+
+
+def old_blocks(conn: Connection, history: History, kept: Keeping, few: int = FEW) -> OldBlocks:
+    """Find the blocks that are old by the usual time for which history is kept, and those that will be soon.
+
+    Args:
+        conn: A connection.
+        history: Whose blocks.
+        kept: How long history is kept.
+        few: Of an old block at most so many rows are young.
+    """
+    ended, newest = history.ended, newest_id(conn, history)
+    old: list[Block] = []
+    for block in blocks_of(conn, history.name):
+        if block.end is None or block.end > newest:
+            # It is being filled.
+            break
+        if _has_few(conn, history, block, ended >= kept.before, few):
+            old.append(block)
+            continue
+        soon = _has_few(conn, history, block, ended >= kept.before + kept.age / LONGER, few)
+        return OldBlocks(_worth_it(old), (block.first or 0) if soon else None)
+    return OldBlocks(_worth_it(old), None)
+
+
+def _worth_it(old: Sequence[Block]) -> Sequence[Block]:
+    return old if old and old[-1].number > 0 else ()
+
+
+def _has_few(conn: Connection, history: History, block: Block, condition: ColumnElement[bool], few: int) -> bool:
+    assert block.end is not None
+    bounds = history.within(block.end) & (history.id >= (block.first or 0))
+    found = select(history.id).where(bounds, condition).limit(few + 1).subquery()
+    count: int = conn.execute(select(func.count()).select_from(found)).scalar_one()
+    return count <= few

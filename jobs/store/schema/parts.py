@@ -3,10 +3,15 @@
 Each part is a partition with indexes of its own. An UPDATE that makes the condition of the first part false moves the
 row to the second one, so a row that is at work has few index entries, a row of the history is inserted once, and every
 statement names the table as a whole. SQLite has one table with all indexes: it updates rows in place.
+
+The history, and the log lines, are divided once more, into blocks of ascending ids: what is old is then dropped as a
+whole. The first block has no lower bound and the last one no upper bound, so that no row ever lacks a place. This
+module makes the first two; ``write.blocks`` makes the others, and drops them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 from sqlalchemy import Connection, Index, PrimaryKeyConstraint, Table, UniqueConstraint, event
@@ -14,6 +19,10 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex
 
 from .types import SCHEMA, Part, SchemaText
+
+BLOCK: Final = 10_000_000
+"""Ids of a block: a busy installation fills one in a day, and most never fill any."""
+FIRST_BLOCKS: Final = (1, 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +46,26 @@ class Split:
         return {"postgresql_partition_by": f"LIST (({self.condition}))", "info": {"split": self}}
 
 
+def in_blocks(column: str) -> dict[str, Any]:
+    """Return the arguments of a ``Table`` that is divided by this column, and has no open part."""
+    return {"postgresql_partition_by": f"RANGE ({column})", "info": {"blocks": column}}
+
+
 def is_split(table: Table) -> bool:
-    """Return whether the table has parts on PostgreSQL."""
+    """Return whether the table has an open part and a history on PostgreSQL."""
     return "split" in table.info
+
+
+def has_parts(table: Table) -> bool:
+    """Return whether the table is partitioned on PostgreSQL."""
+    return is_split(table) or "blocks" in table.info
 
 
 def split(table: Table) -> None:
     """Let PostgreSQL make the parts of this table where the table is made, with its keys and indexes."""
-    for one in (*keys_of(table), *table.indexes):
-        one.ddl_if(dialect="sqlite")
+    if is_split(table):
+        for one in (*keys_of(table), *table.indexes):
+            one.ddl_if(dialect="sqlite")
     event.listen(table, "after_create", _make_parts)
 
 
@@ -63,32 +83,63 @@ def keys_of(table: Table) -> list[PrimaryKeyConstraint | UniqueConstraint]:
 
 def statements(table: Table) -> Iterator[str]:
     """Return the statements that make the parts of a table with their keys and indexes, on PostgreSQL."""
+    if not is_split(table):
+        yield from _first_blocks(table.name)
+        return
     how: Split = table.info["split"]
     settings = ", ".join(f"{name} = {value}" for name, value in how.settings.items())
-    for part, value, storage in (
+    primary, *unique = keys_of(table)
+    keys = {Part.OPEN: [primary, *unique], Part.DONE: [primary]}
+    for part, value, more in (
         (Part.OPEN, "true", f" WITH ({settings})" if settings else ""),
-        (Part.DONE, "false", ""),
+        (Part.DONE, "false", " PARTITION BY RANGE (id)"),
     ):
         name = f"{table.name}_{part}"
-        yield f"CREATE TABLE {SCHEMA}.{name} PARTITION OF {SCHEMA}.{table.name} FOR VALUES IN ({value}){storage}"
+        yield f"CREATE TABLE {SCHEMA}.{name} PARTITION OF {SCHEMA}.{table.name} FOR VALUES IN ({value}){more}"
         check = f"ADD CONSTRAINT ck_{name}_part CHECK ({how.checks[part]})"
-        yield f"ALTER TABLE {SCHEMA}.{name} {', '.join([check, *(_key(one, part) for one in keys_of(table))])}"
+        yield f"ALTER TABLE {SCHEMA}.{name} {', '.join([check, *(_key(one, part) for one in keys[part])])}"
+    yield from _first_blocks(f"{table.name}_{Part.DONE}")
+    # PostgreSQL has no unique constraint across blocks without their id.
+    for one, block in product(unique, FIRST_BLOCKS):
+        key = _key(one, Part.DONE).replace(" UNIQUE ", f"_{block} UNIQUE ")
+        yield f"ALTER TABLE {SCHEMA}.{block_name(f'{table.name}_{Part.DONE}', block)} {key}"
     for index in sorted(table.indexes, key=lambda one: str(one.name)):
         yield from (statement for _, statement in index_statements(index))
 
 
-def index_statements(index: Index) -> Iterator[tuple[str, str]]:
-    """Return the names and the statements of an index on PostgreSQL: one for each part that it covers."""
+def block_name(table: str, number: int) -> str:
+    """Return the name of the table that is a block of a history."""
+    return f"{table}_{number}"
+
+
+def _first_blocks(table: str) -> Iterator[str]:
+    for number, bounds in zip(FIRST_BLOCKS, (f"(MINVALUE) TO ({BLOCK})", f"({BLOCK}) TO (MAXVALUE)"), strict=True):
+        name = block_name(table, number)
+        yield f"CREATE TABLE {SCHEMA}.{name} PARTITION OF {SCHEMA}.{table} FOR VALUES FROM {bounds}"
+
+
+def index_statements(index: Index, blocks: Sequence[int] = FIRST_BLOCKS) -> Iterator[tuple[str, str]]:
+    """Return the names and the statements of an index on PostgreSQL: one for each part that it covers.
+
+    Args:
+        index: The index.
+        blocks: The numbers of the blocks of its table's history, each of which has one.
+    """
     made = " ".join(str(CreateIndex(index).compile(dialect=_POSTGRESQL)).split())
     table = index.table
     assert table is not None
     if not is_split(table):
         yield str(index.name), made
         return
+    whole = f" INDEX {index.name} ON {SCHEMA}.{table.name} "
     for part in parts_of(index):
-        name = name_in(str(index.name), part)
-        whole = f" INDEX {index.name} ON {SCHEMA}.{table.name} "
-        yield name, made.replace(whole, f" INDEX {name} ON {SCHEMA}.{table.name}_{part} ")
+        name, owner = name_in(str(index.name), part), f"{table.name}_{part}"
+        if part is Part.OPEN:
+            yield name, made.replace(whole, f" INDEX {name} ON {SCHEMA}.{owner} ")
+            continue
+        for block in blocks:
+            of_block = block_name(name, block)
+            yield of_block, made.replace(whole, f" INDEX {of_block} ON {SCHEMA}.{block_name(owner, block)} ")
 
 
 def parts_of(index: Index) -> Iterable[Part]:
@@ -109,9 +160,6 @@ def _key(key: PrimaryKeyConstraint | UniqueConstraint, part: Part) -> str:
     return f"ADD CONSTRAINT {name_in(name, part)} {kind} ({', '.join(each.name for each in key)})"
 
 
-WHOLE_TABLE: Final = (
-    "coalesce((SELECT p.relname FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhparent WHERE i.inhrelid = s.relid), "
-    "s.relname)"
-)
+WHOLE_TABLE: Final = "coalesce((SELECT p.relname FROM pg_class p WHERE p.oid = pg_partition_root(s.relid)), s.relname)"
 """The name of the table that ``s``, a row of PostgreSQL's statistics of tables, is a part of; else its own."""
 _POSTGRESQL: Final = postgresql.dialect()  # type: ignore[no-untyped-call]

@@ -3,6 +3,7 @@
 from sqlalchemy import CheckConstraint, Column, Float, Index, Integer, String, Table, Text
 
 from ...core.model import SkipReason
+from .parts import in_blocks, split
 from .types import NO_REUSE, JsonDocument, Key, Name, UtcDateTime, key, metadata, one_of, partial_index
 
 event = Table(
@@ -89,7 +90,10 @@ execution_log = Table(
     Column("message", Text, nullable=False),
     Column("fields", JsonDocument),
     Column("step", Text),
+    **in_blocks("execution_id"),
 )
+
+split(execution_log)
 
 skipped_occurrence = Table(
     "skipped_occurrence",

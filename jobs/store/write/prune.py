@@ -44,17 +44,23 @@ def delete_executions(conn: Connection, ids: Sequence[int]) -> int:
 
 
 def delete_old_runs(
-    conn: Connection, place: RunPlace, before: datetime, limit: int, kept: Keeping
+    conn: Connection, place: RunPlace, before: datetime, limit: int, kept: Keeping, end: int | None = None
 ) -> tuple[int, RunPlace | None]:
     """Look at ``limit`` runs that finished before ``before``, after ``place``; delete those without any execution.
 
-    Those stay that are to be kept longer.
+    Those stay that are to be kept longer, and those with an id from ``end`` on, unless that is None.
 
     Returns:
         How many were deleted, and the place to proceed from; None = the end.
     """
     rows = ended_runs(conn, place, before, limit, kept.now)
-    over = [row.id for row in rows if not row.needed and kept.is_over(row.job_name, row.group_name, row.finished_at)]
+    over = [
+        row.id
+        for row in rows
+        if not row.needed
+        and (end is None or row.id < end)
+        and kept.is_over(row.job_name, row.group_name, row.finished_at)
+    ]
     next_place = RunPlace(rows[-1].finished_at, rows[-1].id) if len(rows) == limit else None
     return delete_bare_runs(conn, over, kept.now), next_place
 

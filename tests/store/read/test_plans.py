@@ -296,7 +296,8 @@ def test_the_newest_rows_of_many_parents_touch_few_rows_each(conn: Connection) -
     for field, listing, parents, request in cases:
         touched = work(conn, partial(pages_of, conn, listing, field, parents, request))
         per_parent = touched / len(parents)
-        assert per_parent <= (20 if is_postgresql(conn) else 2_000), (listing.name, field, request)
+        # An empty block of the history costs a look of its own.
+        assert per_parent <= (24 if is_postgresql(conn) else 2_000), (listing.name, field, request)
 
 
 @pytest.mark.parametrize("order", [NEWEST, (OrderKey("name"),), (OrderKey("group"), OrderKey("id"))])

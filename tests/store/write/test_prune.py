@@ -52,7 +52,7 @@ def left(conn: Connection, table: Table, column: str = "id") -> set[Any]:
 
 def test_an_execution_is_old_strictly_after_its_age(conn: Connection) -> None:
     (_, over), (_, equal), (_, young) = history(conn, None, CUTOFF - MOMENT, CUTOFF, CUTOFF + MOMENT)
-    walk = stored_prunable.old_executions(conn, 0, CUTOFF, MANY)
+    walk = stored_prunable.old_executions(conn, 0, None, MANY, KEPT)
     assert walk.doomed == [over]
     assert not walk.more
     assert prune.delete_executions(conn, walk.doomed) == 1
@@ -61,13 +61,13 @@ def test_an_execution_is_old_strictly_after_its_age(conn: Connection) -> None:
 
 def test_an_execution_that_began_long_ago_but_ended_lately_stays(conn: Connection) -> None:
     add_execution(conn, add_run(conn, NOW), OLD, NOW)
-    assert stored_prunable.old_executions(conn, 0, CUTOFF, MANY).doomed == []
+    assert stored_prunable.old_executions(conn, 0, None, MANY, KEPT).doomed == []
 
 
 def test_open_executions_stay(conn: Connection) -> None:
     running = add_run(conn, None, state="running", node_id=1)
     opened = add_execution(conn, running, OLD, None)
-    assert stored_prunable.old_executions(conn, 0, CUTOFF, MANY).doomed == []
+    assert stored_prunable.old_executions(conn, 0, None, MANY, KEPT).doomed == []
     assert prune.delete_executions(conn, [opened]) == 0
 
 
@@ -78,21 +78,21 @@ def test_the_newest_execution_of_a_task_stays_and_so_does_its_newest_finished_on
     second = history(conn, 2, OLD, OLD)
     running = add_run(conn, None, 2, state="running", node_id=1)
     add_execution(conn, running, OLD, None, 2)
-    walk = stored_prunable.old_executions(conn, 0, CUTOFF, MANY)
+    walk = stored_prunable.old_executions(conn, 0, None, MANY, KEPT)
     assert walk.doomed == [execution for _, execution in [*first[:-1], *second[:-1]]]
 
 
 def test_a_deleted_task_keeps_nothing(conn: Connection) -> None:
     pairs = history(conn, 77, OLD, OLD)
-    assert stored_prunable.old_executions(conn, 0, CUTOFF, MANY).doomed == [execution for _, execution in pairs]
+    assert stored_prunable.old_executions(conn, 0, None, MANY, KEPT).doomed == [execution for _, execution in pairs]
 
 
 def test_the_walk_goes_on_where_it_was_and_ends_at_the_first_young_step(conn: Connection) -> None:
     pairs = history(conn, None, *[OLD] * 5, *[NOW] * 7)
     ids = [execution for _, execution in pairs]
-    steps = [stored_prunable.old_executions(conn, 0, CUTOFF, 3)]
+    steps = [stored_prunable.old_executions(conn, 0, None, 3, KEPT)]
     while steps[-1].more:
-        steps.append(stored_prunable.old_executions(conn, steps[-1].last, CUTOFF, 3))
+        steps.append(stored_prunable.old_executions(conn, steps[-1].last, None, 3, KEPT))
     assert [step.doomed for step in steps] == [ids[:3], ids[3:5], []]
     assert [step.last for step in steps] == [ids[2], ids[5], ids[8]]
 

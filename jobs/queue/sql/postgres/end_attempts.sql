@@ -26,7 +26,7 @@ ended AS (
         progress = coalesce(n.progress, r.progress)
     FROM endings n, held h
     WHERE r.id = n.id AND h.id = n.id AND h.attempt = n.attempt AND h.node_id = CAST(:node_id AS bigint)
-      AND h.state = 'running' AND (NOT h.cancel_requested OR n.cancelled)
+      AND h.state = 'running' AND (NOT h.cancel_requested OR n.cancelled) AND r.finished_at IS NULL
     RETURNING r.id),
 closed AS (
     UPDATE cronograph.job_execution x
@@ -34,7 +34,7 @@ closed AS (
         error_type = n.error_type, traceback = n.traceback, records_processed = n.records_processed, value = n.value,
         progress = coalesce(n.progress, x.progress), log_lines = n.log_lines, log_cut = n.log_cut,
         trace_id = n.trace_id
-    FROM endings n, ended d WHERE x.id = n.execution_id AND d.id = n.id
+    FROM endings n, ended d WHERE x.id = n.execution_id AND d.id = n.id AND x.completed_at IS NULL
     RETURNING x.started_at, x.completed_at, x.outcome),
 counted AS (
     INSERT INTO cronograph.execution_minute AS c (minute, shard, ended, failures, successes)

@@ -39,7 +39,7 @@ taken AS (
 woken AS (
     UPDATE cronograph.run r
     SET state = 'waiting', available_at = CAST(:now AS timestamptz), awaits = NULL, wake_at = NULL
-    WHERE r.id = :run_id AND EXISTS (SELECT FROM waiting)
+    WHERE r.id = :run_id AND r.finished_at IS NULL AND EXISTS (SELECT FROM waiting)
     RETURNING r.id, r.task_id, r.task_name, r.job_name, r.group_name, r.flow_id),
 {event_written}
     SELECT CAST(:now AS timestamptz), coalesce((

@@ -19,16 +19,18 @@ from ..graphql.base.errors import UserFacingError, error_answer
 from ..graphql.execution.schema_factory import GuardedSchema
 from ..graphql.guard.document import RequestRefused
 from ..graphql.guard.searches import bounds_of
+from ..graphql.resolving import following
 from ..graphql.resolving.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.schema import shared_schema
 from ..graphql.transport.engine import Engine, Refused, unrecorded
 from ..graphql.transport.persisted import TrustedDocuments
 from ..graphql.transport.request import GraphQLRequest
 from ..graphql.transport.streams import OpenStreams
-from ..jobs.base.services import Services
+from ..jobs.base.services import Followed, Services
 from ..jobs.core.actor import Submitter
-from ..jobs.core.base.errors import ConfigurationError
+from ..jobs.core.base.errors import ConfigurationError, UserError
 from ..jobs.core.counts import NodeCounts
+from ..jobs.core.events import Event
 from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
 from ..jobs.registry.known_code import CodeOfRegistry
@@ -136,7 +138,7 @@ class Installation:
             return Context(database, feeds.bus, feeds.log_feed, asks, keys=keys, trace_link=link)
 
         api = OwnApi(schema, context_of, refusals)
-        services = Services(of_engine, api, self.settings.http_allow, keys, self.counts, public_url=self._public_url())
+        services = Services(of_engine, api, api, self.settings.http_allow, keys, self.counts, self._public_url())
         engine = EngineThread(
             services,
             self.registry,
@@ -310,7 +312,7 @@ def node_parts(
 
 
 class OwnApi:
-    """Runs operations of the schema; implements the protocol ``ApiCaller`` of the jobs.
+    """Runs operations of the schema; implements ``ApiCaller`` and ``Subscriptions`` of the jobs.
 
     Made in the event loop of the API, where the operations are executed; called from the loop of the jobs.
 
@@ -361,3 +363,22 @@ class OwnApi:
         except UserFacingError as refusal:
             return error_answer([refusal])
         return await self._engine.execute(prepared, context)
+
+    async def follow(
+        self, document: str, variables: Mapping[str, Any], owner: Submitter, events: Sequence[Event], most: int
+    ) -> Followed:
+        """Execute a subscription for events of the log, with the rights of ``owner``, up to ``most`` results."""
+        return await asyncio.wrap_future(
+            asyncio.run_coroutine_threadsafe(self._follow(document, variables, owner, events, most), self._loop)
+        )
+
+    async def _follow(
+        self, document: str, variables: Mapping[str, Any], owner: Submitter, events: Sequence[Event], most: int
+    ) -> Followed:
+        try:
+            prepared = following.prepare(self._engine.schema, document, variables)
+            context = await self._context_for(owner, None)
+        except (UserError, UserFacingError) as refusal:
+            return Followed([], None, None, refusal.message)
+        async with asyncio.timeout(self._engine.limits.operation_seconds):
+            return await following.follow(self._engine.schema, prepared, context, events, most)

@@ -34,14 +34,13 @@ from ...jobs.core.task_sets import TaskAction
 from ...jobs.delivery.addresses import AddressKind
 from ...jobs.delivery.inbound import HookKind
 from ...jobs.delivery.rules import AlarmSource, ChannelKind, DeliveryEvent, DeliveryState
+from ...jobs.delivery.webhooks import StopReason, WebhookState
 
 __all__ = [
-    "ChatForm",
     "Described",
     "Direction",
     "ErrorCode",
     "ExplanationCode",
-    "MailTls",
     "NullsPosition",
     "PreviewOutcome",
     "Role",
@@ -330,6 +329,7 @@ describe(
         EventKind.ALARM_RESOLVED: "A firing of an alarm was resolved.",
         EventKind.ALARM_UPDATED: "An alarm was made, changed, silenced or deleted, its silence ended, or a firing was "
         "acknowledged.",
+        EventKind.WEBHOOK_UPDATED: "A webhook was made, changed, stopped, resumed or deleted.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
         "set back): query again, and go on from this cursor.",
     },
@@ -551,6 +551,7 @@ describe(
     DeliveryEvent,
     "The event that a delivery is about.",
     {
+        DeliveryEvent.EVENTS: "A subscription of a webhook had results.",
         DeliveryEvent.FIRED: "Alarms fired.",
         DeliveryEvent.RESOLVED: "Firings were resolved.",
         DeliveryEvent.TEST: "Somebody tested the channel.",
@@ -567,20 +568,27 @@ describe(
     },
     name="AlarmDeliveryState",
 )
-
-
-@described("The form of the messages to a chat.")
-class ChatForm(Described):
-    """The form of messages to a chat."""
-
-    SLACK = "slack", "Blocks as Slack, Mattermost and Rocket.Chat take them."
-    TEAMS = "teams", "An adaptive card as the workflows of Microsoft Teams take it."
-
-
-@described("The encryption of the connection to a mail server.")
-class MailTls(Described):
-    """The encryption of mails on their way."""
-
-    STARTTLS = "starttls", "The connection is encrypted after its begin; usual at port 587."
-    IMPLICIT = "implicit", "The connection is encrypted from its begin; usual at port 465."
-    NONE = "none", "The connection is not encrypted."
+describe(
+    WebhookState,
+    "The state of a webhook.",
+    {
+        WebhookState.ACTIVE: "It sends.",
+        WebhookState.FAILING: "The last try failed. One message is tried again at `nextTryAt`; the others wait.",
+        WebhookState.PARKED: "It sends in order, and its oldest message was not accepted within 75 hours. "
+        "`resumeWebhook` tries it again or skips it.",
+        WebhookState.STOPPED: "It was switched off, see `stopReason`; `resumeWebhook` lets it go on where it was.",
+        WebhookState.DISABLED: "Somebody disabled it; its place is kept.",
+    },
+)
+describe(
+    StopReason,
+    "The reason why a webhook sends nothing until somebody resumes it.",
+    {
+        StopReason.FAILING: "The receiver has accepted nothing for five days.",
+        StopReason.GONE: "The receiver answered 410: it wants nothing more.",
+        StopReason.PARKED: "A message of an ordered webhook was not accepted within 75 hours.",
+        StopReason.REFUSED: "The document cannot be executed any more: its owner lacks the rights, or the "
+        "schema changed.",
+    },
+    name="WebhookStopReason",
+)

@@ -94,6 +94,8 @@ from .records import (
     TriggeredJob,
     UniqueKey,
     Viewer,
+    Webhook,
+    WebhookEvent,
 )
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Page, Pruning
 from .schedules import calendar, cron, interval, once
@@ -179,6 +181,8 @@ __all__ = [
     "UniqueKey",
     "UnreachableError",
     "Viewer",
+    "Webhook",
+    "WebhookEvent",
     "WhenFull",
     "calendar",
     "cron",

@@ -104,6 +104,15 @@ HOOKS: Final = _listed("hooks", "Hook", _HOOK)
 CREATE_HOOK: Final = _changing("createHook", f"hook {{ {_HOOK} }}")
 UPDATE_HOOK: Final = _changing("updateHook", f"hook {{ {_HOOK} }}")
 DELETE_HOOK: Final = _changing("deleteHook", f"hook {{ {_HOOK} }}")
+_WEBHOOK: Final = """name state url secrets document variables description isOrdered isEnabled failures firstFailedAt
+    nextTryAt lastDeliveredAt stopReason stopMessage stoppedAt cursor waitingCount owner version createdAt updatedAt"""
+_SENT: Final = "preview { eventCount hasMore messages }"
+WEBHOOKS: Final = _listed("webhooks", "Webhook", _WEBHOOK)
+CREATE_WEBHOOK: Final = _changing("createWebhook", f"webhook {{ {_WEBHOOK} }} {_SENT}")
+UPDATE_WEBHOOK: Final = _changing("updateWebhook", f"webhook {{ {_WEBHOOK} }} {_SENT}")
+DELETE_WEBHOOK: Final = _changing("deleteWebhook", f"webhook {{ {_WEBHOOK} }}")
+RESUME_WEBHOOK: Final = _changing("resumeWebhook", f"webhook {{ {_WEBHOOK} }}")
+REDELIVER_WEBHOOK: Final = _changing("redeliverWebhook", f"webhook {{ {_WEBHOOK} }} count")
 _ADDRESS: Final = "id kind taskName createdAt createdBy"
 ADDRESSES: Final = _listed("addresses", "Address", _ADDRESS)
 CREATE_ADDRESS: Final = _changing("createAddress", f"address {{ {_ADDRESS} }} path")

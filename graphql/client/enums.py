@@ -61,6 +61,7 @@ class EventKind(OpenEnum):
     ALARM_FIRED = "ALARM_FIRED"
     ALARM_RESOLVED = "ALARM_RESOLVED"
     ALARM_UPDATED = "ALARM_UPDATED"
+    WEBHOOK_UPDATED = "WEBHOOK_UPDATED"
     RESYNC = "RESYNC"
 
 
@@ -285,6 +286,25 @@ class Trigger(OpenEnum):
     API = "API"
     RETRY = "RETRY"
     HOOK = "HOOK"
+
+
+class WebhookState(OpenEnum):
+    """The state of a webhook."""
+
+    ACTIVE = "ACTIVE"
+    FAILING = "FAILING"
+    PARKED = "PARKED"
+    STOPPED = "STOPPED"
+    DISABLED = "DISABLED"
+
+
+class WebhookStopReason(OpenEnum):
+    """The reason why a webhook sends nothing until somebody resumes it."""
+
+    FAILING = "FAILING"
+    GONE = "GONE"
+    PARKED = "PARKED"
+    REFUSED = "REFUSED"
 
 
 class WhenFull(OpenEnum):

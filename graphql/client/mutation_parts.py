@@ -41,6 +41,16 @@ class TaskOptions(MutationOptions, total=False):
     expected_version: int | None
 
 
+class WebhookOptions(MutationOptions, total=False):
+    """Change one webhook: safe to repeat, as a trial, or of one version alone.
+
+    Attributes:
+        expected_version: Refuse if the webhook was changed since this ``version`` was read.
+    """
+
+    expected_version: int | None
+
+
 class RunChoice(MutationOptions, total=False):
     """Choose runs in exactly one way, and those behind a cursor.
 

@@ -8,7 +8,7 @@ that, whose name begins with ``preview``.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Unpack
+from typing import Any, Final, Unpack
 
 from . import triggering, view_mutations
 from .base.shapes import Seconds, read, read_all, selection
@@ -21,6 +21,7 @@ from .mutation_parts import (
     RunChoice,
     TaskChoice,
     TaskOptions,
+    WebhookOptions,
     chosen,
     deleted_tasks,
     many_tasks,
@@ -28,7 +29,7 @@ from .mutation_parts import (
     settings_of,
 )
 from .operation import Operation
-from .records import Flow, Group, Job, Node, Preview, Run, Task
+from .records import Flow, Group, Job, Node, Preview, Run, Task, Webhook
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
 trigger_job = triggering.trigger_job
@@ -367,3 +368,110 @@ def drain_node(name: str, **options: Unpack[MutationOptions]) -> Operation[Node]
 def resume_node(name: str, **options: Unpack[MutationOptions]) -> Operation[Node]:
     """Let a node that drains take runs again; refused once it stops for good."""
     return changed("resumeNode", present(name=name, **options), Node)
+
+
+def _about(kinds: str, fields: str) -> str:
+    return f"events(filter: {{ kinds: [{kinds}] }}) {{ cursor at kind {fields} }}"
+
+
+WEBHOOK_DOCUMENTS: Final[Mapping[str, str]] = {
+    "executions": "subscription Executions { executions { id jobName taskName runId attempt outcome success startedAt "
+    "completedAt errorMessage recordsProcessed } }",
+    "ended-executions": "subscription EndedExecutions { "
+    + _about(
+        "EXECUTION_FINISHED",
+        "... on ExecutionEvent { runId jobName taskName outcome execution { errorType errorMessage duration } }",
+    )
+    + " }",
+    "runs": "subscription Runs { "
+    + _about("RUN_CREATED, RUN_UPDATED", "... on RunEvent { runId jobName taskName runState }")
+    + " }",
+    "alarms": "subscription Alarms { "
+    + _about(
+        "ALARM_FIRED, ALARM_RESOLVED",
+        "... on AlarmEvent { alarmName firing { sentence severity explanation runId firedAt resolvedAt } }",
+    )
+    + " }",
+    "tasks": "subscription Tasks { "
+    + _about(
+        "TASK_CREATED, TASK_UPDATED, TASK_DELETED",
+        "... on TaskEvent { taskName jobName task { isEnabled pausedBy pauseReason nextExecutionAt } }",
+    )
+    + " }",
+    "skipped": "subscription Skipped { "
+    + _about("OCCURRENCE_SKIPPED", "... on SkippedEvent { taskName jobName reason skippedRunId }")
+    + " }",
+    "nodes": "subscription Nodes { "
+    + _about("NODE_STARTED, NODE_UPDATED, NODE_STOPPED", "... on NodeEvent { node nodeState }")
+    + " }",
+}
+"""Subscriptions for the usual cases, by name."""
+
+
+def create_webhook(
+    name: str,
+    url: str,
+    document: str = WEBHOOK_DOCUMENTS["executions"],
+    variables: Mapping[str, Any] | None = None,
+    *,
+    secrets: Sequence[str] = (),
+    ordered: bool = False,
+    description: str = "",
+    after: str | None = None,
+    **options: Unpack[MutationOptions],
+) -> Operation[Webhook]:
+    """Create a webhook, which posts the results of a subscription.
+
+    Args:
+        name: Its name.
+        url: The address of the receiver.
+        document: The subscription; of executions unless given.
+        variables: Those of the document.
+        secrets: The names of the secrets that sign.
+        ordered: Whether a message is sent only once the one before it was accepted.
+        description: Its purpose.
+        after: The event cursor behind which the results begin; now unless given.
+    """
+    given = {"name": name, "url": url, "document": document, "ordered": ordered, "description": description}
+    more = present(variables=variables, secrets=list(secrets) or None, after=after, **options)
+    return changed("createWebhook", {**given, **more}, Webhook)
+
+
+def update_webhook(
+    name: str,
+    *,
+    url: str | None = None,
+    document: str | None = None,
+    variables: Mapping[str, Any] | None = None,
+    secrets: Sequence[str] | None = None,
+    ordered: bool | None = None,
+    enabled: bool | None = None,
+    description: str | None = None,
+    **options: Unpack[WebhookOptions],
+) -> Operation[Webhook]:
+    """Change a webhook; its place stays. See ``create_webhook`` for the parameters; None = as it is."""
+    given = present(url=url, document=document, variables=variables, ordered=ordered, enabled=enabled, **options)
+    given |= present(description=description, secrets=None if secrets is None else list(secrets))
+    return changed("updateWebhook", {"name": name, **given}, Webhook)
+
+
+def delete_webhook(name: str, **options: Unpack[WebhookOptions]) -> Operation[Webhook]:
+    """Delete a webhook; the answer is the webhook as it was. Messages that wait are given up."""
+    return changed("deleteWebhook", present(name=name, **options), Webhook)
+
+
+def resume_webhook(name: str, *, skip: bool = False, **options: Unpack[WebhookOptions]) -> Operation[Webhook]:
+    """Let a webhook send again that was parked or stopped, or that leaves a failing receiver alone.
+
+    Args:
+        name: Its name.
+        skip: Whether to give up the oldest message that waits.
+    """
+    return changed("resumeWebhook", present(name=name, skip=skip, **options), Webhook)
+
+
+def redeliver_webhook(name: str, after: str, **options: Unpack[WebhookOptions]) -> Operation[int]:
+    """Send the messages with results behind a cursor again, each with its message id; the answer is their number."""
+    given = present(name=name, after=after, **options)
+    where = "redeliverWebhook.count"
+    return mutation("redeliverWebhook", given, "count", lambda payload: read(int, payload.get("count"), where))

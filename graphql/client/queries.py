@@ -23,6 +23,7 @@ from .records import (
     SkippedOccurrence,
     Task,
     Viewer,
+    Webhook,
 )
 from .results import Page
 
@@ -55,6 +56,13 @@ def saved_views(page: str | None = None) -> Operation[tuple[SavedView, ...]]:
         page: Only of this page, such as ``/runs``.
     """
     return listed("savedViews", {"page": Argument("String", page)}, SavedView)
+
+
+def webhooks(
+    *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
+) -> Operation[Page[Webhook]]:
+    """A page of webhooks, by name unless ordered otherwise. See ``runs`` for the parameters."""
+    return page("webhooks", _listing("Webhook", first, after, filter, order_by), Webhook)
 
 
 def available_jobs() -> Operation[tuple[Job, ...]]:

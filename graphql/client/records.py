@@ -30,6 +30,8 @@ from .enums import (
     StepState,
     TaskSource,
     Trigger,
+    WebhookState,
+    WebhookStopReason,
     WhenFull,
 )
 
@@ -563,6 +565,14 @@ class AlarmEvent(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookEvent(Event):
+    """A webhook was created, changed, parked, stopped, resumed or deleted."""
+
+    webhook_name: str
+    webhook_state: WebhookState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlowEvent(Event):
     """A flow was enqueued, changed its state, or was closed."""
 
@@ -601,3 +611,31 @@ class SavedView(Record):
     created_at: datetime
     created_by: str
     updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Webhook(Record):
+    """A subscription whose results are posted to another program."""
+
+    name: str
+    url: str
+    secrets: tuple[str, ...]
+    document: str
+    variables: dict[str, Any]
+    description: str
+    is_ordered: bool
+    is_enabled: bool
+    state: WebhookState
+    failures: int
+    first_failed_at: datetime | None
+    next_try_at: datetime | None
+    last_delivered_at: datetime | None
+    stop_reason: WebhookStopReason | None
+    stop_message: str | None
+    stopped_at: datetime | None
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    owner: str
+    cursor: str | None
+    waiting_count: int

@@ -21,6 +21,7 @@ from .records import (
     SkippedEvent,
     StepEvent,
     TaskEvent,
+    WebhookEvent,
 )
 from .subscription import Subscription
 
@@ -34,6 +35,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     GroupEvent,
     FlowEvent,
     AlarmEvent,
+    WebhookEvent,
     ResyncEvent,
 )
 """A record for each type of event."""

@@ -10,7 +10,7 @@ from ...jobs.core.arguments.secrets import REFERENCE, references
 from ...jobs.delivery import actions, read, rules
 from ...jobs.delivery.rules import ChannelKind, DeliveryEvent, DeliveryState
 from ...jobs.store.db.transaction import Tx
-from ..base.enums import ChatForm, Described, MailTls, Role, described
+from ..base.enums import Described, Role, described
 from ..base.fields import Size, mutates
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
@@ -23,6 +23,23 @@ from .base.inputs import MutationInput, optional
 
 _SECRETS: Final = Size(default=3, most=3)
 _RECIPIENTS: Final = Size(default=50, most=50)
+
+
+@described("The form of the messages to a chat.")
+class ChatForm(Described):
+    """The form of messages to a chat."""
+
+    SLACK = "slack", "Blocks as Slack, Mattermost and Rocket.Chat take them."
+    TEAMS = "teams", "An adaptive card as the workflows of Microsoft Teams take it."
+
+
+@described("The encryption of the connection to a mail server.")
+class MailTls(Described):
+    """The encryption of mails on their way."""
+
+    STARTTLS = "starttls", "The connection is encrypted after its begin; usual at port 587."
+    IMPLICIT = "implicit", "The connection is encrypted from its begin; usual at port 465."
+    NONE = "none", "The connection is not encrypted."
 
 
 @filter_of("A filter of channels.")

@@ -15,6 +15,7 @@ from .runs.flows import FlowMutations
 from .runs.runs import RunMutations
 from .task_sets import TaskSetMutations
 from .tasks import TaskMutations
+from .webhooks import WebhookMutations
 
 
 @strawberry.type(description="Everything that can be changed. Refusals are data: look at `errors` of each payload.")
@@ -33,5 +34,6 @@ class Mutation(
     ChannelMutations,
     HookMutations,
     AddressMutations,
+    WebhookMutations,
 ):
     """Mutations."""

@@ -45,6 +45,7 @@ from .hooks import HookQueries
 from .log_search import HistoryQueries, LogSearchQueries
 from .reports import LabelQueries, ReportQueries, TimelineQueries
 from .revisions import RevisionQueries
+from .webhooks import WebhookQueries
 
 MAX_NAMES: Final = 200
 
@@ -109,6 +110,7 @@ class Query(
     AlarmQueries,
     ChannelQueries,
     HookQueries,
+    WebhookQueries,
     AddressQueries,
     RevisionQueries,
 ):

@@ -20,6 +20,7 @@ from ...jobs.core.states import FINAL, RunState
 from ...jobs.core.steps import Step
 from ...jobs.delivery.read import firings_by_id
 from ...jobs.delivery.rules import Firing
+from ...jobs.delivery.webhooks import places
 from ...jobs.store.db.database import Connection, Database
 from ...jobs.store.read import executions, facts, flows, logs, runs, tasks
 from ...jobs.store.read import groups as stored_groups
@@ -167,6 +168,11 @@ class Loaders:
     def alarm_firings(self) -> DataLoader[int, Firing | None]:
         """Firings of alarms by key."""
         return self._by_key(firings_by_id)
+
+    @cached_property
+    def webhook_places(self) -> DataLoader[str, tuple[str, int] | None]:
+        """The cursors of webhooks, and how many of their messages wait."""
+        return self._by_key(places)
 
     @cached_property
     def flows(self) -> FlowLoaders:

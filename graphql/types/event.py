@@ -12,6 +12,7 @@ from ...jobs.core.flows import FlowState
 from ...jobs.core.nodes import NodeState
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepState
+from ...jobs.delivery.webhooks import WebhookState
 from ..base.arguments import parse_id
 from ..base.fields import resolved
 from ..execution.shown import FromModel, Makers, key_text
@@ -208,6 +209,20 @@ class AlarmEvent(Event):
         return await load_firing(info, self.stored.change.firing_id)
 
 
+@strawberry.type(description="A webhook was created, changed, parked, stopped, resumed or deleted.")
+class WebhookEvent(Event):
+    """A change of a webhook."""
+
+    webhook_name: str = strawberry.field(description="The name of the webhook.")
+    webhook_state: WebhookState = strawberry.field(description="The state of the webhook right after the change.")
+
+    MADE: ClassVar[Makers] = {
+        **Event.MADE,
+        "webhook_name": lambda event: event.change.webhook,
+        "webhook_state": lambda event: WebhookState(event.change.state),
+    }
+
+
 @strawberry.type(
     description="Events are missing. They are older than the retention, this reader was too slow, or a restore or a "
     "failover set the database back. Query again, and go on behind the cursor of this event."
@@ -235,6 +250,7 @@ TYPES: Final[Mapping[EventKind, type[Event]]] = {
     EventKind.ALARM_FIRED: AlarmEvent,
     EventKind.ALARM_RESOLVED: AlarmEvent,
     EventKind.ALARM_UPDATED: AlarmEvent,
+    EventKind.WEBHOOK_UPDATED: WebhookEvent,
     EventKind.RESYNC: ResyncEvent,
 }
 """The type of each kind of event."""

@@ -1,8 +1,8 @@
 """Offer the process' services to jobs, beyond their arguments; the built-in jobs use it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..accounts.rules.secrets import KeySource, no_keys
 from ..core.counts import NodeCounts
@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from ..core.actor import Submitter
+from ..core.events import Cursor, Event, EventFilter
 from ..core.model import Json
 
 SCHEDULE_TIMEZONE: Final = "schedule_timezone"
@@ -47,6 +48,37 @@ class RunInfo:
     labels: Mapping[str, str] | None = None
 
 
+class Result(NamedTuple):
+    """The result of a subscription for one event.
+
+    Attributes:
+        event: The event.
+        answer: The answer as GraphQL says it: ``data`` and, if there are any, ``errors``.
+        length: The number of characters of the answer as JSON.
+    """
+
+    event: Event
+    answer: Mapping[str, Json]
+    length: int
+
+
+class Followed(NamedTuple):
+    """The results of a subscription for some events of the log.
+
+    Attributes:
+        answers: The results, in the order of the events.
+        through: The place up to which all events were looked at; None = none was.
+        wanted: The events that it asks for; None = that is not known.
+        refusal: The reason why it cannot be executed any more: rights that are gone, or a document that the schema no
+            longer takes.
+    """
+
+    answers: Sequence[Result]
+    through: Cursor | None
+    wanted: EventFilter | None = None
+    refusal: str | None = None
+
+
 class ApiCaller(Protocol):
     """Runs one GraphQL operation of this server."""
 
@@ -66,6 +98,16 @@ class ApiCaller(Protocol):
         ...
 
 
+class Subscriptions(Protocol):
+    """Executes subscriptions of this server for events that were read from the log."""
+
+    async def follow(
+        self, document: str, variables: Mapping[str, Any], owner: Submitter, events: Sequence[Event], most: int
+    ) -> Followed:
+        """Execute a subscription for events of the log, with the rights of ``owner``, up to ``most`` results."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Services:
     """The parts of the process that a job may use.
@@ -73,6 +115,7 @@ class Services:
     Attributes:
         database: This server's own database.
         api: This server's own API; None on a process that has none.
+        subscriptions: The subscriptions of that API.
         http_allow: Addresses that ``http_request`` may reach besides public ones: addresses, networks, host names, or
             ``*``.
         keys: Those that secrets are encrypted with.
@@ -83,6 +126,7 @@ class Services:
 
     database: "Database"
     api: ApiCaller | None = None
+    subscriptions: Subscriptions | None = None
     http_allow: tuple[str, ...] = ()
     keys: KeySource = no_keys
     counts: NodeCounts = field(default_factory=NodeCounts)

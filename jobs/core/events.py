@@ -33,6 +33,7 @@ class EventKind(StrEnum):
     ALARM_FIRED = "alarm_fired"
     ALARM_RESOLVED = "alarm_resolved"
     ALARM_UPDATED = "alarm_updated"
+    WEBHOOK_UPDATED = "webhook_updated"
     RESYNC = "resync"
 
 
@@ -40,8 +41,8 @@ class EventKind(StrEnum):
 class Change:
     """One change as it is stored in the outbox, with the ids needed to filter it and to read the changed thing.
 
-    ``state`` is the run's state or the execution's outcome right after the change; ``step`` the label of a step,
-    ``alarm`` the name of an alarm.
+    ``state`` is the run's state, the execution's outcome or the webhook's state right after the change; ``step`` the
+    label of a step, ``alarm`` the name of an alarm, ``webhook`` that of a webhook.
     """
 
     kind: EventKind
@@ -57,6 +58,7 @@ class Change:
     flow_id: int | None = None
     alarm: str | None = None
     firing_id: int | None = None
+    webhook: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The compact stored form: only set fields."""

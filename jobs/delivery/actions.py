@@ -18,6 +18,7 @@ from ..store.read.events import newest
 from ..store.read.tasks import by_name
 from . import read, write
 from .channels import channel_faults
+from .messages import results_of
 from .notifying import CAUSES, change_of, notify, payload_of, release
 from .rules import (
     MAX_ALARMS,
@@ -227,12 +228,15 @@ def set_channel(tx: Tx, name: str, kind: ChannelKind, settings: dict[str, Json])
         InvalidInput: of its values.
         NotFound: it refers to a secret that does not exist.
         InvalidState: there are too many channels.
+        AlreadyExists: a webhook has its name.
     """
     channel = Channel(name, kind, settings, tx.now, tx.now, _by(tx))
     refuse(channel_faults(channel))
     for secret in sorted(references(settings) - sealed(tx.conn, references(settings)).keys()):
         raise unknown("secret", secret, secret_names(tx.conn))
     before = read.channels(tx.conn, [channel.name]).get(channel.name)
+    if before is None and read.channels(tx.conn, [name], with_webhooks=True):
+        raise AlreadyExists(f"name: there is a webhook '{name}'; choose another name", path=("name",))
     if before is None and read.count(tx.conn, "channels") >= MAX_CHANNELS:
         raise InvalidState(f"there are {MAX_CHANNELS} channels, the most there may be; delete one first")
     kept = write.keep_channel(tx.conn, channel)
@@ -268,10 +272,11 @@ def send_test(tx: Tx, name: str) -> Delivery:
     Raises:
         NotFound: there is no channel of this name.
     """
-    channel = _channel(tx, name)
+    channel = _channel(tx, name, with_webhooks=True)
     tx.record("channel.tested", name)
     tx.wake(Wake.EVENTS)
-    payload = payload_of(DeliveryEvent.TEST, [], tx.now)
+    is_webhook = name not in read.channels(tx.conn, [name])
+    payload = results_of(name, [], tx.now) if is_webhook else payload_of(DeliveryEvent.TEST, [], tx.now)
     return write.insert_delivery(tx.conn, channel.name, DeliveryEvent.TEST, payload, tx.now)
 
 
@@ -287,7 +292,7 @@ def redeliver(tx: Tx, delivery_id: int) -> Delivery:
         raise NotFound(f"id: there is no delivery {delivery_id}", path=("id",))
     if delivery.state is DeliveryState.PENDING:
         raise InvalidState(f"id: delivery {delivery_id} is pending and is sent without this", path=("id",))
-    _channel(tx, delivery.channel)
+    _channel(tx, delivery.channel, with_webhooks=True)
     tx.record("delivery.repeated", delivery.message_id)
     tx.wake(Wake.EVENTS)
     return write.renew_delivery(tx.conn, delivery_id, tx.now)
@@ -321,8 +326,8 @@ def check_version(kind: str, name: str, version: int, expected: int | None) -> N
         )
 
 
-def _channel(tx: Tx, name: str) -> Channel:
-    channel = read.channels(tx.conn, [name]).get(name)
+def _channel(tx: Tx, name: str, *, with_webhooks: bool = False) -> Channel:
+    channel = read.channels(tx.conn, [name], with_webhooks=with_webhooks).get(name)
     if channel is None:
         raise unknown("channel", name, list(read.channels(tx.conn)))
     return channel

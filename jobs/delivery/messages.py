@@ -11,6 +11,7 @@ from email.message import EmailMessage
 from html import escape
 from typing import Any, Final, cast
 
+from ..base.services import Result
 from ..core.base.times import time_text
 from ..core.model import Json
 from .rules import ChannelKind, Delivery, DeliveryEvent, heading
@@ -38,12 +39,25 @@ def signature_key(secret: str) -> bytes:
 
 
 def signed_headers(secrets: Sequence[str], message_id: str, at: datetime, body: bytes) -> dict[str, str]:
-    """Return the headers of Standard Webhooks; with several secrets each signs, the new one and the old one."""
+    """Return the headers of Standard Webhooks; with several secrets each signs, without one none does."""
     stamp = str(int(at.timestamp()))
     content = b".".join([message_id.encode(), stamp.encode(), body])
     signatures = (hmac.new(signature_key(one), content, hashlib.sha256).digest() for one in secrets)
     texts = [f"v1,{base64.b64encode(one).decode()}" for one in signatures]
-    return {"webhook-id": message_id, "webhook-timestamp": stamp, "webhook-signature": " ".join(texts)}
+    headers = {"webhook-id": message_id, "webhook-timestamp": stamp}
+    return {**headers, "webhook-signature": " ".join(texts)} if texts else headers
+
+
+def results_of(webhook: str, results: Sequence[Result], now: datetime) -> dict[str, Json]:
+    """Return the body of a message of a webhook; one without results is a test."""
+    answers: list[Json] = [
+        {"cursor": str(one.event.cursor), "at": time_text(one.event.at), **one.answer} for one in results
+    ]
+    return {
+        "type": "subscription.events" if results else "subscription.test",
+        "timestamp": time_text(now),
+        "data": {"webhook": webhook, "cursor": answers[-1]["cursor"] if results else None, "events": answers},
+    }
 
 
 def body_of(kind: ChannelKind, settings: Mapping[str, Json], delivery: Delivery) -> bytes:

@@ -10,13 +10,13 @@ from pathlib import Path
 from shutil import disk_usage
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, bindparam, exists, func, select, text
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, exists, func, or_, select, text
 
 from ..core.alarms import Condition, Settings, Severity, SubjectKind
 from ..core.events import Cursor
 from ..core.model import Outcome, SkippedOccurrence, Trigger
 from ..store.db import dialect
-from ..store.db.functions import duration
+from ..store.db.functions import duration, sql_literal
 from ..store.read.figures.failures import MESSAGE_PREFIX, fingerprint
 from ..store.read.listing.keyset import OrderKey
 from ..store.read.listing.listing import Indexes, Listing, columns
@@ -80,7 +80,7 @@ FIRINGS: Listing[Firing] = Listing(
 )
 CHANNELS: Listing[Channel] = Listing(
     name="channels",
-    rows=select(c),
+    rows=select(c).where(c.c.document.is_(None)),
     key=c.c.name,
     fields=columns(c, "name kind created_at updated_at"),
     order=(OrderKey("name"),),
@@ -97,6 +97,21 @@ DELIVERIES: Listing[Delivery] = Listing(
         unique=frozenset({"id", "message_id"}), equal=frozenset({"channel"}), ordered=frozenset({"id", "created_at"})
     ),
 )
+
+
+_other: Final = d.alias("other")
+_FIRST: Final = (
+    select(func.min(_other.c.id))
+    .where(_other.c.channel == d.c.channel, _other.c.state == sql_literal(DeliveryState.PENDING))
+    .correlate(d)
+    .scalar_subquery()
+)
+SENDABLE: Final = or_(
+    c.c.name.is_(None),
+    c.c.document.is_(None),
+    and_(c.c.enabled, c.c.stopped_at.is_(None), or_(~c.c.ordered, d.c.id == _FIRST)),
+)
+"""Holds for a pending delivery, joined with its channel, unless a webhook is stopped or sends another one first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,9 +439,13 @@ def unnotified(conn: Connection, alarm_ids: Collection[int] | None = None) -> li
     return [firing_from(row) for row in conn.execute(statement.order_by(f.c.id))]
 
 
-def channels(conn: Connection, names: Collection[str] | None = None) -> dict[str, Channel]:
-    """Return channels by name."""
-    statement = select(c) if names is None else select(c).where(c.c.name.in_(names))
+def channels(
+    conn: Connection, names: Collection[str] | None = None, *, with_webhooks: bool = False
+) -> dict[str, Channel]:
+    """Return channels by name, ``with_webhooks`` those too that have a document."""
+    statement = select(c) if with_webhooks else select(c).where(c.c.document.is_(None))
+    if names is not None:
+        statement = statement.where(c.c.name.in_(names))
     return {row.name: channel_from(row) for row in conn.execute(statement.order_by(c.c.name))}
 
 
@@ -451,7 +470,8 @@ def count(conn: Connection, what: str) -> int:
 
 def next_delivery(conn: Connection) -> datetime | None:
     """Return the time of the next try of a delivery."""
-    found: datetime | None = conn.execute(
-        select(func.min(d.c.next_attempt_at)).where(d.c.state == DeliveryState.PENDING.value)
-    ).scalar_one()
+    at = case((c.c.blocked_until > d.c.next_attempt_at, c.c.blocked_until), else_=d.c.next_attempt_at)
+    pending = d.c.state == DeliveryState.PENDING.value
+    statement = select(func.min(at)).outerjoin_from(d, c, c.c.name == d.c.channel).where(pending, SENDABLE)
+    found: datetime | None = conn.execute(statement).scalar_one()
     return found

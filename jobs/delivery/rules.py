@@ -21,6 +21,7 @@ LOOK_AGAIN: Final = timedelta(seconds=10)
 class DeliveryEvent(StrEnum):
     """The event that a delivery notifies of."""
 
+    EVENTS = "events"
     FIRED = "fired"
     RESOLVED = "resolved"
     TEST = "test"
@@ -141,13 +142,14 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One message to one channel. ``message_id`` stays the same over all tries."""
+    """One message to one channel. ``message_id`` stays the same over all tries, ``cursor`` is that of a webhook."""
 
     id: int
     message_id: str
     channel: str
     event: DeliveryEvent
     payload: dict[str, Json]
+    cursor: str | None
     state: DeliveryState
     attempts: int
     created_at: datetime

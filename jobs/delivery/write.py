@@ -6,7 +6,7 @@ from functools import cache
 from secrets import token_hex
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import Connection, and_, case, delete, func, insert, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ..core.events import Cursor
@@ -19,15 +19,15 @@ from ..store.schema.delivery import alarm_timer as t
 from ..store.schema.delivery import channel as c
 from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
-from .read import READER, alarm_from, channel_from, delivery_from, firing_from
+from .read import READER, SENDABLE, alarm_from, channel_from, delivery_from, firing_from
 from .rules import Alarm, Channel, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
 
 _PENDING = d.c.state == sql_literal(DeliveryState.PENDING)
 
 
-def begin_reader(conn: Connection, cursor: Cursor) -> None:
+def begin_reader(conn: Connection, cursor: Cursor, reader: str = READER) -> None:
     """Begin to read at a place, unless the reader has begun."""
-    conn.execute(dialect.insert_or_ignore(conn, consumer).values(name=READER, cursor=str(cursor), version=0))
+    conn.execute(dialect.insert_or_ignore(conn, consumer).values(name=reader, cursor=str(cursor), version=0))
 
 
 def move_reader(conn: Connection, cursor: Cursor) -> None:
@@ -35,29 +35,43 @@ def move_reader(conn: Connection, cursor: Cursor) -> None:
     conn.execute(update(consumer).where(consumer.c.name == READER).values(cursor=str(cursor)))
 
 
-def note_change(conn: Connection) -> None:
-    """Let the reader look at the alarms again."""
-    conn.execute(update(consumer).where(consumer.c.name == READER).values(version=consumer.c.version + 1))
+def note_change(conn: Connection, reader: str = READER) -> None:
+    """Let the reader look again at what it reads for: the alarms, or its webhook."""
+    conn.execute(update(consumer).where(consumer.c.name == reader).values(version=consumer.c.version + 1))
 
 
-def hold_reader(conn: Connection, node_id: int, now: datetime, until: datetime) -> bool:
-    """Take the reader for a node until a time; False if another node has it."""
+def end_reader(conn: Connection, reader: str) -> None:
+    """Delete the place of a reader."""
+    conn.execute(delete(consumer).where(consumer.c.name == reader))
+
+
+def hold_readers(
+    conn: Connection, readers: Collection[str], node_id: int, now: datetime, until: datetime, *, by_force: bool
+) -> set[str]:
+    """Take readers for a node until a time; return those that it has, which are all of them if it takes them by force.
+
+    Args:
+        conn: The transaction.
+        readers: The names of readers.
+        node_id: The node.
+        now: The time.
+        until: The time from which another node may take them.
+        by_force: Whether to take them from another node.
+    """
     free = or_(consumer.c.holder == node_id, consumer.c.held_until.is_(None), consumer.c.held_until <= now)
-    statement = update(consumer).where(consumer.c.name == READER, free).values(holder=node_id, held_until=until)
-    return conn.execute(statement).rowcount == 1
+    mine = consumer.c.name.in_(readers) if by_force else and_(consumer.c.name.in_(readers), free)
+    statement = update(consumer).where(mine).values(holder=node_id, held_until=until)
+    return set(conn.execute(statement.returning(consumer.c.name)).scalars())
 
 
-def free_reader(conn: Connection) -> None:
-    """Take the reader from the node that has it."""
-    conn.execute(update(consumer).where(consumer.c.name == READER).values(holder=None, held_until=None))
-
-
-def advance(conn: Connection, node_id: int, before: Cursor, version: int, after: Cursor) -> bool:
-    """Move the place of the reader; False if anybody else has moved it, holds it, or has changed alarms."""
+def advance(
+    conn: Connection, node_id: int, before: Cursor, version: int, after: Cursor, *, reader: str = READER
+) -> bool:
+    """Move the place of a reader; False if anybody else has moved it, holds it, or has changed what it reads for."""
     statement = (
         update(consumer)
         .where(
-            consumer.c.name == READER,
+            consumer.c.name == reader,
             consumer.c.cursor == str(before),
             consumer.c.version == version,
             consumer.c.holder == node_id,
@@ -193,14 +207,21 @@ def delete_channel(conn: Connection, name: str) -> None:
 
 
 def insert_delivery(
-    conn: Connection, channel: str, event: DeliveryEvent, payload: Mapping[str, Json], now: datetime
+    conn: Connection,
+    channel: str,
+    event: DeliveryEvent,
+    payload: Mapping[str, Json],
+    now: datetime,
+    *,
+    cursor: Cursor | None = None,
 ) -> Delivery:
-    """Record a message that is to be sent at once."""
+    """Record a message that is to be sent at once; ``cursor`` is the place of the last event of a webhook in it."""
     values = {
         "message_id": f"msg_{token_hex(16)}",
         "channel": channel,
         "event": event.value,
         "payload": payload,
+        "cursor": None if cursor is None else str(cursor),
         "state": DeliveryState.PENDING.value,
         "attempts": 0,
         "created_at": now,
@@ -223,14 +244,22 @@ def claim_deliveries(
     """
     place = func.row_number().over(partition_by=d.c.channel, order_by=(d.c.next_attempt_at, d.c.id)).label("place")
     full = [name for name, number in busy.items() if number >= per_channel]
-    due = select(d.c.id, place).where(_PENDING, d.c.next_attempt_at <= now, d.c.channel.not_in(full)).subquery("due")
+    most = case((c.c.failures > 0, 1), else_=per_channel).label("most")
+    rows = select(d.c.id, place, most).outerjoin_from(d, c, c.c.name == d.c.channel)
+    rows = rows.where(_PENDING, SENDABLE, d.c.next_attempt_at <= now, d.c.channel.not_in(full))
+    due = rows.where(or_(c.c.blocked_until.is_(None), c.c.blocked_until <= now)).subquery("due")
     chosen = conn.execute(
         select(d.c.id)
-        .where(d.c.id.in_(select(due.c.id).where(due.c.place <= per_channel)), _PENDING, d.c.next_attempt_at <= now)
+        .where(d.c.id.in_(select(due.c.id).where(due.c.place <= due.c.most)), _PENDING, d.c.next_attempt_at <= now)
         .with_for_update(skip_locked=True)
     ).scalars()
     statement = update(d).where(d.c.id.in_(list(chosen))).values(attempts=d.c.attempts + 1, next_attempt_at=until)
-    return sorted((delivery_from(row) for row in conn.execute(statement.returning(d))), key=lambda one: one.id)
+    taken = sorted((delivery_from(row) for row in conn.execute(statement.returning(d))), key=lambda one: one.id)
+    # A receiver that does not answer gets one message at a time, whichever node sends it.
+    tried = update(c).where(c.c.name.in_({one.channel for one in taken}), c.c.failures > 0).values(blocked_until=until)
+    if taken:
+        conn.execute(tried)
+    return taken
 
 
 def end_delivery(
@@ -270,11 +299,18 @@ KEPT = timedelta(days=90)
 """Time for which firings are kept once they are resolved, and deliveries once they have ended."""
 
 
+KEPT_EVENTS = timedelta(days=7)
+"""Time for which messages of webhooks are kept from their beginning, once they have ended: there are many."""
+
+
 def prune(conn: Connection, now: datetime, limit: int = 1000) -> int:
     """Delete some firings and deliveries that were over long ago; return how many."""
     # Their beginnings are indexed, and are before their ends.
     before = now - KEPT
     old = select(f.c.id).where(f.c.fired_at < before, f.c.resolved_at < before).limit(limit)
     sent = select(d.c.id).where(d.c.created_at < before, d.c.ended_at < before).limit(limit)
+    read_on = d.c.event == DeliveryEvent.EVENTS.value
+    events = select(d.c.id).where(d.c.created_at < now - KEPT_EVENTS, d.c.ended_at.is_not(None), read_on).limit(limit)
     gone = conn.execute(delete(f).where(f.c.id.in_(old))).rowcount
+    gone += conn.execute(delete(d).where(d.c.id.in_(events))).rowcount
     return gone + conn.execute(delete(d).where(d.c.id.in_(sent))).rowcount

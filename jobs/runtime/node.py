@@ -26,6 +26,7 @@ from .duties import dispatcher, figures, watchers
 from .duties.alarms import AlarmReader, AlarmSender
 from .duties.dispatcher import Dispatcher
 from .duties.watchers import Releaser, Rescuer
+from .duties.webhooks import WebhookReader
 from .lease import FENCE_AT, Fence, Heartbeat
 from .live.writers import LogWriter, ProgressWriter
 
@@ -247,7 +248,11 @@ class NodeLife:
         poll = settings.poll_for(is_sqlite=self._database.is_sqlite)
         self.dispatcher = Dispatcher(services, node.name, clock=clock, poll=poll)
         self.releaser = Releaser(self._database, poll=poll)
-        self.alarms = (AlarmReader(services, node.id, poll=poll), AlarmSender(services, poll=poll))
+        self.alarms = (
+            AlarmReader(services, node.id, poll=poll),
+            WebhookReader(services, node.id, poll=poll),
+            AlarmSender(services, poll=poll),
+        )
         self.worker = Worker(services, registry, settings, node, logs, progress, on_held_back=self.releaser.poke)
         self._heartbeat = Heartbeat(
             self._database,

@@ -30,6 +30,7 @@ MODULES = {
     ".remote.sets": ("apply", "export", "plan"),
     ".remote.tasks": ("tasks",),
     ".remote.top": ("top",),
+    ".remote.webhooks": ("webhooks",),
     ".schedule": ("schedule",),
     ".schema": ("schema",),
     ".serving": ("check", "serve", "worker"),

@@ -38,13 +38,15 @@ MOST: Final[Mapping[str, float]] = {
     # alarms that are quiet while their cause fires.
     # Raised by 4 and 540 for revisions: what a change of a task, a group or a job set, and the way back.
     # Raised by 1 and 660 for blocks of the history on PostgreSQL, which are dropped as a whole.
-    "modules": 621,
+    # Raised by 5 and 1,900 for webhooks: subscriptions that the server keeps, with their reader, API and commands; of
+    # secrets their list is read by 2 more.
+    "modules": 626,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.
     # Raised by 250 for runs that take several slots of a node.
     # Raised by 40 for the page for people at the waits of a run.
-    "lines": 104_490,
+    "lines": 106_390,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,
@@ -54,7 +56,7 @@ MOST: Final[Mapping[str, float]] = {
     "files of the mutation pause_group": 6,
     "files of the mutation resume_node": 7,
     "files of the mutation cancel_runs": 10,
-    "files of the list of secrets": 10,
+    "files of the list of secrets": 12,
     # Raised by 1: a group of failures says on which nodes they were.
     "files of the list of nodes": 27,
     "docstrings that begin with a relative word": 0,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import pytest
 
 from cronograph.jobs.accounts.rules.secrets import KeyRing, SecretKey
-from cronograph.jobs.base.services import Services
+from cronograph.jobs.base.services import Services, Subscriptions
 from cronograph.jobs.core.actor import Actor, Role
 from cronograph.jobs.core.alarms import AlarmSpec, Condition, Settings, Severity, SubjectKind
 from cronograph.jobs.delivery import actions, read
@@ -29,16 +29,18 @@ class Alarms:
 
     def __init__(self, stored: Stored, url: str) -> None:
         self.stored = stored
+        self.actor = Actor("anna", Role.ADMIN)
         self._url = url
         self._opened: list[Database] = []
         self.reader = self.another_reader(1)
         self.sender = self.another_sender()
 
-    def services(self) -> Services:
+    def services(self, subscriptions: Subscriptions | None = None) -> Services:
         """The services of one more node."""
         database = Database(self._url, clock=lambda: self.stored.now)
         self._opened.append(database)
-        return Services(database, http_allow=("127.0.0.1",), keys=lambda: KEYS, public_url="https://cron.test")
+        more: dict[str, Any] = {"keys": lambda: KEYS, "public_url": "https://cron.test"}
+        return Services(database, subscriptions=subscriptions, http_allow=("127.0.0.1",), **more)
 
     def another_reader(self, node_id: int) -> AlarmReader:
         """A reader of another node."""
@@ -73,7 +75,7 @@ class Alarms:
         """Run an action as a person."""
 
         def acted(tx: Tx) -> T:
-            tx.actor = Actor("anna", Role.ADMIN)
+            tx.actor = self.actor
             return action(tx)
 
         return self.stored.do(acted)

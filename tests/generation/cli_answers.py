@@ -293,6 +293,22 @@ REMOTE: Final[dict[str, Shape]] = {
         done(hook=answered(documents.CREATE_HOOK, "createHook.hook")),
     ),
     "hooks list": _listed(documents.HOOKS, "hooks"),
+    **dict.fromkeys(
+        ("webhooks create", "webhooks update"),
+        done(
+            webhook=answered(documents.CREATE_WEBHOOK, "createWebhook.webhook"),
+            preview=maybe(answered(documents.CREATE_WEBHOOK, "createWebhook.preview")),
+        ),
+    ),
+    **dict.fromkeys(
+        ("webhooks delete", "webhooks resume"),
+        done(webhook=answered(documents.DELETE_WEBHOOK, "deleteWebhook.webhook")),
+    ),
+    "webhooks deliveries": _listed(documents.ALARM_DELIVERIES, "deliveries", "alarmDeliveries"),
+    "webhooks list": _listed(documents.WEBHOOKS, "webhooks"),
+    "webhooks redeliver": done(
+        webhook=answered(documents.REDELIVER_WEBHOOK, "redeliverWebhook.webhook"), count=INTEGER
+    ),
     "jobs list": _listed(documents.JOBS, "jobs"),
     "jobs rate": done(job=answered(documents.UPDATE_JOB, "updateJob.job")),
     "log": _listed(documents.EXECUTIONS, "executions"),

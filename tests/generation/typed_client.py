@@ -50,7 +50,7 @@ SCALARS: Final = {
 }
 """What a scalar is in Python."""
 
-MAPPINGS: Final = frozenset({"args"})
+MAPPINGS: Final = frozenset({"args", "variables"})
 """Fields of type JSON that always hold an object."""
 
 
@@ -142,10 +142,12 @@ RECORDS: Final = (
     Recorded("NodeEvent", "NodeEvent", base="Event", without=OF_AN_EVENT, details={"changedNode": "Node"}),
     Recorded("GroupEvent", "GroupEvent", base="Event", without=OF_AN_EVENT, details={"changedGroup": "Group"}),
     Recorded("AlarmEvent", "AlarmEvent", base="Event", without=OF_AN_EVENT),
+    Recorded("WebhookEvent", "WebhookEvent", base="Event", without=OF_AN_EVENT),
     Recorded("FlowEvent", "FlowEvent", base="Event", without=OF_AN_EVENT, details={"flow": "Flow"}),
     Recorded("ResyncEvent", "ResyncEvent", base="Event", without=OF_AN_EVENT),
     Recorded("Viewer", "Viewer"),
     Recorded("SavedView", "SavedView"),
+    Recorded("Webhook", "Webhook"),
 )
 
 BASES: Final = {"RunState": "StateOfRun"}

@@ -24,8 +24,9 @@ from cronograph.jobs.core.outcome import Failed, Suspended
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.core.waits import AwaitedKind, Awaits, Wait
-from cronograph.jobs.delivery import read, write
+from cronograph.jobs.delivery import read, webhooks, write
 from cronograph.jobs.delivery.rules import DeliveryEvent, DeliveryState
+from cronograph.jobs.delivery.webhooks import StopReason
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
@@ -202,6 +203,11 @@ class World:
             made = {"name": name, "jobName": "work", "kind": "GITHUB", "secrets": ["hook"]}
             await self.answer("createHook", made, "hook { name }")
 
+        document = {"url": "https://example.com/hook", "document": "subscription { executions { id } }"}
+        for name in ("changed", "to-delete", "stopped"):
+            made = {"name": f"webhook-{name}", "secrets": ["hook"], **document}
+            await self.answer("createWebhook", made, "webhook { name }")
+
         calendar = await self.answer("createAddress", {"kind": "CALENDAR"}, "address { id }")
         self.ids["address"] = calendar["address"]["id"]
 
@@ -218,6 +224,8 @@ class World:
             write.end_delivery(
                 tx.conn, made, DeliveryState.FAILED, next_at=None, status=410, answer=None, error="gone", now=tx.now
             )
+            webhook = webhooks.locked(tx, "webhook-stopped")
+            webhooks.stop(tx, webhook, StopReason.GONE, "it wants nothing more")
             return firing.id, made.id
 
         self.ids["firing"], self.ids["delivery"] = map(str, self.api.stored.do(fire))
@@ -295,6 +303,21 @@ class World:
             ),
             "updateHook": Request({"name": "changed", "enabled": False}, "hook { name isEnabled version }"),
             "deleteHook": Request({"name": "to-delete"}, "hook { name jobName }"),
+            "createWebhook": Request(
+                {"name": "new-webhook", "url": "https://example.com", "document": "subscription { events { cursor } }"},
+                "webhook { name url state version owner }",
+                "",
+                "preview { eventCount hasMore messages }",
+            ),
+            "updateWebhook": Request(
+                {"name": "webhook-changed", "enabled": False},
+                "webhook { name isEnabled version state }",
+                "",
+                "preview { eventCount }",
+            ),
+            "deleteWebhook": Request({"name": "webhook-to-delete"}, "webhook { name url }"),
+            "resumeWebhook": Request({"name": "webhook-stopped"}, "webhook { name state stopReason version }"),
+            "redeliverWebhook": Request({"name": "webhook-changed", "after": "1.0"}, "count webhook { name }"),
             "setChannel": Request({"name": "new", "settings": chat}, channel),
             "deleteChannel": Request({"name": "old"}, channel),
             "testChannel": Request({"name": "ops"}, "delivery { channel event state }"),

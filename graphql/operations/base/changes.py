@@ -223,7 +223,7 @@ def input_faults(value: object, path: tuple[str, ...] = ()) -> Iterator[InvalidI
 
 
 def _member_faults(name: str, value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:
-    if name == "args" and not is_dataclass(value):
+    if name in {"args", "variables"} and not is_dataclass(value):
         yield from _args_faults(value, (*path, name))
     elif value is not None and type(value) not in _HARMLESS:
         place = (*path, camel(name))

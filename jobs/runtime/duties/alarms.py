@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from random import Random, SystemRandom
 from typing import Final, NamedTuple
 
@@ -14,10 +16,11 @@ from ...builtin.address_guard import AddressGuard, AllowList
 from ...core.arguments.secrets import references, resolved
 from ...core.events import Cursor, Event
 from ...core.outcome import Failed
-from ...delivery import read, write
+from ...delivery import read, webhooks, write
 from ...delivery.channels import WHOLE, Sent, send
 from ...delivery.notifying import Reader, store, store_timers
 from ...delivery.rules import Delivery, DeliveryState, next_try
+from ...delivery.webhooks import Webhook
 from ...queue.base.changes import publish
 from ...store.db.database import Connection, Database
 from ...store.db.dialect import database_now
@@ -41,7 +44,7 @@ _NOWHERE: Final = Cursor(0, 0)
 """The place of a reader that has not read yet."""
 
 
-class _Timed(Watch):
+class Timed(Watch):
     """A watch with a timer for the next thing that comes due."""
 
     def __init__(self, name: str, database: Database, poll: float) -> None:
@@ -69,7 +72,7 @@ class _Timed(Watch):
         self.set_timer(None)
 
 
-class AlarmReader(_Timed):
+class AlarmReader(Timed):
     """Judges events and timers by the alarms; one node at a time, any node.
 
     What is found is stored with the place that it was found at, in one transaction that fails if anybody else has
@@ -209,9 +212,12 @@ def _from_oldest(conn: Connection, cursor: Cursor) -> list[Event]:
 
 
 def _hold(tx: Tx, node_id: int, *, by_force: bool) -> bool:
-    if by_force:
-        write.free_reader(tx.conn)
-    return write.hold_reader(tx.conn, node_id, tx.now, tx.now + HELD_FOR)
+    return bool(hold(tx, [read.READER], node_id, by_force=by_force))
+
+
+def hold(tx: Tx, readers: Collection[str], node_id: int, *, by_force: bool) -> set[str]:
+    """Take readers for a node for a while; return those that it has."""
+    return write.hold_readers(tx.conn, readers, node_id, tx.now, tx.now + HELD_FOR, by_force=by_force)
 
 
 async def _seconds_until(database: Database, at: datetime | None) -> float | None:
@@ -225,7 +231,7 @@ LOST_AFTER: Final = timedelta(seconds=1.5 * WHOLE)
 PRUNE_EVERY: Final = timedelta(hours=1)
 
 
-class AlarmSender(_Timed):
+class AlarmSender(Timed):
     """Sends deliveries; each is taken in one transaction and ended in another, with the same id in between.
 
     Args:
@@ -271,7 +277,8 @@ class AlarmSender(_Timed):
         self.poke()
 
     async def _send(self, delivery: Delivery) -> None:
-        channel = (await self._database.read(read.channels, [delivery.channel])).get(delivery.channel)
+        name = delivery.channel
+        channel = (await self._database.read(partial(read.channels, names=[name], with_webhooks=True))).get(name)
         now = await server_time(self._database)
         if channel is None:
             sent = Sent(f"channel '{delivery.channel}' was deleted", is_final=True)
@@ -305,6 +312,9 @@ def _end(tx: Tx, delivery: Delivery, sent: Sent, chance: float) -> None:
     next_at = None
     if sent.error is not None and not sent.is_final:
         next_at = next_try(delivery.attempts, delivery.created_at, tx.now, chance=chance, asked=sent.retry_after)
+    webhook = webhooks.find(tx.conn, delivery.channel, lock=True)
+    if webhook is not None:
+        next_at = _for_webhook(tx, webhook, delivery, sent, chance)
     state = DeliveryState.SENT if sent.error is None else DeliveryState.FAILED
     if sent.error is not None:
         log.warning("delivery %s to channel %s failed: %s", delivery.message_id, delivery.channel, sent.error)
@@ -318,3 +328,11 @@ def _end(tx: Tx, delivery: Delivery, sent: Sent, chance: float) -> None:
         error=sent.error,
         now=tx.now,
     )
+
+
+def _for_webhook(tx: Tx, webhook: Webhook, delivery: Delivery, sent: Sent, chance: float) -> datetime | None:
+    """Return the time of the next try of a webhook's message, which is tried again after any fault."""
+    next_at = None
+    if sent.error is not None:
+        next_at = next_try(delivery.attempts, delivery.created_at, tx.now, chance=chance, asked=sent.retry_after)
+    return webhooks.note_outcome(tx, webhook, delivery, sent, next_at, chance=chance)

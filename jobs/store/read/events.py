@@ -1,6 +1,7 @@
 """Published changes in their order."""
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, func, select
@@ -66,6 +67,20 @@ def oldest_seq(conn: Connection) -> int | None:
     """The smallest number still stored, or None if no published event is."""
     oldest: int | None = conn.execute(select(func.min(event.c.seq))).scalar_one()
     return oldest
+
+
+_NEWEST_BATCHES = (
+    select(event.c.seq, event.c.at).where(event.c.seq.is_not(None)).order_by(event.c.seq.desc()).limit(MAX_BATCHES)
+).subquery()
+_SINCE = select(func.min(_NEWEST_BATCHES.c.seq)).where(
+    _NEWEST_BATCHES.c.at >= bindparam("since", type_=event.c.at.type)
+)
+
+
+def place_at(conn: Connection, since: datetime) -> Cursor | None:
+    """Return the place before the newest transactions since a time, at most ``MAX_BATCHES``; None = there is none."""
+    seq: int | None = conn.execute(_SINCE, {"since": since}).scalar_one()
+    return None if seq is None else Cursor(seq - 1, 10**9 - 1)
 
 
 def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:

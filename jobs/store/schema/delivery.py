@@ -93,7 +93,33 @@ channel = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     Column("updated_by", Name, nullable=False),
+    # Of webhooks, which are channels with a document: the subscription whose results they get, and its settings.
+    Column("document", Text),
+    Column("variables", JsonDocument),
+    Column("description", Text),
+    Column("ordered", Boolean),
+    Column("enabled", Boolean),
+    Column("version", Integer),
+    # The account with whose rights the document is executed; no value: the local administrator.
+    Column("account_id", Key),
+    # How the receiver does: failed tries in a row, since when, until when it is left alone, and the last success.
+    Column("failures", Integer),
+    Column("failing_since", UtcDateTime),
+    Column("blocked_until", UtcDateTime),
+    Column("delivered_at", UtcDateTime),
+    # Why nothing is sent until somebody resumes it.
+    Column("stop_reason", String(8)),
+    Column("stop_message", Text),
+    Column("stopped_at", UtcDateTime),
     CheckConstraint("kind IN ('alertmanager', 'chat', 'mail', 'webhook')", name="kind"),
+    CheckConstraint("document IS NULL OR kind = 'webhook'", name="documents_of_webhooks"),
+    CheckConstraint(
+        "(document IS NULL) = (version IS NULL) AND (document IS NULL) = (enabled IS NULL) "
+        "AND (document IS NULL) = (ordered IS NULL) AND (document IS NULL) = (failures IS NULL)",
+        name="whole_webhooks",
+    ),
+    CheckConstraint("stop_reason IN ('failing', 'gone', 'parked', 'refused')", name="stop_reason"),
+    CheckConstraint("(stop_reason IS NULL) = (stopped_at IS NULL)", name="stopped_has_reason"),
 )
 
 delivery = Table(
@@ -105,6 +131,8 @@ delivery = Table(
     Column("channel", Name, nullable=False),
     Column("event", String(8), nullable=False),
     Column("payload", JsonDocument, nullable=False),
+    # Of webhooks: everything up to it is in this message or in an earlier one.
+    Column("cursor", String(60)),
     Column("state", String(8), nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
@@ -113,10 +141,11 @@ delivery = Table(
     Column("status", Integer),
     Column("answer", Text),
     Column("error", Text),
-    CheckConstraint("event IN ('fired', 'resolved', 'test')", name="event"),
+    CheckConstraint("event IN ('events', 'fired', 'resolved', 'test')", name="event"),
     CheckConstraint("state IN ('failed', 'pending', 'sent')", name="state"),
     CheckConstraint("(state = 'pending') = (next_attempt_at IS NOT NULL)", name="pending_has_time"),
     partial_index("ix_delivery_pending", "state = 'pending'", "next_attempt_at", "id"),
+    partial_index("ix_delivery_waiting", "state = 'pending'", "channel", "id"),
     Index("ix_delivery_channel", "channel", "id"),
     Index("ix_delivery_created_at", "created_at"),
     **NO_REUSE,

@@ -73,7 +73,7 @@ class Api:
         """The data of a query."""
         return self.client.run_operation(sent(document, variables))
 
-    def change(self, document: str, **input: object) -> dict[str, Any]:
+    def change(self, document: str, /, **input: object) -> dict[str, Any]:
         """Return the payload of a mutation with one ``input``, to which the options of the command are added.
 
         Raises:

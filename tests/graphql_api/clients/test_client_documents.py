@@ -34,6 +34,7 @@ from cronograph.graphql.client import (
     view_mutations,
 )
 from cronograph.graphql.client.base.shapes import camel
+from cronograph.graphql.client.mutations import WEBHOOK_DOCUMENTS
 from cronograph.graphql.transport.persisted import PROGRAMS
 from graphql import get_named_type, parse, validate
 from tests.generation.cli_answers import committed_schema
@@ -54,6 +55,7 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     queries.viewer: [queries.viewer()],
     queries.available_jobs: [queries.available_jobs()],
     queries.job: [queries.job("x")],
+    queries.webhooks: [queries.webhooks(), queries.webhooks(filter={"isStopped": {"eq": True}})],
     queries.saved_views: [queries.saved_views(), queries.saved_views("/runs")],
     queries.tasks: [queries.tasks(first=3, after="x", filter=WHERE, order_by=ORDER)],
     queries.task: [queries.task("x")],
@@ -80,6 +82,16 @@ SAMPLES: dict[Callable[..., object], list[Sample]] = {
     queries.explain_run: [queries.explain_run(1)],
     queries.validate_schedule: [queries.validate_schedule(once(NOW), count=2, from_=NOW)],
     mutations.trigger_job: [mutations.trigger_job("x", {"a": 1}, idempotency_key="k"), mutations.trigger_job("x")],
+    mutations.create_webhook: [
+        mutations.create_webhook("x", "https://example.com", one, secrets=["s"], ordered=True, after="1.0")
+        for one in WEBHOOK_DOCUMENTS.values()
+    ],
+    mutations.update_webhook: [
+        mutations.update_webhook("x", url="https://example.com", variables={"a": 1}, secrets=[], enabled=False),
+    ],
+    mutations.delete_webhook: [mutations.delete_webhook("x", expected_version=1)],
+    mutations.resume_webhook: [mutations.resume_webhook("x", skip=True)],
+    mutations.redeliver_webhook: [mutations.redeliver_webhook("x", "1.0", dry_run=True)],
     mutations.save_view: [
         mutations.save_view("/runs", "x", "?state=STUCK", shared=True),
         mutations.save_view("/log", "y"),

@@ -148,6 +148,15 @@ REMOTE: dict[str, Row] = {
     "hooks list": LISTED,
     "hooks update": Row("push --disable", "nope --disable"),
     "hooks delete": Row("push", "nope"),
+    "webhooks create": Row(
+        "feed https://example.com/hook --secret hook --ordered", "feed https://example.com/hook --secret nope"
+    ),
+    "webhooks list": LISTED,
+    "webhooks deliveries": reads("feed --limit 3", "feed --filter colour=red", 2),
+    "webhooks redeliver": Row("feed --after 1.0", "nope --after 1.0"),
+    "webhooks resume": Row("feed", "nope"),
+    "webhooks update": Row("feed --document runs --disable", "nope --disable"),
+    "webhooks delete": Row("feed", "nope"),
     "alarms create": Row("failing --job greet --failing 3 --channel hook", "late --task nope --late 5m"),
     "alarms list": LISTED,
     "alarms firings": LISTED,
@@ -310,7 +319,7 @@ def test_each_command_that_changes_something_at_a_server_takes_a_key_a_trial_and
         taken = {flag for one in command.params for flag in one.opts}
         assert "--idempotency-key" in taken, name
         assert "--dry-run" in taken or name == "apply", f"{name}: plan is the dry run of apply alone"
-        versioned = words[0] in {"tasks", "alarms", "hooks"} and words[1] not in {"create", "acknowledge"}
+        versioned = words[0] in {"tasks", "alarms", "hooks", "webhooks"} and words[1] not in {"create", "acknowledge"}
         assert ("--expected-version" in taken) is versioned, name
 
 

@@ -1,0 +1,558 @@
+"""Keep webhooks, the channels that have the document of a subscription: values, statements and actions."""
+
+import logging
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import Connection, func, select, update
+
+from ..accounts.read.secrets import names as secret_names
+from ..accounts.read.secrets import sealed
+from ..base.services import Followed, Result
+from ..core.actor import Submitter
+from ..core.arguments.secrets import REFERENCE
+from ..core.base.errors import AlreadyExists, ErrorCode, InvalidInput, InvalidState, UserError, refuse
+from ..core.base.times import EARLIEST, time_text
+from ..core.events import Change, Cursor, EventKind
+from ..core.model import Json
+from ..core.outcome import exponential
+from ..core.rules import name_faults, text_faults, unknown
+from ..store.db import dialect
+from ..store.db.transaction import Tx, Wake
+from ..store.read import events
+from ..store.read.listing.keyset import OrderKey
+from ..store.read.listing.listing import Listing, columns
+from ..store.schema.delivery import channel as c
+from ..store.schema.delivery import consumer
+from ..store.schema.delivery import delivery as d
+from ..store.schema.rows import reader_of
+from . import read, write
+from .actions import check_version
+from .channels import Sent, channel_faults
+from .messages import results_of
+from .read import Place
+from .rules import (
+    FIRST_PAUSE,
+    LONGEST_PAUSE,
+    MAX_CHANNELS,
+    Channel,
+    ChannelKind,
+    Delivery,
+    DeliveryEvent,
+    DeliveryState,
+)
+
+log = logging.getLogger(__name__)
+
+MAX_NAME: Final = 100
+MAX_DOCUMENT: Final = 32_768
+MAX_SECRETS: Final = 3
+MOST_WAITING: Final = 50
+"""Messages that wait for one receiver; then its events wait in the event log."""
+MOST_EVENTS: Final = 100
+"""Results in one message."""
+MOST_BYTES: Final = 262_144
+"""Characters of JSON in one message, unless a single result is longer."""
+MOST_AGAIN: Final = 10_000
+"""Newest messages that are sent again at once."""
+OFF_AFTER: Final = timedelta(days=5)
+"""Time without a success after which nothing more is sent."""
+_GONE: Final = 410
+
+
+class StopReason(StrEnum):
+    """The reason why a webhook sends nothing until somebody resumes it."""
+
+    FAILING = "failing"
+    GONE = "gone"
+    PARKED = "parked"
+    REFUSED = "refused"
+
+
+class WebhookState(StrEnum):
+    """The state of a webhook."""
+
+    ACTIVE = "active"
+    FAILING = "failing"
+    PARKED = "parked"
+    STOPPED = "stopped"
+    DISABLED = "disabled"
+
+
+@dataclass(frozen=True, slots=True)
+class Webhook:
+    """A channel that gets the results of a subscription.
+
+    Attributes:
+        settings: The URL, and references to the secrets that sign.
+        document: The subscription.
+        ordered: Whether a message is sent only once the one before it was accepted.
+        updated_by: The person or program that last changed what is sent or where to: their rights hold.
+        account_id: Their account; None = they have none.
+        failures: Failed tries in a row.
+        blocked_until: Until then nothing is sent.
+        stop_reason: The reason why nothing is sent until somebody resumes it.
+    """
+
+    name: str
+    settings: dict[str, Json]
+    document: str
+    variables: dict[str, Json]
+    description: str
+    ordered: bool
+    enabled: bool
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    updated_by: str
+    account_id: int | None
+    failures: int
+    failing_since: datetime | None
+    blocked_until: datetime | None
+    delivered_at: datetime | None
+    stop_reason: StopReason | None
+    stop_message: str | None
+    stopped_at: datetime | None
+
+    @property
+    def url(self) -> str:
+        """Return the address of the receiver."""
+        return str(self.settings["url"])
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Return the names of the secrets that sign."""
+        return tuple(one[REFERENCE] for one in self.settings["secrets"])
+
+    @property
+    def state(self) -> WebhookState:
+        """Return the state."""
+        if not self.enabled:
+            return WebhookState.DISABLED
+        if self.stop_reason is not None:
+            return WebhookState.PARKED if self.stop_reason is StopReason.PARKED else WebhookState.STOPPED
+        return WebhookState.FAILING if self.failures else WebhookState.ACTIVE
+
+    @property
+    def owner(self) -> Submitter:
+        """Return the one with whose rights the document is executed."""
+        return Submitter(self.updated_by, self.account_id)
+
+
+def new_webhook(
+    name: str,
+    url: str,
+    document: str,
+    variables: Mapping[str, Json],
+    secrets: Sequence[str] = (),
+    *,
+    description: str = "",
+    ordered: bool = False,
+    enabled: bool = True,
+) -> Webhook:
+    """Return a webhook as ``create_webhook`` takes it."""
+    settings = settings_of(url, secrets)
+    whole = dict.fromkeys(("account_id", "failing_since", "blocked_until", "delivered_at"))
+    stop = dict.fromkeys(("stop_reason", "stop_message", "stopped_at"))
+    return Webhook(
+        name,
+        settings,
+        document,
+        dict(variables),
+        description,
+        ordered,
+        enabled,
+        version=1,
+        created_at=EARLIEST,
+        updated_at=EARLIEST,
+        updated_by="",
+        failures=0,
+        **whole,
+        **stop,
+    )
+
+
+def settings_of(url: str, secrets: Sequence[str]) -> dict[str, Json]:
+    """Return the settings of a webhook as they are stored."""
+    return {"url": url, "secrets": [{REFERENCE: name} for name in secrets]}
+
+
+webhook_from = reader_of(Webhook, {"stop_reason": lambda word: None if word is None else StopReason(word)})
+_OURS: Final = c.c.document.is_not(None)
+WEBHOOKS: Final[Listing[Webhook]] = Listing(
+    name="webhooks",
+    rows=select(c).where(_OURS),
+    key=c.c.name,
+    fields={
+        **columns(c, "name enabled ordered created_at updated_at"),
+        "stopped": c.c.stopped_at.is_not(None),
+    },
+    order=(OrderKey("name"),),
+    model=webhook_from,
+)
+
+
+def find(conn: Connection, name: str, *, lock: bool = False) -> Webhook | None:
+    """Return the webhook of a name."""
+    statement = select(c).where(c.c.name == name, _OURS)
+    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
+    return None if row is None else webhook_from(row)
+
+
+def _names(conn: Connection) -> list[str]:
+    return list(conn.execute(select(c.c.name).where(_OURS).order_by(c.c.name)).scalars())
+
+
+def _insert(conn: Connection, webhook: Webhook) -> Webhook | None:
+    """Keep a new webhook; None if a channel has its name."""
+    values = {**_values(webhook), "kind": ChannelKind.WEBHOOK.value}
+    row = conn.execute(dialect.insert_or_ignore(conn, c).values(**values).returning(c)).one_or_none()
+    return None if row is None else webhook_from(row)
+
+
+def _update(conn: Connection, webhook: Webhook) -> Webhook:
+    statement = update(c).where(c.c.name == webhook.name).values(**_values(webhook))
+    return webhook_from(conn.execute(statement.returning(c)).one())
+
+
+def _values(webhook: Webhook) -> dict[str, object]:
+    return {name: getattr(webhook, name) for name in Webhook.__slots__}
+
+
+def _end_pending(conn: Connection, name: str, error: str, now: datetime, *, only_first: bool = False) -> int:
+    """Give up the messages that wait for a webhook, or the oldest of them; return how many."""
+    waiting = select(d.c.id).where(d.c.channel == name, d.c.state == DeliveryState.PENDING.value).order_by(d.c.id)
+    ended = {"state": DeliveryState.FAILED.value, "next_attempt_at": None, "ended_at": now, "error": error}
+    chosen = waiting.limit(1) if only_first else waiting
+    return conn.execute(update(d).where(d.c.id.in_(chosen)).values(**ended)).rowcount
+
+
+def _renew_after(conn: Connection, name: str, cursor: Cursor, now: datetime) -> int:
+    """Send messages of a webhook again that have ended and have results behind a cursor; return how many."""
+    ended = select(d.c.id, d.c.cursor).where(
+        d.c.channel == name, d.c.event == DeliveryEvent.EVENTS.value, d.c.state != DeliveryState.PENDING.value
+    )
+    newest = conn.execute(ended.order_by(d.c.id.desc()).limit(MOST_AGAIN))
+    chosen = [row.id for row in newest if Cursor.parse(row.cursor) > cursor]
+    again = {"state": DeliveryState.PENDING.value, "next_attempt_at": now, "ended_at": None, "attempts": 0}
+    renewed = update(d).where(d.c.id.in_(chosen)).values(**again, created_at=now)
+    return conn.execute(renewed).rowcount
+
+
+def reader_name(webhook: str) -> str:
+    """Return the name of the place at which a webhook reads the event log."""
+    return f"webhook:{webhook}"
+
+
+class Subscribed(NamedTuple):
+    """A webhook that reads the event log.
+
+    Attributes:
+        webhook: The webhook.
+        place: Its place.
+        waiting: The number of its messages that wait.
+    """
+
+    webhook: Webhook
+    place: Place
+    waiting: int
+
+
+def subscribed(conn: Connection) -> list[Subscribed]:
+    """Return the webhooks that are neither disabled nor stopped, with their places."""
+    waiting = (
+        select(func.count())
+        .where(d.c.channel == c.c.name, d.c.state == DeliveryState.PENDING.value)
+        .scalar_subquery()
+        .label("waiting")
+    )
+    place = (consumer.c.cursor, consumer.c.version.label("place_version"), consumer.c.holder, consumer.c.held_until)
+    statement = select(c, *place, waiting).join_from(c, consumer, consumer.c.name == "webhook:" + c.c.name)
+    rows = conn.execute(statement.where(_OURS, c.c.enabled, c.c.stopped_at.is_(None)).order_by(c.c.name))
+    return [
+        Subscribed(
+            webhook_from(row),
+            Place(Cursor.parse(row.cursor), row.place_version, row.holder, row.held_until),
+            row.waiting,
+        )
+        for row in rows
+    ]
+
+
+def places(conn: Connection, names: Collection[str]) -> dict[str, tuple[str, int]]:
+    """Return the cursors of webhooks, and how many of their messages wait."""
+    readers = {reader_name(name): name for name in names}
+    rows = conn.execute(select(consumer.c.name, consumer.c.cursor).where(consumer.c.name.in_(readers)))
+    waiting = (
+        select(d.c.channel, func.count())
+        .where(d.c.channel.in_(names), d.c.state == DeliveryState.PENDING.value)
+        .group_by(d.c.channel)
+    )
+    counts = {row[0]: row[1] for row in conn.execute(waiting)}
+    return {readers[reader]: (cursor, counts.get(readers[reader], 0)) for reader, cursor in rows}
+
+
+def create_webhook(tx: Tx, wanted: Webhook, after: Cursor | None = None) -> Webhook:
+    """Keep a new webhook, whose document was checked; it gets the events behind a cursor, or those from now on.
+
+    Raises:
+        InvalidInput: of its values.
+        NotFound: there is no secret of a name.
+        InvalidState: there are too many channels.
+        AlreadyExists: its name is taken, by a channel perhaps.
+        UserError: code ``FORBIDDEN``: it was asked for with less than the rights of the account.
+    """
+    _check(tx, wanted)
+    if read.count(tx.conn, "channels") >= MAX_CHANNELS:
+        raise InvalidState(f"there are {MAX_CHANNELS} channels and webhooks, the most there may be; delete one first")
+    kept = _insert(tx.conn, _owned(tx, replace(wanted, created_at=tx.now)))
+    if kept is None:
+        raise AlreadyExists(
+            f"name: there is a webhook or channel '{wanted.name}'; choose another name, or update it", path=("name",)
+        )
+    write.begin_reader(tx.conn, after or events.newest(tx.conn), reader_name(kept.name))
+    _note(tx, kept)
+    tx.record("webhook.created", kept.name, after=_described(kept))
+    return kept
+
+
+_LENDING: Final = frozenset({"url", "secrets", "document", "variables"})
+
+
+def update_webhook(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: int | None = None) -> Webhook:
+    """Change values of a webhook; a person who changes what it sends, or where to, lends it their rights.
+
+    Raises:
+        InvalidInput, NotFound, UserError: see ``create_webhook``.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    before = locked(tx, name, expected)
+    values = dict(changes)
+    url, secrets = values.pop("url", before.url), values.pop("secrets", before.secrets)
+    wanted = replace(before, **values, settings=settings_of(url, secrets), version=before.version + 1)
+    _check(tx, wanted)
+    after = _update(tx.conn, _owned(tx, wanted) if _LENDING & changes.keys() else replace(wanted, updated_at=tx.now))
+    write.note_change(tx.conn, reader_name(name))
+    _note(tx, after)
+    tx.record("webhook.changed", name, before=_described(before), after=_described(after))
+    return after
+
+
+def delete_webhook(tx: Tx, name: str, *, expected: int | None = None) -> Webhook:
+    """Delete a webhook; the messages that wait for it are given up.
+
+    Raises:
+        NotFound: there is none of this name.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    webhook = locked(tx, name, expected)
+    write.delete_channel(tx.conn, name)
+    write.end_reader(tx.conn, reader_name(name))
+    _end_pending(tx.conn, name, "the webhook was deleted", tx.now)
+    _note(tx, webhook)
+    tx.record("webhook.deleted", name, before=_described(webhook))
+    return webhook
+
+
+def resume_webhook(tx: Tx, name: str, *, skip: bool = False, expected: int | None = None) -> Webhook:
+    """Let a webhook send again that was parked or stopped, or that leaves a failing receiver alone for now.
+
+    Args:
+        tx: The transaction.
+        name: The webhook.
+        skip: Whether to give up the oldest message that waits.
+        expected: The version at which it has to be.
+
+    Raises:
+        NotFound: there is none of this name.
+        VersionConflict: it is at another version than the caller expects.
+        InvalidState: it is disabled.
+    """
+    before = locked(tx, name, expected)
+    if not before.enabled:
+        raise InvalidState(f"name: webhook '{name}' is disabled; enable it by an update", path=("name",))
+    resumed = _healthy(before, version=before.version + 1, updated_at=tx.now)
+    after = _update(tx.conn, resumed)
+    if skip:
+        by = "" if tx.actor is None else f" by {tx.actor.name}"
+        _end_pending(tx.conn, name, f"skipped{by}", tx.now, only_first=True)
+    _note(tx, after)
+    tx.record("webhook.resumed", name, before=_stop(before), after={"skip": skip})
+    return after
+
+
+def redeliver_after(tx: Tx, name: str, after: Cursor, *, expected: int | None = None) -> tuple[Webhook, int]:
+    """Send the messages of a webhook again that have results behind a cursor, each under its id; return how many.
+
+    Raises:
+        NotFound: there is none of this name.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    webhook = locked(tx, name, expected)
+    count = _renew_after(tx.conn, name, after, tx.now)
+    tx.record("webhook.redelivered", name, after={"after": str(after), "messages": count})
+    tx.wake(Wake.EVENTS)
+    return webhook, count
+
+
+def locked(tx: Tx, name: str, expected: int | None = None) -> Webhook:
+    """Return a webhook that nobody else changes before this transaction ends.
+
+    Raises:
+        NotFound: there is none of this name.
+        VersionConflict: it is at another version than the caller expects.
+    """
+    webhook = find(tx.conn, name, lock=True)
+    if webhook is None:
+        raise unknown("webhook", name, _names(tx.conn))
+    check_version("webhook", name, webhook.version, expected)
+    return webhook
+
+
+def _owned(tx: Tx, webhook: Webhook) -> Webhook:
+    actor = tx.actor
+    if actor is None:
+        return replace(webhook, updated_at=tx.now)
+    return replace(webhook, updated_at=tx.now, updated_by=actor.name, account_id=actor.account_id)
+
+
+def _check(tx: Tx, webhook: Webhook) -> None:
+    refuse(_faults(webhook))
+    if tx.actor is not None and not tx.actor.full_rights:
+        raise UserError(
+            f"a webhook acts with all rights of the account '{tx.actor.name}', and the token has only the role "
+            f"{tx.actor.role.value}; use a token of the account's own role",
+            code=ErrorCode.FORBIDDEN,
+        )
+    known = sealed(tx.conn, webhook.secrets)
+    for name in webhook.secrets:
+        if name not in known:
+            raise unknown("secret", name, secret_names(tx.conn), field="secrets")
+
+
+def _faults(webhook: Webhook) -> Iterator[UserError]:
+    yield from name_faults(webhook.name, "name")
+    if len(webhook.name) > MAX_NAME:
+        got = len(webhook.name)
+        yield InvalidInput(f"name: must have at most {MAX_NAME} characters, got {got}", path=("name",))
+    yield from text_faults(webhook.description, "description")
+    yield from text_faults(webhook.document, "document", least=1, most=MAX_DOCUMENT)
+    if len(webhook.secrets) > MAX_SECRETS:
+        yield InvalidInput(f"secrets: must be at most {MAX_SECRETS}, got {len(webhook.secrets)}", path=("secrets",))
+    channel = Channel(webhook.name, ChannelKind.WEBHOOK, webhook.settings, EARLIEST, EARLIEST, "")
+    for fault in channel_faults(channel):
+        if fault.path[:1] == (ChannelKind.WEBHOOK.value,):
+            yield InvalidInput(fault.message, path=fault.path[1:])
+
+
+def _note(tx: Tx, webhook: Webhook) -> None:
+    tx.emit([Change(EventKind.WEBHOOK_UPDATED, webhook=webhook.name, state=webhook.state.value)])
+
+
+def _described(webhook: Webhook) -> dict[str, Json]:
+    return {
+        "url": webhook.url.partition("?")[0],
+        "secrets": list(webhook.secrets),
+        "document": webhook.document,
+        "ordered": webhook.ordered,
+        "enabled": webhook.enabled,
+    }
+
+
+def _stop(webhook: Webhook) -> dict[str, Json]:
+    return {"state": webhook.state.value, "message": webhook.stop_message}
+
+
+def _healthy(webhook: Webhook, **changes: Any) -> Webhook:  # noqa: ANN401 - fields of a webhook
+    cleared: dict[str, Any] = dict.fromkeys(
+        ("failing_since", "blocked_until", "stop_reason", "stop_message", "stopped_at")
+    )
+    return replace(webhook, failures=0, **cleared, **changes)
+
+
+def stop(tx: Tx, webhook: Webhook, reason: StopReason, message: str) -> Webhook:
+    """Let a webhook send nothing until somebody resumes it; its messages and its place are kept."""
+    log.warning("webhook %s sends nothing until it is resumed: %s", webhook.name, message)
+    stopped = replace(webhook, stop_reason=reason, stop_message=message, stopped_at=tx.now)
+    after = _update(tx.conn, stopped)
+    _note(tx, after)
+    return after
+
+
+def note_outcome(
+    tx: Tx, webhook: Webhook, delivery: Delivery, sent: Sent, next_at: datetime | None, *, chance: float
+) -> datetime | None:
+    """Store how a receiver does after a try, and stop its webhook if that is over.
+
+    Args:
+        tx: The transaction, which has locked the webhook.
+        webhook: The webhook.
+        delivery: The message that was tried.
+        sent: The outcome.
+        next_at: The time at which the message would be tried again; None = not at all.
+        chance: A random number from 0 to 1, for the pause.
+
+    Returns:
+        The time of the next try of the message; None = it has ended.
+    """
+    if webhook.stop_reason is not None:
+        # It was on its way as another one stopped the webhook.
+        return None if sent.error is None else next_at or tx.now
+    if sent.error is None:
+        _update(tx.conn, _healthy(webhook, delivered_at=tx.now))
+        return None
+    pause = exponential(FIRST_PAUSE, LONGEST_PAUSE, webhook.failures) * (0.5 + chance / 2)
+    pause = max(pause, min(sent.retry_after or 0.0, LONGEST_PAUSE))
+    failing = replace(
+        webhook,
+        failures=webhook.failures + 1,
+        failing_since=webhook.failing_since or tx.now,
+        blocked_until=tx.now + timedelta(seconds=pause),
+    )
+    reason, message = None, ""
+    if sent.status == _GONE:
+        reason, message = StopReason.GONE, f"the receiver answered {_GONE}: it wants nothing more"
+    elif tx.now - (webhook.failing_since or tx.now) >= OFF_AFTER:
+        since = time_text(failing.failing_since or tx.now)
+        reason, message = StopReason.FAILING, f"the receiver has accepted nothing since {since}: {sent.error}"
+    elif next_at is None and webhook.ordered:
+        reason, message = StopReason.PARKED, f"message {delivery.message_id} was not accepted: {sent.error}"
+    if reason is None:
+        _update(tx.conn, failing)
+        return next_at
+    stop(tx, failing, reason, message)
+    # It is not given up: it is sent first once somebody has resumed the webhook.
+    return tx.now
+
+
+def record(tx: Tx, node_id: int, one: Subscribed, found: Followed) -> bool:
+    """Store the messages of a webhook with its new place; False if its reader is out of date."""
+    place, name = one.place, one.webhook.name
+    after = found.through or place.cursor
+    if not write.advance(tx.conn, node_id, place.cursor, place.version, after, reader=reader_name(name)):
+        return False
+    for answers in messages_of(found.answers):
+        payload = results_of(name, answers, tx.now)
+        write.insert_delivery(tx.conn, name, DeliveryEvent.EVENTS, payload, tx.now, cursor=answers[-1].event.cursor)
+    if found.answers:
+        tx.wake(Wake.EVENTS)
+    if found.refusal is not None:
+        webhook = find(tx.conn, name, lock=True)
+        if webhook is not None:
+            stop(tx, webhook, StopReason.REFUSED, found.refusal)
+    return True
+
+
+def messages_of(answers: Sequence[Result]) -> Iterator[Sequence[Result]]:
+    """Yield the results of one message each, in their order."""
+    first = size = 0
+    for place, one in enumerate(answers):
+        if place > first and (place - first >= MOST_EVENTS or size + one.length > MOST_BYTES):
+            yield answers[first:place]
+            first, size = place, 0
+        size += one.length
+    if answers:
+        yield answers[first:]

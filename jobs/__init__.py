@@ -26,6 +26,7 @@ from .core.base.errors import (
 )
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Cancellation, Failure
+from .core.remote.resources import Resources
 from .core.run_spec import RunSpec
 from .core.schedule import Syntax
 from .core.states import RunState
@@ -75,6 +76,7 @@ __all__ = [
     "Rate",
     "Registry",
     "Rejected",
+    "Resources",
     "Result",
     "Reuse",
     "RunFailed",

@@ -102,7 +102,8 @@ class Installation:
         """Put together."""
         if self.settings.traces != "off":
             self._end_traces = begin_traces(self.settings)
-        parts = self._parts()
+        lease = self.settings.remote_lease
+        parts = replace(self._parts(), public_url=self._public_url(), remote_lease=lease)
         databases = parts.of_engine, parts.database, parts.costly, parts.searched
         node = node_parts(parts.engine, self.counts, parts.requests, databases, parts.streams)
         self.metrics = Metrics(node, Cluster(parts.database))

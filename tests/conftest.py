@@ -19,6 +19,7 @@ pytest_plugins = (
     "tests.support.storage",
     "tests.support.engines",
     "tests.support.processes",
+    "tests.support.remote",
     "tests.support.browser",
 )
 

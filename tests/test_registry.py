@@ -78,8 +78,10 @@ def test_an_isolation_that_does_not_exist_is_refused_with_those_that_do() -> Non
     def handler() -> None:
         """Does nothing."""
 
-    with pytest.raises(ConfigurationError, match=r"isolation must be one of .*'process'.*, got 'fork'"):
-        define("strange", handler, isolation="fork")
+    with pytest.raises(ConfigurationError, match=r"isolation must be .*'process' or the name .*, got 'Fork'"):
+        define("strange", handler, isolation="Fork")
+    with pytest.raises(ConfigurationError, match="got 'proces'; did you mean 'process'"):
+        define("strange", handler, isolation="proces")
 
 
 def test_an_argument_may_have_another_name_outside_than_its_parameter() -> None:

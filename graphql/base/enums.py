@@ -277,7 +277,8 @@ describe(
     {
         Isolation.ASYNC: "On the event loop of the jobs.",
         Isolation.THREAD: "In a thread, which cannot be killed.",
-        Isolation.PROCESS: "In a child process of its own, the only kind that can be killed.",
+        Isolation.PROCESS: "In a child process of its own, which can be killed.",
+        Isolation.REMOTE: "At an engine outside of the node, to which an executor hands each run.",
     },
 )
 describe(
@@ -443,6 +444,7 @@ describe(
         ExplanationCode.RETRYING: "A run of the task failed and will be tried again.",
         ExplanationCode.RETRY_LATER: "An attempt failed; the run is tried again at `until`.",
         ExplanationCode.RUNNING: "It is at work.",
+        ExplanationCode.AT_ENGINE: "It was handed to an engine, where its code has not begun.",
         ExplanationCode.SCHEDULED: "The run is handed to a node and starts once that has a free slot.",
         ExplanationCode.SKIPPED: "The run was dropped before its start.",
         ExplanationCode.SLEEPING: "The run sleeps until `until`, without a slot.",

@@ -98,6 +98,7 @@ class ExplanationCode(OpenEnum):
     RETRYING = "RETRYING"
     RETRY_LATER = "RETRY_LATER"
     RUNNING = "RUNNING"
+    AT_ENGINE = "AT_ENGINE"
     SCHEDULED = "SCHEDULED"
     SKIPPED = "SKIPPED"
     SLEEPING = "SLEEPING"
@@ -135,6 +136,7 @@ class Isolation(OpenEnum):
     ASYNC = "ASYNC"
     THREAD = "THREAD"
     PROCESS = "PROCESS"
+    REMOTE = "REMOTE"
 
 
 class LogLevel(OpenEnum):

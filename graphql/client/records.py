@@ -417,6 +417,7 @@ class Node(Record):
     slots: int
     thread_slots: int | None
     process_slots: int | None
+    remote_slots: int | None
     version: str
     started_at: datetime
     heartbeat_at: datetime

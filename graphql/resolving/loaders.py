@@ -15,6 +15,7 @@ from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_tas
 from ...jobs.core.flows import Flow
 from ...jobs.core.model import Execution, Group, Run, SkippedOccurrence, Task
 from ...jobs.core.nodes import Node
+from ...jobs.core.remote.attempts import RemoteAttempt
 from ...jobs.core.retention import Retained
 from ...jobs.core.states import FINAL, RunState
 from ...jobs.core.steps import Step
@@ -247,6 +248,11 @@ class Loaders:
     def steps(self) -> DataLoader[tuple[int, int, int], list[Step]]:
         """Some steps of runs, by the run's id, how many, and how many before them are left out."""
         return by_key_and_slice(self._database, stored_steps.of_runs)
+
+    @cached_property
+    def remote_attempts(self) -> DataLoader[int, RemoteAttempt | None]:
+        """The attempts at engines, by the execution's id."""
+        return by_key(self._database, executions.remote_attempts, missing=None)
 
     @cached_property
     def step_counts(self) -> DataLoader[int, int]:

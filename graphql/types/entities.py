@@ -22,7 +22,7 @@ from ..types.run import EXECUTION_LIST, RUN_LIST
 from ..types.task import TASK_LIST
 from .common import LogLine, LogPage
 from .records import JobFields, SkippedFields
-from .run import ExecutionFields, FlowPlace, RunFields, RunStep, load_place
+from .run import ExecutionFields, FlowPlace, RemoteAttempt, RunFields, RunStep, load_place
 from .task import OccurrenceStrip, TaskFields
 
 EXPLAINED: Final = Size(own=5)
@@ -283,6 +283,12 @@ class JobExecution(ExecutionFields):
         """The address of its trace."""
         link = info.context.trace_link
         return None if link is None else _filled(link, self.stored)
+
+    @resolved(description="The attempt at the engine to which it was handed; null if a node executes it itself.")
+    async def remote_attempt(self, info: Info) -> RemoteAttempt | None:
+        """Its place at an engine."""
+        found = await info.context.loaders.remote_attempts.load(self.stored.id)
+        return None if found is None else RemoteAttempt.from_model(found)
 
     @resolved(size=Size(("first",), default=DEFAULT_PAGE, most=MAX_LINES, each=2))
     async def log_lines(

@@ -229,6 +229,9 @@ class Node(FromModel):
     process_slots: int | None = strawberry.field(
         description="The number of slots for runs in child processes; null = all."
     )
+    remote_slots: int | None = strawberry.field(
+        description="The number of runs that the node has at engines at the same time, besides its slots; null = none."
+    )
     version: str = strawberry.field(description="The version of Cronograph that the node runs.")
     started_at: datetime = strawberry.field(description="The time when the node started.")
     heartbeat_at: datetime = strawberry.field(description="The time of the last heartbeat of the node.")

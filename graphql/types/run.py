@@ -10,10 +10,11 @@ from ...jobs.core import model, waits
 from ...jobs.core.actor import Role
 from ...jobs.core.flows import When
 from ...jobs.core.model import Outcome, Priority, Run, Trigger
+from ...jobs.core.remote.attempts import EngineState
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
 from ...jobs.store.read.lists import EXECUTIONS, RUNS
-from ..base.enums import Described, described
+from ..base.enums import Described, describe, described
 from ..base.scalars import BigInt, Duration, Labels
 from ..execution.shown import ByField, Fields, FromModel, Made, Makers
 from ..lists.declared import Kind, order_of
@@ -227,6 +228,47 @@ class RunStep(FromModel):
             None if step.page is None else AnswerPage.from_model(waits.AnswerPage.from_json(step.page))
         )
     }
+
+
+describe(
+    EngineState,
+    "The state of an attempt as its engine says it.",
+    {
+        EngineState.UNKNOWN: "The engine does not list it.",
+        EngineState.PENDING: "It waits at the engine for its turn.",
+        EngineState.RUNNING: "It runs at the engine.",
+        EngineState.ENDED: "It has ended at the engine.",
+        EngineState.GONE: "The engine has lost it.",
+    },
+)
+
+
+@strawberry.type(description="An attempt that an executor has handed to an engine outside of the node.")
+class RemoteAttempt(FromModel):
+    """The place of an execution at its engine."""
+
+    executor: str = strawberry.field(description="The name of the executor.")
+    name: str = strawberry.field(description="The name of the attempt at the engine, known before it was submitted.")
+    handle: str | None = strawberry.field(
+        description="The handle by which the engine knows the attempt; null while its submission is not answered."
+    )
+    submitted_at: datetime = strawberry.field(description="The time when the submission began.")
+    engine_state: EngineState = strawberry.field(description="The state of the attempt as the engine said it last.")
+    engine_text: str = strawberry.field(description="The words of the engine itself; empty if it had none.")
+    engine_since: datetime = strawberry.field(
+        name="engineStateAt", description="The time since which the attempt is in that state."
+    )
+    started_at: datetime | None = strawberry.field(
+        description="The time when the code began at the engine; null before. The time box counts from there."
+    )
+    heard_at: datetime | None = strawberry.field(
+        description="The time when the code was last heard; null if it never was."
+    )
+    ended_at: datetime | None = strawberry.field(
+        description="The time when the end of the attempt was accepted; null before."
+    )
+
+    MADE: ClassVar[Makers] = {}
 
 
 @strawberry.type(description="The place of a run in its flow.")

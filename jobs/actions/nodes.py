@@ -32,7 +32,8 @@ class NewNode:
     """A process that is about to become a node.
 
     ``jobs``: all that it knows; ``choice``: which runs it takes; ``thread_slots``,
-    ``process_slots``: None = all slots; ``lease``: seconds; ``seq``: the number that its heartbeats count from.
+    ``process_slots``: None = all slots; ``remote_slots``: None = no runs at engines; ``lease``: seconds; ``seq``: the
+    number that its heartbeats count from.
     """
 
     name: str
@@ -44,6 +45,7 @@ class NewNode:
     process_slots: int | None = None
     choice: NodeChoice = EVERYTHING
     seq: int = 1
+    remote_slots: int | None = None
 
 
 def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
@@ -65,7 +67,7 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
     node = nodes.register(
         tx.conn,
         name=new.name,
-        slots=(new.slots, new.thread_slots, new.process_slots),
+        slots=(new.slots, new.thread_slots, new.process_slots, new.remote_slots),
         version=new.version,
         jobs={job.name: job.signature if new.choice.takes_job(job.name, job.tags) else None for job in new.jobs},
         choice=new.choice,

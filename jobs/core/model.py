@@ -403,11 +403,15 @@ class Group:
 
 
 class Isolation(StrEnum):
-    """Name the place where a job runs: the event loop, a thread, or a child process, which alone can be killed."""
+    """Name the place where a job runs.
+
+    The event loop, a thread, a child process, or an engine outside of the node, to which an executor hands the job.
+    """
 
     ASYNC = "async"
     THREAD = "thread"
     PROCESS = "process"
+    REMOTE = "remote"
 
 
 KEPT_LINES: Final = 10_000

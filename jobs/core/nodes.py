@@ -129,7 +129,8 @@ class Node:
     """One running process, or one that was. ``clock_skew``: its clock minus the database's, in seconds.
 
     ``jobs``: those it knows; ``signatures``: its version of each that it takes, by name; ``thread_slots``: how many
-    of them in threads, None = all; ``launcher_fault``: why no child process starts; ``stall``: the part that is stuck.
+    of them in threads, None = all; ``launcher_fault``: why no child process starts; ``stall``: the part that is stuck;
+    ``remote_slots``: how many runs it has at engines besides, None = none.
     """
 
     id: int
@@ -151,6 +152,7 @@ class Node:
     launcher_fault: str | None = None
     stall: str | None = None
     choice: NodeChoice = EVERYTHING
+    remote_slots: int | None = None
 
     def takes(self, job_name: str, group: str) -> bool:
         """Return whether it takes runs of a job in a group."""

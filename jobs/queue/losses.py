@@ -16,6 +16,7 @@ from .base.apart import in_halves, reason_of
 from .base.changes import run_change
 from .finish import Finish, finish
 from .flows.flow_ends import end_alone, hold_of
+from .remote import unattended
 
 
 def rescue(tx: Tx, dead: Node, *, reason: str) -> int:
@@ -70,6 +71,11 @@ def _close_held(tx: Tx, node_id: int, node: str, outcome: JobOutcome, known: Col
     # Flows are locked before their runs.
     hold_of(tx.conn, *run_store.occupied(node_id))
     held = [run_id for run_id in run_store.occupied_by(tx.conn, node_id) if run_id not in known]
+    elsewhere = unattended(tx.conn, held) if held else set[int]()
+    if elsewhere:
+        # Their code goes on at its engine, and another node looks after it.
+        held = [run_id for run_id in held if run_id not in elsewhere]
+        tx.wake(Wake.REMOTE)
     if not held:
         return 0
     open_rows = executions.open_of_node(tx.conn, node_id)

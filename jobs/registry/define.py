@@ -6,6 +6,7 @@ import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from ..base.outcomes import Result
@@ -14,6 +15,7 @@ from ..core.base.lazy import LazyModule
 from ..core.base.unwritable import unstorable, unwritable
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
+from ..core.remote.resources import EXECUTOR_NAME, Resources
 from ..core.rules import check_name, check_text, number_faults, text_faults
 from ..core.schedule import ScheduleError, Syntax, parse
 from .alarms import alarms_of
@@ -43,6 +45,10 @@ _RESULTS: Final = frozenset({Any, object, None, type(None), int, Result, typing.
 MAX_VERSION: Final = 100
 MAX_SLOTS: Final = 10_000
 _TAG: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+_BUILT_IN: Final[Mapping[Any, Isolation]] = {
+    one.value: one for one in (Isolation.ASYNC, Isolation.THREAD, Isolation.PROCESS)
+}
+"""The kinds of jobs that run on a node."""
 _POLICIES: Final = (
     "retries", "retry_delay", "backoff", "retry_on", "give_up_on", "timeout", "group", "priority", "overlap", "misfire",
     "ttl", "max_duration", "keep",
@@ -94,12 +100,15 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     model, context_parameter, given = parameters.arguments_of(name, handler, hints, known)
     _check_result(hints.get("return", Any))
     description = _description(options.get("description"))
+    isolation, executor = _isolation(handler, options.get("isolation"))
     definition = JobDefinition(
         name=name,
         handler=handler,
         description=_first_line(handler) if description is None else description,
         schedule=_declared(options),
-        isolation=_isolation(handler, options.get("isolation")),
+        isolation=isolation,
+        executor=executor,
+        resources=_resources(options.get("resources")),
         args_model=model,
         context_parameter=context_parameter,
         where=where,
@@ -117,7 +126,7 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     )
     check_text(definition.description, "description")
     _check_texts(definition.policies)
-    _check_process_options(definition)
+    _check_options_of_kinds(definition, options)
     _check_declared_args(definition, options)
     return definition
 
@@ -213,7 +222,12 @@ def _check_texts(policies: JobPolicies) -> None:
         raise ValueError(f"{found.where} {found.why}")
 
 
-def _check_process_options(definition: JobDefinition) -> None:
+def _check_options_of_kinds(definition: JobDefinition, options: JobOptions) -> None:
+    if definition.isolation is Isolation.REMOTE:
+        if definition.slots > 1:
+            raise ValueError("slots: are for jobs on a node; say resources=Resources(cpus=…, memory=…) instead")
+    elif options.get("resources") is not None:
+        raise ValueError("resources: are for jobs at an engine; add isolation='…' with the name of its executor")
     if definition.isolation is Isolation.PROCESS:
         return
     for name, value in (("reuse", definition.reuse), ("preload", definition.preload)):
@@ -298,25 +312,45 @@ def _check_declared_args(definition: JobDefinition, options: JobOptions) -> None
         raise ValueError(f"the schedule's runs need argument '{place}': {remedy} {example} to @job") from error
 
 
-def _isolation(handler: Handler, wanted: Isolation | str | None) -> Isolation:
+def _isolation(handler: Handler, wanted: Isolation | str | None) -> tuple[Isolation, str | None]:
+    """Return where a job runs, and the name of its executor if that is at an engine."""
     is_async = inspect.iscoroutinefunction(handler)
     if wanted is None:
-        return Isolation.ASYNC if is_async else Isolation.THREAD
-    try:
-        isolation = Isolation(wanted)
-    except ValueError as error:
-        allowed = ", ".join(f"'{one.value}'" for one in Isolation)
-        raise ValueError(f"isolation must be one of {allowed}, got {wanted!r}") from error
+        return (Isolation.ASYNC if is_async else Isolation.THREAD), None
+    isolation = _BUILT_IN.get(wanted)
+    if isolation is None:
+        executor = _executor(wanted)
+        _check_importable(handler, executor)
+        return Isolation.REMOTE, executor
     if isolation is Isolation.PROCESS:
-        _check_importable(handler)
+        _check_importable(handler, isolation.value)
     elif is_async != (isolation is Isolation.ASYNC):
         kind = "an 'async def'" if is_async else "a plain 'def'"
         raise ValueError(f"isolation '{isolation.value}' does not fit {kind}; leave it out or use 'process'")
-    return isolation
+    return isolation, None
 
 
-def _check_importable(handler: Handler) -> None:
-    """A child process imports the handler's module again and looks it up by its name."""
+def _executor(wanted: object) -> str:
+    """The name of an executor; nodes say whether they have it."""
+    near = get_close_matches(wanted, _BUILT_IN, 1, 0.75) if isinstance(wanted, str) else []
+    if isinstance(wanted, str) and EXECUTOR_NAME.fullmatch(wanted) and wanted != Isolation.REMOTE and not near:
+        return wanted
+    allowed = ", ".join(f"'{name}'" for name in _BUILT_IN)
+    hint = f"; did you mean '{near[0]}'?" if near else ""
+    raise ValueError(f"isolation must be {allowed} or the name of an executor, got {wanted!r:.60}{hint}")
+
+
+def _resources(value: object) -> Resources:
+    if value is None:
+        return Resources()
+    if not isinstance(value, Resources):
+        raise ValueError(f"resources: must be Resources(cpus=…, memory=…, gpus=…), got {value!r:.60}")  # noqa: TRY004 - one fault among others
+    value.check()
+    return value
+
+
+def _check_importable(handler: Handler, isolation: str) -> None:
+    """Another process imports the handler's module again and looks it up by its name."""
     module, qualname = getattr(handler, "__module__", None), getattr(handler, "__qualname__", "")
     fault = None
     if module in (None, "__main__"):
@@ -325,6 +359,6 @@ def _check_importable(handler: Handler) -> None:
         fault = "it is defined inside a function, or has no name"
     if fault is not None:
         raise ValueError(
-            f"isolation 'process' needs a function that a new process can import, but {fault}; define it at the top "
-            "level of a module of its own"
+            f"isolation '{isolation}' needs a function that a new process can import, but {fault}; define it at the "
+            "top level of a module of its own"
         )

@@ -19,6 +19,7 @@ from ..core.defaults import JobInfo
 from ..core.flows import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
+from ..core.remote.resources import NO_RESOURCES, Resources
 from .hooks import Hooks, Resource, Scope, name_of
 from .names import check_cancel_job, check_expiry_job, check_failure_job, check_named
 from .policies import NO_POLICIES, JobPolicies, Reuse
@@ -60,6 +61,8 @@ class JobDefinition:
         preload: Whether its module is imported before child processes are forked; None = as the node says.
         version: Distinguishes this code from other code of the job; None = by its arguments alone.
         slots: How many of a node's slots a run takes.
+        executor: Which executor hands its runs to an engine; None = they run on a node.
+        resources: The resources that they need there.
     """
 
     name: str
@@ -81,6 +84,8 @@ class JobDefinition:
     version: str | None = None
     slots: int = 1
     alarms: tuple[AlarmSpec, ...] = ()
+    executor: str | None = None
+    resources: Resources = NO_RESOURCES
 
     @property
     def args_schema(self) -> dict[str, Any]:
@@ -374,7 +379,7 @@ def _schema_of(model: "type[pydantic.BaseModel]", version: str | None) -> dict[s
 
 def _can_have(job: JobDefinition, resource: Resource) -> bool:
     """Return whether a resource can be opened where the job runs; a child process opens all that it needs itself."""
-    elsewhere = job.isolation is not Isolation.PROCESS and resource.scope is Scope.NODE
+    elsewhere = job.isolation not in (Isolation.PROCESS, Isolation.REMOTE) and resource.scope is Scope.NODE
     return elsewhere or not resource.is_async or inspect.iscoroutinefunction(job.handler)
 
 

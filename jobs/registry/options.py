@@ -9,6 +9,7 @@ from ..core.admission.holding import Debounce, Throttle
 from ..core.limits import PlaceHold
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
+from ..core.remote.resources import Resources
 from ..core.run_spec import Seconds
 from .alarms import Alarm
 from .limits import Cap, Rate
@@ -36,8 +37,11 @@ class JobOptions(TypedDict, total=False):
         args: The arguments of the declared schedule's runs, plain JSON.
         enabled: False: the task of the schedule begins paused. True unless given.
         description: For people; unless given, the first line of the docstring.
-        isolation: ``"process"`` to run in a child process; unless given, ``async def`` runs on the event loop and
-            ``def`` in a thread.
+        isolation: ``"process"`` to run in a child process, or the name of an executor, e.g. ``"command"``, which hands
+            each run to an engine outside of the node; unless given, ``async def`` runs on the event loop and ``def`` in
+            a thread.
+        resources: Of such a job: what a run needs there, as ``Resources(cpus=4, memory=8 * 2**30, gpus=1)``. As its
+            executor says unless given.
         reuse: Of a job with ``isolation="process"``: how long a child process serves one run after the other, as a
             number of runs, a ``timedelta``, or a ``Reuse``; each run gets a fresh one unless given.
         preload: Of such a job: whether its module is imported once, before child processes are forked; as the node's
@@ -113,6 +117,7 @@ class JobOptions(TypedDict, total=False):
     enabled: bool
     description: str | None
     isolation: Isolation | str | None
+    resources: Resources | None
     reuse: int | timedelta | Reuse | None
     preload: bool | None
     retries: int

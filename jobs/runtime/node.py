@@ -159,6 +159,7 @@ def _join(tx: Tx, registry: Registry, settings: EngineSettings, only_node: bool,
         settings.child_slots,
         settings.choice,
         seq,
+        settings.remote_slots if any(one.isolation is Isolation.REMOTE for one in registry) else None,
     )
     return join(tx, new, only_node=only_node)
 

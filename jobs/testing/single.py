@@ -45,13 +45,13 @@ from ..registry.hooks import Hooks
 from ..registry.queue import in_seconds
 from ..runtime.attempts.attempt import Attempt, ended_by_deadline, retried
 from ..runtime.attempts.bodies import execute
-from ..runtime.attempts.keeping import UNAVAILABLE
 from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import HostQueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import RawLine, keep_lines_of_jobs, level_name
 from ..runtime.job.middleware import middleware_of
 from ..runtime.job.ownership import noting_tasks
 from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
+from ..runtime.job.secrets import UNAVAILABLE
 from ..runtime.job.steps import StepStore
 from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool

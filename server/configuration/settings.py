@@ -28,9 +28,11 @@ from typing_extensions import override
 from ...jobs.accounts.rules.secrets import parse_keys
 from ...jobs.core.actor import Role
 from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.remote.resources import EXECUTOR_NAME
 from ...jobs.store.schema.types import schema_fault
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
+ExecutorName = Annotated[str, StringConstraints(pattern=rf"^{EXECUTOR_NAME.pattern}$")]
 ProviderKey = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,29}$")]
 
 
@@ -92,7 +94,7 @@ class ProviderSettings(BaseModel):
 
 
 def from_text(value: object) -> object:
-    """The providers as a variable holds them, in JSON.
+    """A table as a variable holds it, in JSON.
 
     Raises:
         ValueError: it is no JSON; what it is is not said, there are secrets in it.
@@ -199,6 +201,11 @@ class Settings(BaseSettings):
         only_jobs: Take only runs of these jobs; empty = of all that were found.
         tags: Take only runs of jobs that carry one of these tags; empty = of any.
         without_tags: Take no run of a job that carries one of these tags.
+        remote_slots: How many runs this node hands to engines at once, besides its slots.
+        remote_lease: Seconds without a word of the code of such a run, and of its engine, after which it is lost.
+        remote_poll: Seconds between two looks at what the engines say of the runs that they have.
+        remote_url: The address by which that code reaches a server; unset = the one that people use.
+        executors: The settings of executors, by the name that a job's ``isolation`` says.
         heartbeat: Seconds between two signs of life of this node.
         lease: Seconds without a sign of life after which other nodes take over this node's runs.
         poll: Seconds between two looks at the queue when no notification comes; unset = 1 on SQLite, 5 on PostgreSQL.
@@ -272,6 +279,18 @@ class Settings(BaseSettings):
     only_jobs: Names = ()
     tags: Names = ()
     without_tags: Names = ()
+    remote_slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 1000
+    remote_lease: Seconds = 180.0
+    remote_poll: Seconds = 5.0
+    remote_url: Annotated[
+        str | None, Field(pattern=r"^https?://\S+$"), MustBe("an address such as https://cron.example.com")
+    ] = None
+    executors: Annotated[
+        dict[ExecutorName, dict[str, Any]],
+        NoDecode,
+        BeforeValidator(from_text),
+        MustBe("a table of executors, see docs/executors.md; in a variable a JSON object"),
+    ] = {}
     heartbeat: Seconds = 15.0
     lease: Seconds = 60.0
     poll: Annotated[
@@ -348,7 +367,10 @@ class Settings(BaseSettings):
 NAMES = tuple(Settings.model_fields)
 """The names of all settings."""
 
-OTHER_VARIABLES = frozenset({"CRONOGRAPH_CONFIG", "CRONOGRAPH_URL", "CRONOGRAPH_TOKEN", "CRONOGRAPH_SKIP_WEB"})
+_OF_ATTEMPT = ("URL", "TOKEN", "NAME", "RUN", "NUMBER")
+OTHER_VARIABLES = frozenset(f"CRONOGRAPH_ATTEMPT_{name}" for name in _OF_ATTEMPT) | frozenset(
+    {"CRONOGRAPH_CONFIG", "CRONOGRAPH_URL", "CRONOGRAPH_TOKEN", "CRONOGRAPH_SKIP_WEB"}
+)
 """Environment variables of the prefix that are no setting of a process: the file, the client's address and token,
 the build."""
 

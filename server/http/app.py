@@ -20,6 +20,7 @@ from ...graphql.transport.persisted import TrustedDocuments
 from ...graphql.transport.sharing import SHARED
 from ...graphql.transport.streams import OpenStreams
 from ...jobs.accounts.rules.secrets import KeySource, no_keys
+from ...jobs.base.services import Services
 from ...jobs.core.actor import Role
 from ...jobs.runtime.base.wakeup import Wakeup
 from ...jobs.runtime.live.feeds import LiveFeeds
@@ -36,6 +37,7 @@ from .forwarded import ForwardedHeaders, Network, OnlyOverTls
 from .health import health_routes
 from .hooks import hook_routes
 from .pages import Site, static_routes
+from .remote import remote_routes
 from .security import KnownHost, SecurityHeaders
 from .signals import signal_routes
 from .unread import ReadToTheEnd
@@ -75,6 +77,8 @@ class Parts:
         trace_link: Of the settings.
         brand: The name at the head of the pages on which people without an account answer.
         refused: Called for operations that were refused for want of a role.
+        public_url: Where people reach the server, as far as that is known.
+        remote_lease: Seconds for which code at an engine may be silent.
     """
 
     schema: GuardedSchema
@@ -101,6 +105,13 @@ class Parts:
     brand: str = "Cronograph"
     trace_link: str | None = None
     refused: Refused = unrecorded
+    public_url: str | None = None
+    remote_lease: float = 180.0
+
+    @property
+    def services(self) -> Services:
+        """The database of the API and the keys of secrets, for code at engines."""
+        return Services(self.database, keys=self.keys, public_url=self.public_url)
 
     @property
     def host(self) -> HostSignIn | None:
@@ -238,6 +249,7 @@ def build_app(parts: Parts) -> Starlette:
             *address_routes(parts.database, parts.lifecycle, admission),
             *hook_routes(parts.database, parts.lifecycle, parts.keys, admission),
             *signal_routes(parts.database, parts.lifecycle, parts.brand),
+            *remote_routes(parts.services, parts.lifecycle, parts.remote_lease),
             *([] if host is None else host.routes()),
             *static_routes(parts.site, _gate(parts)),
         ],

@@ -45,9 +45,9 @@ def test_every_sub_package_has_an_init_and_graphql_itself_has_none() -> None:
         assert init.exists() == (name != "cronograph.graphql"), init
 
 
-def test_the_package_itself_holds_nothing_but_its_version_its_command_and_the_name_of_the_app() -> None:
+def test_the_package_itself_holds_nothing_but_its_version_its_commands_and_the_name_of_the_app() -> None:
     names = {path.name for path in (ROOT / "entry").iterdir() if path.name != "__pycache__"}
-    assert names == {"__init__.py", "__main__.py", "django", "py.typed"}
+    assert names == {"__init__.py", "__main__.py", "django", "py.typed", "remote.py"}
     # A folder of that name at the root would hide an installed one from all that is run there.
     assert not (ROOT / "cronograph").exists()
     assert not (ROOT / ".links" / "cronograph" / "__init__.py").exists()

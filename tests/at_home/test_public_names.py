@@ -83,6 +83,7 @@ STORED = frozenset(
     {
         *("InvalidArguments", "InvalidResult", "InvalidState", "LeftBehind", "RunIsOverError", "SecretUnavailable"),
         *("StepRefusedError", "StepUnstorable", "UnreadableRun", "UnstorableResult", "NoPing"),
+        *("RemoteLost", "RemoteProcessError", "SubmissionFailed"),
     }
 )
 """Kinds of errors that stand in the execution log, and that nobody imports."""

@@ -57,7 +57,9 @@ async def run(blocks: Iterable[Block], database_url: str, server: str) -> None:
     for block in filter(declares, several):
         await execute(block, texts[block.place], namespace)
     database = Database(database_url)
-    engine = Engine(Services(database), default_registry(), EngineSettings(poll=0.2))
+    engine = Engine(
+        Services(database), default_registry(), EngineSettings(poll=0.2, executors={"command": {"launch": "true"}})
+    )
     await engine.start()
     try:
         for block in several:

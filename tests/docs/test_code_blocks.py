@@ -39,6 +39,8 @@ OF_OTHERS = "code of "
 """How the reason of a block of another program, or of a mistake, begins."""
 SETTINGS = {f"CRONOGRAPH_{name.upper()}" for name in Settings.model_fields}
 OTHER_VARIABLES = {
+    "CRONOGRAPH_ATTEMPT_TOKEN",
+    "CRONOGRAPH_ATTEMPT_URL",
     "CRONOGRAPH_CONFIG",
     "CRONOGRAPH_PING_KEY",
     "CRONOGRAPH_TEST_POSTGRES_BIN",

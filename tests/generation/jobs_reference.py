@@ -19,7 +19,7 @@ To talk to a server: [the Python client](client-reference.md).
 """
 _GROUPS: Final = (
     ("Jobs", ("job", "JobOptions", "Job", "Registry", "RunOptions", "RunSpec", "RunHandle")),
-    ("How a job runs", ("Isolation", "Backoff", "Reuse", "Batch", "Rate", "Cap", "Alarm")),
+    ("How a job runs", ("Isolation", "Backoff", "Resources", "Reuse", "Batch", "Rate", "Cap", "Alarm")),
     (
         "Inside a job",
         (

@@ -100,6 +100,7 @@ class Prefix(StrEnum):
     ATTEMPT = "cgw"
     SIGNAL = "cgn"
     ADDRESS = "cgx"
+    REMOTE = "cge"
 
 
 def new_secret(prefix: Prefix, entropy: bytes) -> str:

@@ -8,6 +8,7 @@ from enum import StrEnum
 from ..admission.caps import Bucket, Cap, Line
 from ..model import Group, Isolation, Run, SkippedOccurrence
 from ..nodes import Blockage, LeftBy
+from ..remote.attempts import RemoteAttempt
 from ..retention import Retained
 from ..states import RunState
 
@@ -45,6 +46,7 @@ class ExplanationCode(StrEnum):
     RETRYING = "RETRYING"
     RETRY_LATER = "RETRY_LATER"
     RUNNING = "RUNNING"
+    AT_ENGINE = "AT_ENGINE"
     SCHEDULED = "SCHEDULED"
     SKIPPED = "SKIPPED"
     SLEEPING = "SLEEPING"
@@ -195,6 +197,7 @@ class RunFacts:
         caps: Where it is counted among those that wait, how many may, and how many do.
         before: The runs that go before a run that is only tried.
         retention: How long its history is kept; only of one that is over.
+        remote: Its attempt at an engine, if it has one there.
         awaited: Those of the runs that a suspended run names as awaited that are unfinished, in ascending order.
     """
 
@@ -222,6 +225,7 @@ class RunFacts:
     bucket: Bucket | None = None
     retention: Retained | None = None
     awaited: tuple[AwaitedRun, ...] = ()
+    remote: RemoteAttempt | None = None
     caps: tuple[tuple[Line, Cap, int], ...] = ()
     before: Ahead = NOTHING_AHEAD
 

@@ -1,7 +1,7 @@
 """In words: why a run is in its state, why it has not started yet, and what happens next."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ..admission.caps import Bucket, Cap, Line, WhenFull
 from ..base.times import counted
@@ -9,6 +9,7 @@ from ..limits import task_of_key
 from ..model import Isolation, Run
 from ..nodes import Blockage
 from ..outcome import attempt_deadline
+from ..remote.attempts import RemoteAttempt
 from ..retention import Keeping, Retained
 from ..states import FINAL, RunState
 from .facts import COUNTED_AHEAD, Explanation, RunFacts, TaskFacts, all_stalled, brief_span, moment, no_job, span
@@ -131,6 +132,9 @@ def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
     started = run.started_at or now
     where = f"on node {run.node}, attempt {run.attempt}, since {moment(started)}"
     deadline = attempt_deadline(run)
+    if facts.remote is not None:
+        where = f"at {facts.remote.executor}, attempt {run.attempt}, looked after by node {run.node}"
+        deadline = _deadline_at_engine(run, facts.remote)
     stopping = run.cancel_requested_at is not None or (deadline is not None and deadline < now)
     if stopping and facts.isolation is Isolation.THREAD:
         why = "was asked to cancel" if run.cancel_requested_at else f"passed its deadline {moment(deadline or now)}"
@@ -148,10 +152,33 @@ def _running(run: Run, facts: RunFacts, now: datetime) -> Explanation:
             Code.TIMING_OUT, f"It passed its deadline {moment(deadline)} and is being stopped.", (where,)
         )
     limit = f"; its time box ends at {moment(deadline)}" if deadline else ""
+    if facts.remote is not None:
+        return _at_engine(facts.remote, where, limit, deadline)
     blockage = facts.blockages.get(run.node or "")
     if blockage is not None:
         return _on_blocked_node(run, facts, blockage, now, f"It runs {where}{limit}.")
     return Explanation(Code.RUNNING, f"It runs {where}{limit}.", until=deadline)
+
+
+def _deadline_at_engine(run: Run, remote: RemoteAttempt) -> datetime | None:
+    """Return when the time box of an attempt at an engine ends: it counts from the start of its code."""
+    box = None if run.timeout is None else remote.started_at and remote.started_at + timedelta(seconds=run.timeout)
+    return min((at for at in (box, run.deadline_at) if at is not None), default=None)
+
+
+def _at_engine(remote: RemoteAttempt, where: str, limit: str, deadline: datetime | None) -> Explanation:
+    known = f"'{remote.handle}'" if remote.handle else f"'{remote.name}', of which no handle is known yet"
+    text = f": {remote.engine_text}" if remote.engine_text else ""
+    details = [f"There it is {known}; the engine says {remote.engine_state.value.upper()}{text}."]
+    if remote.ended_at is not None:
+        details.append(f"Its end came at {moment(remote.ended_at)} and is about to be stored.")
+    elif remote.heard_at is not None:
+        details.append(f"Its code was last heard at {moment(remote.heard_at)}.")
+    if remote.started_at is None:
+        sentence = f"It was handed out {where}, at {moment(remote.submitted_at)}; its code has not begun{limit}."
+        return Explanation(Code.AT_ENGINE, sentence, tuple(details), until=deadline)
+    sentence = f"It runs {where}, since {moment(remote.started_at)}{limit}."
+    return Explanation(Code.RUNNING, sentence, tuple(details), until=deadline)
 
 
 def _on_blocked_node(run: Run, facts: RunFacts, blockage: Blockage, now: datetime, where: str) -> Explanation:

@@ -309,6 +309,11 @@ def occupied_by(conn: Connection, node_id: int) -> list[int]:
     return list(conn.execute(statement).scalars())
 
 
+def move(conn: Connection, ids: Sequence[int], node_id: int) -> None:
+    """Have another node hold those of these locked runs that run."""
+    _set(conn, r.c.id.in_(ids), _judged_state == RunState.RUNNING.value, node_id=node_id)
+
+
 def save_checkpoint(conn: Connection, run_id: int, value: Json) -> None:
     """Keep a job's checkpoint with its run, which has no task."""
     conn.execute(update(r).where(r.c.id == run_id).values(checkpoint=value))

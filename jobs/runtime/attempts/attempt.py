@@ -40,6 +40,7 @@ NO_PLACE: Final[dict[Isolation, JobOutcome]] = {
     Isolation.ASYNC: HandedBack("it had not begun"),
     Isolation.THREAD: HandedBack("no thread of its node became free for it; it had not begun"),
     Isolation.PROCESS: HandedBack("no child process of its node became free for it; it had not begun"),
+    Isolation.REMOTE: HandedBack("it had not been submitted"),
 }
 """The ends of attempts that find no place soon enough, or should stop before they have one."""
 

@@ -22,13 +22,15 @@ from collections import Counter
 from collections.abc import Callable, Container, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...base.context import StopReason
 from ...base.services import Services
 from ...core.arguments.secrets import references
+from ...core.base.lazy import LazyModule
 from ...core.model import Isolation, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded, Suspended, time_box
+from ...core.remote.attempts import LET_GO, RemoteAttempt
 from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
 from ...queue.finish import Finish
@@ -37,15 +39,33 @@ from ..base.settings import EngineSettings
 from ..job.host import LocalHost
 from ..job.middleware import middleware_of_all
 from ..job.results import message_of
+from ..job.secrets import read_secrets
 from ..job.stopping import StopSignal
 from ..live.writers import LogWriter, ProgressWriter
 from ..process.children import ChildPool
 from .attempt import NO_PLACE, Attempt, Running, begin_on_failure, ended_by_deadline, failure_for, retried
-from .bodies import Body, begin, body_of, executor_failed, fault_of_arguments, outcome_of, supervise
+from .bodies import (
+    ELSEWHERE,
+    Body,
+    begin,
+    body_of,
+    executor_failed,
+    fault_of_arguments,
+    outcome_of,
+    supervise,
+)
 from .capacity import Capacity
 from .finisher import Finisher
-from .keeping import Keeping, read_secrets
+from .keeping import Keeping
 from .threads import ThreadPool
+
+if TYPE_CHECKING:
+    from ..remote.supervisor import RemoteSupervisor
+    from . import remote_bodies
+    from .remote_bodies import RemoteBody
+else:
+    # Only nodes with jobs at engines load it.
+    remote_bodies = LazyModule(f"{__package__}.remote_bodies")
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +106,7 @@ class Attempts:
         on_free: Callable[[], None],
         on_fault: Callable[[], None],
     ) -> None:
+        self._remote: RemoteSupervisor | None = None
         self._services = services
         self._registry = registry
         self._logs = logs
@@ -154,6 +175,21 @@ class Attempts:
             self._logs.open(one.execution_id)
             self._start(attempt)
 
+    def hand_out_to(self, remote: "RemoteSupervisor") -> None:
+        """Have ``remote`` look after what runs at engines."""
+        self._remote = remote
+        remote.on_taken_over = self.take_over
+
+    def take_over(self, started: Started, known: RemoteAttempt) -> None:
+        """Hold an attempt at an engine that another node has submitted, or an earlier life of this one."""
+        if started.execution_id in self._active:
+            return
+        attempt = self._prepare(started)
+        self._active[started.execution_id] = attempt
+        self._hold(attempt, 1)
+        self._logs.open(started.execution_id)
+        self._run(attempt, known)
+
     def _hold(self, attempt: Attempt, sign: int) -> None:
         kind, slots = attempt.definition.isolation, attempt.definition.slots
         self.held[kind] += sign * slots
@@ -182,9 +218,9 @@ class Attempts:
         attempt.host.hide(values)
         self._run(attempt)
 
-    def _run(self, attempt: Attempt) -> None:
+    def _run(self, attempt: Attempt, known: RemoteAttempt | None = None) -> None:
         """RUNNING: no task waits for the body, only a callback and a timer."""
-        begun = self._begin_body(attempt)
+        begun = self._begin_body(attempt, known)
         if isinstance(begun, Failed):
             self._in_task(attempt, self._complete(attempt, begun))
             return
@@ -197,15 +233,22 @@ class Attempts:
         running.add_done_callback(partial(self._on_end, attempt))
         attempt.host.subscribe_stops(partial(self._on_stop, attempt, body))
 
-    def _begin_body(self, attempt: Attempt) -> tuple[Body, Running] | Failed:
+    def _begin_body(self, attempt: Attempt, known: RemoteAttempt | None) -> tuple[Body, Running] | Failed:
         try:
-            body = body_of(attempt, self._services, self.threads, self._children)
+            if known is not None:
+                body: Body | Failed = self._at_engine(attempt, known)
+            else:
+                body = body_of(attempt, self._services, self.threads, self._children, self._at_engine)
             if isinstance(body, Failed):
                 return body
             attempt.at_work = True
             return body, begin(body, attempt)
         except BaseException as error:
             return executor_failed(attempt, error)
+
+    def _at_engine(self, attempt: Attempt, known: RemoteAttempt | None = None) -> "RemoteBody":
+        assert self._remote is not None
+        return remote_bodies.RemoteBody(attempt, self._remote, self._logs, known)
 
     def _on_stop(self, attempt: Attempt, body: Body, _reason: StopReason) -> None:
         """RUNNING to STOPPING: from now on a task waits for the body."""
@@ -215,10 +258,15 @@ class Attempts:
     async def _stop(self, attempt: Attempt, body: Body, running: Running) -> None:
         """STOPPING: first it is given its grace, then it is stopped hard."""
         try:
-            outcome = retried(attempt, await supervise(body, running, attempt, self._grace))
+            outcome = retried(attempt, await supervise(body, running, attempt, self._grace_of(attempt)))
         except Exception as error:
             outcome = executor_failed(attempt, error)
         await self._complete(attempt, outcome)
+
+    def _grace_of(self, attempt: Attempt) -> float:
+        """Seconds between "please stop" and the hard stop; code at an engine learns of it by its next sign of life."""
+        at_engine = self._remote is not None and attempt.definition.isolation is Isolation.REMOTE
+        return self._grace + self._remote.heartbeat if at_engine and self._remote is not None else self._grace
 
     def _on_end(self, attempt: Attempt, running: Running) -> None:
         """RUNNING to STORING, or to COMPLETING if there is more to store than the outcome."""
@@ -243,6 +291,10 @@ class Attempts:
     def _store(self, attempt: Attempt, end: Finish) -> None:
         """STORING: the finisher has the end; ``_stored`` or ``_not_stored`` follows."""
         attempt.host.end()
+        if end.outcome is LET_GO:
+            self._forget(end.execution_id)
+            self._on_free()
+            return
         attempt.end_span(end)
         if isinstance(end.outcome, Failed):
             # A child process may have imported other code than its node.
@@ -265,7 +317,10 @@ class Attempts:
         task.add_done_callback(partial(self._on_task_done, attempt.started))
 
     def _prepare(self, started: Started) -> Attempt:
-        signal = StopSignal(time_box(started.run))
+        definition = self._registry.get(started.run.job_name)
+        # The time of an attempt at an engine counts from the start of its code there.
+        at_engine = definition is not None and definition.isolation is Isolation.REMOTE
+        signal = StopSignal(None if at_engine else time_box(started.run))
         host = LocalHost(
             started,
             signal,
@@ -277,7 +332,6 @@ class Attempts:
             steps=self._keeping,
             grace=self._grace,
         )
-        definition = self._registry.get(started.run.job_name)
         if definition is None:
             raise LookupError(
                 f"run {started.run.id} was claimed for job '{started.run.job_name}', which is not registered"
@@ -386,9 +440,12 @@ class Attempts:
         return await self._wait_until(lambda: not self._active, timeout)
 
     def ask_to_stop(self) -> None:
-        """Ask what runs to stop: its node ends."""
+        """Ask what runs to stop: its node ends. Another node looks after what runs at an engine."""
+        if self._remote is not None:
+            self._remote.let_go_at_once()
         for attempt in self._active.values():
-            attempt.host.ask_to_stop(StopReason.SHUTDOWN)
+            if attempt.definition.isolation is not Isolation.REMOTE:
+                attempt.host.ask_to_stop(StopReason.SHUTDOWN)
 
     def hurry(self) -> None:
         """Stop hard what was asked to stop, however much of its grace is left."""
@@ -398,7 +455,7 @@ class Attempts:
     def leave_behind(self) -> list[Attempt]:
         """Wait for nobody any more; those whose code goes on, whose ends are reported with the end of this life."""
         for attempt in self._active.values():
-            attempt.left_behind = attempt.at_work and attempt.definition.isolation is not Isolation.PROCESS
+            attempt.left_behind = attempt.at_work and attempt.definition.isolation not in ELSEWHERE
             attempt.host.abandon()
         return [attempt for attempt in self._active.values() if attempt.left_behind]
 

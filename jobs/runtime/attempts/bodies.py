@@ -9,7 +9,7 @@ import contextlib
 import contextvars
 import logging
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ...base.context import JobContext, StopReason, current_host
 from ...base.services import Services
@@ -25,6 +25,9 @@ from ..process.children import ChildPool
 from .attempt import NO_PLACE, Attempt, Running
 from .child_bodies import ProcessBody
 from .threads import Call, ThreadPool
+
+if TYPE_CHECKING:
+    from .remote_bodies import RemoteBody
 
 log = logging.getLogger(__name__)
 
@@ -164,6 +167,10 @@ class ThreadBody:
         return outcome if attempt.signal.reason is StopReason.CANCEL else stopped(attempt.signal.reason)
 
 
+ELSEWHERE = frozenset({Isolation.PROCESS, Isolation.REMOTE})
+"""Kinds of jobs whose code runs in another process than their node."""
+
+
 async def _ended_or_abandoned(running: Running, abandoned: asyncio.Event, timeout: float | None) -> bool:
     """Wait for the end, for ``timeout`` seconds, or until nobody waits any more; whether it has ended."""
     left = asyncio.ensure_future(abandoned.wait())
@@ -175,18 +182,22 @@ async def _ended_or_abandoned(running: Running, abandoned: asyncio.Event, timeou
     return running.done()
 
 
-Body: TypeAlias = CoroutineBody | ThreadBody | ProcessBody
+Body: TypeAlias = "CoroutineBody | ThreadBody | ProcessBody | RemoteBody"
 
 
 def body_of(
-    attempt: Attempt, services: Services | None, threads: ThreadPool[JobOutcome], children: ChildPool
-) -> Body | Failed:
+    attempt: Attempt,
+    services: Services | None,
+    threads: ThreadPool[JobOutcome],
+    children: ChildPool,
+    at_engine: "Callable[[Attempt], RemoteBody] | None" = None,
+) -> "Body | Failed":
     """Bind the arguments of a job, and return what will run it; or how the attempt ends, if they do not fit."""
     definition, around, info = attempt.definition, attempt.middleware, None
     try:
         if definition.context_parameter is not None or around is not None:
             info = JobContext(attempt.info(), attempt.host, services)
-        # A child process binds its arguments itself; here they are only judged.
+        # Another process binds its arguments itself; here they are only judged.
         arguments = definition.bind(attempt.args, info)
     except InvalidInput as error:
         return Failed(INVALID_ARGUMENTS, attempt.host.redactor.text(error.message), permanent=True)
@@ -199,13 +210,16 @@ def body_of(
             return ThreadBody(attempt, arguments, threads, info)
         case Isolation.PROCESS:
             return ProcessBody(attempt, children)
+        case Isolation.REMOTE:
+            assert at_engine is not None
+            return at_engine(attempt)
 
 
-def begin(body: Body, attempt: Attempt) -> Running:
+def begin(body: "Body", attempt: Attempt) -> Running:
     """Begin ``body`` in a context in which everything belongs to the attempt."""
     context = contextvars.copy_context()
-    # Of a child process' job no code runs here.
-    if not isinstance(body, ProcessBody):
+    # Of a job in another process no code runs here.
+    if attempt.definition.isolation not in ELSEWHERE:
         context.run(owner.set, attempt.host)
     if TRACED.by is not None:
         attempt.span = TRACED.by.attempt(attempt.traced())
@@ -233,7 +247,7 @@ async def execute(
     return body if isinstance(body, Failed) else await supervise(body, begin(body, attempt), attempt, grace)
 
 
-async def supervise(body: Body, running: Running, attempt: Attempt, grace: float) -> JobOutcome:
+async def supervise(body: "Body", running: Running, attempt: Attempt, grace: float) -> JobOutcome:
     """Wait for ``running``; once it should stop, give it ``grace`` seconds, then stop it hard."""
     try:
         await _until_end_or(running, attempt.signal.remaining(), attempt.host.subscribe_stops)

@@ -145,6 +145,7 @@ class Capacity:
         taken: The jobs whose runs it takes.
         slots: How many runs it executes at once.
         limits: How many of these in threads and in child processes.
+        apart: How many runs it hands to engines at once, besides: they take none of its slots.
         clock: Seconds that only grow.
     """
 
@@ -154,9 +155,12 @@ class Capacity:
         slots: int,
         limits: Mapping[Isolation, int],
         clock: Callable[[], float] = time.monotonic,
+        *,
+        apart: int = 0,
     ) -> None:
         self._slots = slots
         self._limits = {kind: min(slots, limit) for kind, limit in limits.items()}
+        self._apart = apart
         self._clock = clock
         self._jobs: dict[Isolation, list[str]] = {kind: [] for kind in Isolation}
         self._heavy: dict[Isolation, dict[str, int]] = {kind: {} for kind in Isolation}
@@ -185,7 +189,7 @@ class Capacity:
         self._lately: set[Isolation] = set()
 
     def _limit(self, kind: Isolation) -> int:
-        return self._limits.get(kind, self._slots)
+        return self._apart if kind is Isolation.REMOTE else self._limits.get(kind, self._slots)
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -195,6 +199,8 @@ class Capacity:
     def used(self, held: Counter[Isolation]) -> dict[Isolation, tuple[int, int]]:
         """For each kind how many slots its attempts hold, and how many they may; coroutines may use all."""
         limits = {Isolation.ASYNC: self._slots, **self._limits}
+        if self._apart:
+            limits[Isolation.REMOTE] = self._apart
         return {kind: (held[kind], limit) for kind, limit in limits.items()}
 
     def keep_free(self, allowance: Allowance, next_job: str | None) -> bool:
@@ -292,12 +298,14 @@ class Capacity:
         """
         ahead = {kind: one.count(self._clock(), waiting[kind]) for kind, one in self._overcommit.items()}
         ahead |= dict.fromkeys(heavy, 0)
-        left = self._slots - held.total()
+        left = self._slots - held.total() + held[Isolation.REMOTE]
         free = left + sum(ahead.values())
         places = {Isolation.ASYNC: min(free, left)}
         places |= {kind: min(free, limit + ahead[kind] - held[kind]) for kind, limit in self._limits.items()}
+        if self._apart:
+            places[Isolation.REMOTE] = self._apart - held[Isolation.REMOTE]
         if self._awaited is not None:
-            for kind in places.keys() - {self._awaited[0]}:
+            for kind in places.keys() - {self._awaited[0], Isolation.REMOTE}:
                 places[kind] = min(places[kind], left - self._awaited[1])
         kinds = [kind for kind in places if places[kind] > 0 and self._jobs[kind] and kind not in self._closed]
         apart = sum(limit for kind, limit in self._limits.items() if self._jobs[kind] and kind not in self._closed)

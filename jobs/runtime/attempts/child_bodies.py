@@ -214,24 +214,7 @@ class ProcessBody:
 
     def _begin(self, child: Child) -> None:
         attempt = self._attempt
-        handler = attempt.definition.handler
-        begin = Begin(
-            module=handler.__module__,
-            qualname=handler.__qualname__,
-            info=attempt.info(),
-            remaining=attempt.signal.remaining(),
-            checkpoint=attempt.host.checkpoint(),
-            path=places(sys.path),
-            log_levels=_log_levels.now(),
-            secrets=dict(attempt.secrets),
-            modules=[] if attempt.middleware is None else attempt.middleware.modules,
-            keeps_prints=prints_belong_to_jobs(),
-            memory=None if attempt.definition.reuse is None else attempt.definition.reuse.memory,
-            may_have_steps=may_have_steps(attempt.started.run.attempt, attempt.started.run.trigger),
-            grace=attempt.host.grace,
-            trace=None if attempt.span is None else dict(attempt.span.context),
-        )
-        child.send(begin)
+        child.send(begin_message(attempt, path=places(sys.path), secrets=dict(attempt.secrets)))
         attempt.host.subscribe_stops(lambda reason: child.send(Stop(reason=reason)))
 
     async def _converse(self, child: Child) -> JobOutcome | None:
@@ -329,6 +312,27 @@ class ProcessBody:
         with contextlib.suppress(asyncio.CancelledError):
             await running
         return stopped(self._attempt.signal.reason)
+
+
+def begin_message(attempt: Attempt, *, path: list[str], secrets: dict[str, str]) -> Begin:
+    """Make the message by which another process begins an attempt."""
+    handler = attempt.definition.handler
+    return Begin(
+        module=handler.__module__,
+        qualname=handler.__qualname__,
+        info=attempt.info(),
+        remaining=attempt.signal.remaining(),
+        checkpoint=attempt.host.checkpoint(),
+        path=path,
+        log_levels=_log_levels.now(),
+        secrets=secrets,
+        modules=[] if attempt.middleware is None else attempt.middleware.modules,
+        keeps_prints=prints_belong_to_jobs(),
+        memory=None if attempt.definition.reuse is None else attempt.definition.reuse.memory,
+        may_have_steps=may_have_steps(attempt.started.run.attempt, attempt.started.run.trigger),
+        grace=attempt.host.grace,
+        trace=None if attempt.span is None else dict(attempt.span.context),
+    )
 
 
 def _attempted(asked: Request) -> str | None:

@@ -1,23 +1,17 @@
-"""Read and store for running jobs: their secrets, steps, waits, checkpoints, and the runs that they enqueue."""
+"""Read and store for running jobs: their steps, waits, checkpoints, and the runs that they enqueue."""
 
 import asyncio
 import json
 import logging
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from ...accounts.read import secrets as stored_secrets
-from ...accounts.read.secrets import Sealed
-from ...accounts.rules.secrets import UnsealError, unseal
 from ...actions.run_changes import changed
 from ...actions.runs import save_checkpoint
 from ...actions.signal_links import PATH, make_link
-from ...base.services import Services
 from ...core.base.errors import ConfigurationError, python_names
 from ...core.base.tracing import TRACED
 from ...core.flows import FlowSpec
 from ...core.model import Json
-from ...core.outcome import Failed, HandedBack
-from ...core.rules import unknown
 from ...core.run_spec import RunSpec, RunTarget
 from ...core.states import RunState
 from ...core.steps import StepEnd, StoredStep, may_have_steps
@@ -28,15 +22,12 @@ from ...queue.flows.new_flows import put_spec
 from ...queue.group_commit import LoopGroupCommit
 from ...queue.steps import EndedStep, results_of, store
 from ...queue.waits import wait
-from ...store.db.database import Connection, Database
+from ...store.db.database import Database
 from ...store.db.faults import ErrorKind, kind_of, log_fault
 from ..base.service import Backoff, repeated
-from ..job.results import message_of
 
 log = logging.getLogger(__name__)
 
-UNAVAILABLE = "SecretUnavailable"
-"""The error type of an attempt without its secrets. It is retried: someone may set the secret, a node have its key."""
 READ_FOR = 300.0
 """Seconds for which results are asked for while the database is unavailable."""
 MAX_BATCH = 500
@@ -45,30 +36,6 @@ MAX_CHARACTERS = 4_000_000
 """Characters of the values of one statement, beyond its first step."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 """Seconds before a failed write is tried again: the first time, and the longest."""
-
-
-async def read_secrets(services: Services, names: Collection[str]) -> dict[str, str] | Failed | HandedBack:
-    """Return the values of secrets by name, or how the attempt ends without them."""
-    try:
-        sealed, known = await services.database.read(_sealed, names)
-    except Exception as error:
-        # The database is in the way and not the job: even where a table is missing, an operator may bring it back.
-        if kind_of(error) is ErrorKind.REFUSAL:
-            raise
-        return HandedBack(f"its secrets could not be read: {message_of(error)}")
-    missing = next((name for name in sorted(names) if name not in sealed), None)
-    if missing is not None:
-        return Failed(UNAVAILABLE, unknown("secret", missing, known).message)
-    try:
-        ring = services.keys()
-        return {name: unseal(ring, one.key_id, name, one.text) for name, one in sealed.items()}
-    except (UnsealError, ConfigurationError) as error:
-        return Failed(UNAVAILABLE, str(error))
-
-
-def _sealed(conn: Connection, names: Collection[str]) -> tuple[dict[str, Sealed], list[str]]:
-    found = stored_secrets.sealed(conn, names)
-    return found, stored_secrets.names(conn) if len(found) < len(names) else []
 
 
 class StepUnstorableError(Exception):

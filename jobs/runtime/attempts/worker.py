@@ -6,11 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from typing_extensions import override
 
 from ...base.services import Services
+from ...core.base.lazy import LazyModule
 from ...core.model import Isolation
 from ...core.nodes import Node
 from ...core.outcome import JobOutcome
@@ -18,7 +19,7 @@ from ...queue.claims.claim import Claimant, Standing, Started
 from ...queue.claims.fairness import CountingScheme, FairnessState
 from ...queue.losses import disown, hand_back
 from ...queue.turn import NodeQueue, Order, Turn
-from ...registry import Registry
+from ...registry import JobDefinition, Registry
 from ...store.db.transaction import Wake
 from ...store.read import runs as run_store
 from ..base.service import Pulse, Service, whenever
@@ -30,6 +31,13 @@ from .attempts import Attempts
 from .capacity import FULL_CLAIM, LULL, NO_ALLOWANCE, PAUSE, Allowance, Capacity
 from .child_bodies import LauncherSupervisor
 from .threads import ThreadPool
+
+if TYPE_CHECKING:
+    from ..remote import supervisor
+    from ..remote.supervisor import RemoteSupervisor
+else:
+    # Only nodes with jobs at engines load it.
+    supervisor = LazyModule("cronograph.jobs.runtime.remote.supervisor")
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +91,8 @@ class Worker(Service):
         self._queue = NodeQueue(self._database, at_once=-(-settings.slots // 2), on_held_back=on_held_back)
         taken = [one for one in registry if settings.choice.takes_job(one.name, one.tags)]
         limits = {Isolation.THREAD: settings.thread_slots, Isolation.PROCESS: settings.child_slots}
-        self._capacity = Capacity(taken, settings.slots, limits)
+        at_engines = [one for one in taken if one.isolation is Isolation.REMOTE]
+        self._capacity = Capacity(taken, settings.slots, limits, apart=settings.remote_slots if at_engines else 0)
         self._prefetch = settings.prefetch
         self._fairness = FairnessState(CountingScheme.parse(settings.counting_scheme))
         in_process = [one for one in taken if one.isolation is Isolation.PROCESS]
@@ -115,6 +124,7 @@ class Worker(Service):
             on_free=self._work.set,
             on_fault=self._end_life,
         )
+        self.remote = self._supervisor(services, settings, node, at_engines)
         self.attempts.finisher.on_foreign = self.leave_to_others
         self._reserved: list[int] = []
         self._taking = True
@@ -122,6 +132,17 @@ class Worker(Service):
         self._claiming = asyncio.Lock()
         self._taker: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+
+    def _supervisor(
+        self, services: Services, settings: EngineSettings, node: Node, jobs: Sequence[JobDefinition]
+    ) -> "RemoteSupervisor | None":
+        if not jobs:
+            return None
+        made = supervisor.supervisor_of(
+            services, settings, node, jobs, room=lambda: settings.remote_slots - self.attempts.held[Isolation.REMOTE]
+        )
+        self.attempts.hand_out_to(made)
+        return made
 
     @property
     def running(self) -> int:
@@ -140,6 +161,8 @@ class Worker(Service):
 
     def on_wake(self, wakes: Wake) -> None:
         """Look for work or cancels."""
+        if self.remote is not None:
+            self.remote.on_wake(wakes)
         # A turn has seen what its own commit makes possible: it need not look again.
         if wakes & (Wake.RUNS | Wake.GROUPS) and (task := asyncio.current_task()) is not self._taker:
             if self.attempts.finisher.is_writer(task):
@@ -161,6 +184,8 @@ class Worker(Service):
         """Look for work and cancels."""
         self._look_again()
         self._cancels.set()
+        if self.remote is not None:
+            self.remote.poke()
 
     def _look_again(self) -> None:
         self._capacity.forget_empty()
@@ -172,6 +197,8 @@ class Worker(Service):
         async with asyncio.TaskGroup() as group:
             if self._has_process_jobs:
                 group.create_task(self._launcher.supervise())
+            if self.remote is not None:
+                self.remote.start()
             group.create_task(self._take_work())
             group.create_task(whenever(self._cancels, self._look_for_cancels))
 
@@ -212,7 +239,7 @@ class Worker(Service):
 
     def _pays_off(self) -> bool:
         ended = self.attempts.finisher.waiting if self._queue.shares_turns else 0
-        return self._capacity.pays_off(len(self.attempts) - ended)
+        return self._capacity.pays_off(len(self.attempts) - ended - self.attempts.held[Isolation.REMOTE])
 
     async def _fill(self) -> bool:
         """Store ends and fill free slots; whether there may be more to take at once."""
@@ -318,6 +345,8 @@ class Worker(Service):
     async def stop(self) -> None:
         """End, and wait for the end; child processes end too."""
         await super().stop()
+        if self.remote is not None:
+            await self.remote.stop()
         self._threads.close()
         await self._launcher.close()
         await self.attempts.close()
@@ -337,16 +366,22 @@ class Worker(Service):
     async def stop_taking(self) -> None:
         """Take nothing new, and give back what was only reserved; what a claim under way brings still begins."""
         self._take_no_more()
+        if self.remote is not None:
+            self.remote.let_go_at_once()
         async with self._claiming:
             # The claim that was under way may have set it.
             self._set_timer(None)
             self._reserved = []
             await self._database.write(hand_back, {"node_id": self._claimant.node_id})
+        if self.remote is not None:
+            await self.remote.let_go()
 
     def take_again(self) -> None:
         """Take runs again after ``stop_taking``, or after the database said that this node drains."""
         if not self._taking and not self.fenced.is_set():
             self._taking = True
+            if self.remote is not None:
+                self.remote.take_again()
             self._share_turns()
             self._work.set()
 

@@ -5,10 +5,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from ...core.base.errors import ConfigurationError
 from ...core.nodes import EVERYTHING, NodeChoice
@@ -85,6 +85,11 @@ class EngineSettings:
         poll: Slow look for work when a notification was lost; None = 1 on SQLite, 5 on PostgreSQL.
         thread_logs: Keep what threads log that a job starts itself; changes ``threading`` for the whole process.
         print_logs: Keep what jobs print; replaces ``sys.stdout`` for the whole process.
+        remote_slots: How many runs it hands to engines at once, besides its slots. 1000 unless set.
+        remote_lease: How long the code of such a run may be silent. 180 unless set.
+        remote_poll: Between two looks at what the engines say. 5 unless set.
+        remote_url: Where that code reaches a server; None = where people do.
+        executors: The settings of executors, by name.
         choice: Which runs it takes; all unless set.
         version: Shown with the node.
         launch: Starts the process that forks child processes; in an interpreter of its own unless set.
@@ -105,6 +110,11 @@ class EngineSettings:
     poll: float | None = None
     thread_logs: bool = False
     print_logs: bool = False
+    remote_slots: int = 1000
+    remote_lease: float = 180.0
+    remote_poll: float = 5.0
+    remote_url: str | None = None
+    executors: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     choice: NodeChoice = EVERYTHING
     version: str = "0"
     launch: StartLauncher = start_launcher
@@ -121,6 +131,10 @@ class EngineSettings:
             raise ConfigurationError(f"thread_slots: must be from 1 to 10000, got {self.thread_slots}")
         if self.process_slots is not None and not 1 <= self.process_slots <= 1_000:
             raise ConfigurationError(f"process_slots: must be from 1 to 1000, got {self.process_slots}")
+        if not 1 <= self.remote_slots <= 10_000:
+            raise ConfigurationError(f"remote_slots: must be from 1 to 10000, got {self.remote_slots}")
+        if self.remote_lease <= 0 or self.remote_poll <= 0:
+            raise ConfigurationError("remote_lease and remote_poll: must be above 0")
         if not 0 <= self.prefetch <= 10_000:
             raise ConfigurationError(f"prefetch: must be from 0 to 10000, got {self.prefetch}")
         if not 0 < self.heartbeat <= self.lease / 2:

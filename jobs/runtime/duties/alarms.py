@@ -28,8 +28,8 @@ from ...store.db.faults import log_fault
 from ...store.db.transaction import Clock, Tx, Wake
 from ...store.read import events
 from ...store.read.clock import server_time
-from ..attempts.keeping import read_secrets
 from ..base.service import ChangeDetector, Watch
+from ..job.secrets import read_secrets
 
 log = logging.getLogger(__name__)
 

@@ -376,7 +376,9 @@ def middleware_of(definition: JobDefinition, hooks: Hooks, opened: Mapping[Any, 
 def middleware_of_all(registry: Registry, opened: Mapping[Any, object]) -> dict[str, Middleware]:
     """Of those jobs that have any, by name; a child process opens what its job takes itself."""
     found = {
-        one.name: middleware_of(one, registry.hooks, {} if one.isolation is Isolation.PROCESS else opened)
+        one.name: middleware_of(
+            one, registry.hooks, {} if one.isolation in (Isolation.PROCESS, Isolation.REMOTE) else opened
+        )
         for one in registry
     }
     return {name: one for name, one in found.items() if one is not None}

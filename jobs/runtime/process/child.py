@@ -23,7 +23,7 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
-from ...base.context import JobContext, RunInfo, current_host
+from ...base.context import JobContext, RunInfo, StopReason, current_host
 from ...core.base.errors import InvalidInput
 from ...core.base.lazy import LazyModule
 from ...core.flows import StartedBy
@@ -51,6 +51,7 @@ from .wire import (
     Ended,
     Leave,
     NodeGoneError,
+    Sender,
     Stop,
     Terminate,
     ToChild,
@@ -140,12 +141,22 @@ class ChildRun:
         begin: What to run.
         redactor: Cuts secrets out of what it says.
         kept: What this process keeps for the runs that follow.
+        sigterm: What a SIGTERM asks the job to stop for; None: it means nothing unless the node has said so.
 
     Attributes:
         own_processes: What the resources that are kept had started when the job itself began.
     """
 
-    def __init__(self, connection: Connection, begin: Begin, redactor: Redactor, kept: KeptResources) -> None:
+    def __init__(
+        self,
+        connection: Sender,
+        begin: Begin,
+        redactor: Redactor,
+        kept: KeptResources,
+        *,
+        sigterm: StopReason | None = None,
+    ) -> None:
+        self._sigterm = sigterm
         self._begin = begin
         self._kept = kept
         self._signal = StopSignal(begin.remaining)
@@ -275,6 +286,8 @@ class ChildRun:
         """Leave, if the node said so: a service manager that signals every process must not cut off a draining job."""
         if self._terminating:
             raise SystemExit(128 + signal.SIGTERM)
+        if self._sigterm is not None:
+            self._signal.ask(self._sigterm)
 
 
 def _cancel_from_outside(loop: asyncio.AbstractEventLoop, task: asyncio.Task[object]) -> None:

@@ -72,8 +72,9 @@ def check_findable(definition: JobDefinition) -> None:
     found = looked_up(sys.modules.get(module_name), qualname)
     if is_registered or found is definition.handler or (isinstance(found, Job) and found.definition is definition):
         return
+    kind = definition.executor or definition.isolation.value
     raise ConfigurationError(
-        f"job '{definition.name}' at {definition.where}: isolation 'process' needs a function that a new process can "
+        f"job '{definition.name}' at {definition.where}: isolation '{kind}' needs a function that a new process can "
         f"find, but '{qualname}' of module {module_name} is something else now; register it in the default registry, "
         "or put '@job' outermost"
     )

@@ -28,7 +28,6 @@ from .wire import (
     Answer,
     BeginWait,
     ChangeRun,
-    Connection,
     Enqueue,
     FindStep,
     KeepStep,
@@ -37,6 +36,7 @@ from .wire import (
     Progress,
     Request,
     Save,
+    Sender,
 )
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _refused_change(why: str) -> Exception:
 class Requests:
     """The requests of a child that its node has not answered yet; every call is safe from any thread."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Sender) -> None:
         self._connection = connection
         self._numbers = itertools.count(1)
         self._asked: dict[int, tuple[Future[Any], Callable[[Answer], Any], Callable[[str], Exception]]] = {}
@@ -301,7 +301,7 @@ class ChildHost:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: Sender,
         signal: StopSignal,
         checkpoint: Json,
         redactor: Redactor,

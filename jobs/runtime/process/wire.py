@@ -11,14 +11,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Sequence
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...base.context import RunInfo, StopReason
 from ...core.flows import FlowSpec
 from ...core.model import KEPT_LINES, Json
-from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, Suspended, TimedOut
+from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, Snoozed, Succeeded, Suspended, TimedOut
 from ...core.run_spec import RunSpec, RunTarget
 from ...core.states import RunState
 from ...core.steps import StepEnd, StoredStep
@@ -196,7 +196,7 @@ class MakeSignalUrl(Message):
 
 _OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {
     one.__name__: TypeAdapter[JobOutcome](one)
-    for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, Suspended, HandedBack)
+    for one in (Succeeded, Failed, TimedOut, Cancelled, Snoozed, Suspended, HandedBack, Lost)
 }
 
 
@@ -207,7 +207,7 @@ class Ended(Message):
     """
 
     kind: Literal["ended"] = "ended"
-    outcome: Literal["Succeeded", "Failed", "TimedOut", "Cancelled", "Snoozed", "Suspended", "HandedBack"]
+    outcome: Literal["Succeeded", "Failed", "TimedOut", "Cancelled", "Snoozed", "Suspended", "HandedBack", "Lost"]
     fields: dict[str, Any]
     at_end: list[RunSpec] = Field(default_factory=list[RunSpec])
     again: bool = False
@@ -305,6 +305,18 @@ class NodeGoneError(Exception):
     """The node closed the connection, or died."""
 
 
+class Sender(Protocol):
+    """Carries what a job says out of its process; safe from any thread."""
+
+    def send(self, message: Message) -> None:
+        """Send a message; waits while nobody takes it.
+
+        Raises:
+            NodeGoneError: nobody takes it any more.
+        """
+        ...
+
+
 class Connection:
     """Frames over a blocking socket; sending is safe from any thread."""
 
@@ -352,7 +364,7 @@ class Outbox:
     A job that writes faster than anybody reads holds up neither itself nor the node, and its memory stays bounded.
     """
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Sender) -> None:
         self._connection = connection
         self._lock = threading.Lock()
         self._pending: deque[RawLine] = deque(maxlen=KEPT_LINES)

@@ -57,7 +57,7 @@ class Wake(Flag):
     ``CANCEL``: a running run was asked to stop. ``EVENTS``: events wait to be published.
     ``GROUPS``: a group was paused or limited. ``NODES``: a node was asked to drain. ``LOGS``: log lines were written.
     ``RIGHTS``: a credential may allow less than before. ``PLACES``: a run that kept the place of its concurrency key
-    has ended, and no node executed it.
+    has ended, and no node executed it. ``REMOTE``: an attempt at an engine has ended, or needs a node.
     """
 
     NONE = 0
@@ -70,6 +70,7 @@ class Wake(Flag):
     LOGS = auto()
     RIGHTS = auto()
     PLACES = auto()
+    REMOTE = auto()
 
 
 @dataclass(slots=True)

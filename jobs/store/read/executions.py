@@ -1,16 +1,18 @@
 """Reading the execution log row by row."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, select
 
 from ...core.model import Execution, Outcome, Trigger
+from ...core.remote.attempts import EngineState, RemoteAttempt
 from ..db import dialect
 from ..db.unreadable import every, readable
 from ..schema.rows import reader_of
 from ..schema.tables import job_execution as e
+from ..schema.tables import remote_attempt as a
 from .listing.pages import newest_finished_of
 
 execution_from = reader_of(Execution, {"outcome": Outcome, "trigger": Trigger})
@@ -49,3 +51,20 @@ def _newest_finished(*, postgres: bool) -> Select[Any]:
     # Putting it together costs as much as sending it.
     owners = dialect.batch_source(_OWNERS, "owners", postgres=postgres)
     return select(e).where(e.c.id.in_(select(newest_finished_of(owners.c.task)).select_from(owners)))
+
+
+REMOTE_COLUMNS: Final[list[Any]] = [a.c[name] for name in RemoteAttempt.__dataclass_fields__]
+attempt_from = reader_of(RemoteAttempt, {"engine_state": EngineState})
+"""The attempt behind a row of its columns."""
+
+
+def remote_attempts(conn: Connection, ids: Collection[int]) -> dict[int, RemoteAttempt]:
+    """Return those of these executions that were handed to an engine, by id."""
+    rows = conn.execute(select(*REMOTE_COLUMNS).where(a.c.execution_id.in_(ids)))
+    return {row.execution_id: attempt_from(row) for row in rows}
+
+
+def open_remote_attempts(conn: Connection, run_ids: Collection[int]) -> dict[int, RemoteAttempt]:
+    """The attempts of these runs whose end is not stored yet, by run."""
+    rows = conn.execute(select(*REMOTE_COLUMNS).where(a.c.run_id.in_(run_ids), a.c.over_at.is_(None)))
+    return {row.run_id: attempt_from(row) for row in rows}

@@ -15,6 +15,7 @@ from ...core.limits import task_of_key
 from ...core.model import Group, Isolation, Outcome, Run, Task, TaskSource
 from ...core.nodes import Blockage, Node, NodeState
 from ...core.outcome import LEFT_BEHIND, NODE_LOST
+from ...core.remote.attempts import RemoteAttempt
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from ...core.waits import LISTED, Awaits
 from ..db import dialect
@@ -24,6 +25,7 @@ from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
 from ..schema.tables import rate_bucket as b
 from ..schema.tables import run as r
+from .executions import open_remote_attempts
 from .groups import UNBEGUN_STATES, occupied_counts, waiting_in
 from .groups import by_names as groups_by_names
 from .jobs import by_names as jobs_by_names
@@ -104,6 +106,7 @@ class _Queue:
     full_at: Mapping[tuple[str, str], datetime]
     task_rates: Mapping[int, Rate]
     awaited: Mapping[int, Sequence[AwaitedRun]]
+    remote: Mapping[int, RemoteAttempt]
     waiting: Mapping[Line, int]
 
 
@@ -139,6 +142,7 @@ def of_runs(
         full_at=_full_at(conn, {(run.job_name, run.rate_key) for run in asked if run.rate_key is not None}),
         task_rates=_task_rates(conn, asked),
         awaited=_awaited(conn, asked),
+        remote=_remote(conn, asked, jobs),
         waiting=_waiting(conn, {line: cap for run in asked for line, cap in _caps(run, jobs, found).items()}),
     )
     return {run.id: _facts(run, queue) for run in asked}
@@ -179,8 +183,16 @@ def _facts(run: Run, queue: _Queue) -> RunFacts:
         stalls=_stalls(able),
         lost=queue.lost.get(run.id),
         awaited=tuple(queue.awaited.get(run.id, ())),
+        remote=queue.remote.get(run.id),
         caps=tuple((line, cap, queue.waiting[line]) for line, cap in _caps(run, queue.jobs, queue.groups).items()),
     )
+
+
+def _remote(conn: Connection, runs: Sequence[Run], jobs: Mapping[str, JobInfo]) -> dict[int, RemoteAttempt]:
+    """Return the attempts of these runs that are at an engine, by run."""
+    running = [run.id for run in runs if run.state is RunState.RUNNING and run.job_name in jobs]
+    at_engines = any(job.isolation is Isolation.REMOTE for job in jobs.values())
+    return open_remote_attempts(conn, running) if running and at_engines else {}
 
 
 def _caps(run: Run, jobs: Mapping[str, JobInfo], groups: Mapping[str, Group]) -> dict[Line, Cap]:
@@ -297,14 +309,19 @@ def _awaited(conn: Connection, runs: Sequence[Run]) -> dict[int, list[AwaitedRun
 
 
 def _slots(node: Node, kind: Isolation | None) -> int:
+    if kind is Isolation.REMOTE:
+        return node.remote_slots or 0
     limits = {Isolation.THREAD: node.thread_slots, Isolation.PROCESS: node.process_slots}
     return min(node.slots, limits.get(kind or Isolation.ASYNC) or node.slots)
 
 
 def _free(node: Node, queue: _Queue, kind: Isolation | None) -> int:
     held = queue.held.get(node.id, Counter())
-    of_kind = held.total() if kind in (None, Isolation.ASYNC) else held[kind]
-    return max(0, min(node.slots - held.total(), _slots(node, kind) - of_kind))
+    if kind is Isolation.REMOTE:
+        return max(0, _slots(node, kind) - held[kind])
+    taken = held.total() - held[Isolation.REMOTE]
+    of_kind = taken if kind in (None, Isolation.ASYNC) else held[kind]
+    return max(0, min(node.slots - taken, _slots(node, kind) - of_kind))
 
 
 def _held(conn: Connection) -> dict[int, Counter[Isolation]]:

@@ -49,6 +49,7 @@ from .records import (
     run_label,
     skipped_occurrence,
 )
+from .remote import remote_attempt
 from .types import (
     AMONG_ALL,
     BY_JOB,
@@ -104,6 +105,7 @@ __all__ = [
     "quoted",
     "rate_bucket",
     "refresh_token",
+    "remote_attempt",
     "run",
     "run_awaited",
     "run_label",
@@ -457,6 +459,8 @@ node = Table(
     Column("slots", Integer, nullable=False),
     Column("thread_slots", Integer),
     Column("process_slots", Integer),
+    # How many runs it hands to engines at once, besides those; null = none.
+    Column("remote_slots", Integer),
     Column("running", Integer, nullable=False),
     Column("version", String(40), nullable=False),
     Column("seq", Key, nullable=False),

@@ -47,8 +47,8 @@ from ..read.prunable import (
 from ..schema.parts import BLOCK, block_name
 from ..schema.tables import execution_log as line
 from ..schema.tables import job_execution as e
+from ..schema.tables import remote_attempt, run_awaited, run_label, run_signal, run_step, signal_link
 from ..schema.tables import run as r
-from ..schema.tables import run_awaited, run_label, run_signal, run_step, signal_link
 from ..schema.types import SCHEMA, SchemaText
 
 LOCK_TIMEOUT: Final = "500ms"
@@ -159,7 +159,7 @@ def carry_over_runs(conn: Connection, old: OldBlocks, kept: Keeping) -> Carried 
     runs = _carry_over(conn, RUNS, old.blocks, kept, over_run(kept) & r.c.id.not_in(executed))
     if runs is not None:
         still = select(runs.next.c.id).union_all(select(r.c.id).where(r.c.finished_at.is_(None), r.c.id < old.end))
-        for table in (run_step, run_awaited, run_signal, signal_link, run_label):
+        for table in (run_step, run_awaited, run_signal, signal_link, run_label, remote_attempt):
             conn.execute(table.delete().where(table.c.run_id < old.end, table.c.run_id.not_in(still)))
     return runs
 

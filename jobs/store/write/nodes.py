@@ -90,7 +90,7 @@ def register(
     conn: Connection,
     *,
     name: str,
-    slots: tuple[int, int | None, int | None],
+    slots: tuple[int, int | None, int | None, int | None],
     version: str,
     jobs: Mapping[str, str | None],
     choice: NodeChoice,
@@ -102,7 +102,8 @@ def register(
     """Insert a node that is about to start and return it.
 
     It knows ``jobs``, by their names; of those that it takes, the signature is said. ``slots``: how many in all, and
-    how many of them runs in threads and those in child processes may take; None = all.
+    how many of them runs in threads and those in child processes may take, None = all; how many runs at engines it has
+    besides, None = none.
     """
     statement = (
         insert(n)
@@ -112,6 +113,7 @@ def register(
             slots=slots[0],
             thread_slots=slots[1],
             process_slots=slots[2],
+            remote_slots=slots[3],
             running=0,
             version=version,
             seq=seq,

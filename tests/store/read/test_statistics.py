@@ -221,8 +221,8 @@ def test_the_overview_compares_this_day_with_the_one_before(conn: Connection) ->
 def test_the_overview_reports_how_many_of_the_nodes_that_are_up_take_nothing_new(conn: Connection) -> None:
     for name, state in (("a", NodeState.ACTIVE), ("b", NodeState.DRAINING), ("c", NodeState.STOPPED)):
         made = nodes.register(
-            conn, name=name, slots=(2, None, None), version="1", jobs={}, choice=NodeChoice(), seq=1, clock_skew=0,
-            now=NOW, lease=60,
+            conn, name=name, slots=(2, None, None, None), version="1", jobs={}, choice=NodeChoice(), seq=1,
+            clock_skew=0, now=NOW, lease=60,
         )  # fmt: skip
         assert nodes.set_state(conn, made.id, state)
     found = reports.overview(conn, NOW)

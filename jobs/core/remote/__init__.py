@@ -1,0 +1,1 @@
+"""Rules of attempts that executors hand to engines outside of their node."""

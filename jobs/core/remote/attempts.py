@@ -1,0 +1,121 @@
+"""Rules of attempts outside of their node: what an engine says of them, and when one is over that says nothing."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from ..base.times import time_text
+from ..outcome import Failed, HandedBack, JobOutcome, Lost
+
+REMOTE_LOST: Final = "RemoteLost"
+"""Error type of an execution that its engine lost, or of which nothing was heard for a lease."""
+REMOTE_PROCESS: Final = "RemoteProcessError"
+"""Error type of an execution whose process ended at its engine before its job did."""
+MAX_ENGINE_TEXT: Final = 2_000
+"""Characters of the engine's own words that are kept."""
+LET_GO: Final[JobOutcome] = HandedBack("another node looks after it from now on")
+"""The end of an attempt for one node alone: nothing of it is stored."""
+_HEARTBEATS: Final = 6
+"""Heartbeats in a lease."""
+_LAST_WORDS: Final = 1.5
+"""Heartbeats that code whose process has ended may still be heard of: the engine may have started it twice."""
+
+
+class EngineState(StrEnum):
+    """The state of a submitted attempt, as its engine says it."""
+
+    UNKNOWN = "unknown"
+    PENDING = "pending"
+    RUNNING = "running"
+    ENDED = "ended"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The answer of an engine about one attempt: its state, and the engine's own words for it."""
+
+    state: EngineState
+    text: str = ""
+
+
+UNSEEN: Final = Seen(EngineState.UNKNOWN)
+"""The engine does not list it."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAttempt:
+    """An attempt that was handed to an engine.
+
+    Attributes:
+        execution_id: Its execution.
+        run_id: Its run.
+        attempt: Its number.
+        executor: Which executor has it.
+        name: Its name at the engine, known before it was submitted.
+        node_id: The node that looks after it; None = none at this moment.
+        handle: By which the engine knows it; None = it was not heard of since the submission began.
+        submitted_at: When the submission began.
+        engine_state: Its state as the engine said it last.
+        engine_text: The engine's own words.
+        engine_since: Since when it is in that state.
+        started_at: When its code began.
+        heard_at: When its code was heard last.
+        stop: Why its code should stop, if it should.
+        log_lines: How many lines its code has written.
+        ended_at: When its end was accepted.
+        over_at: When its node had stored that end, and the engine had forgotten it.
+    """
+
+    execution_id: int
+    run_id: int
+    attempt: int
+    executor: str
+    name: str
+    node_id: int | None
+    handle: str | None
+    submitted_at: datetime
+    engine_state: EngineState
+    engine_text: str
+    engine_since: datetime
+    started_at: datetime | None
+    heard_at: datetime | None
+    stop: str | None
+    log_lines: int
+    ended_at: datetime | None
+    over_at: datetime | None
+
+
+def heartbeat_of(lease: float) -> float:
+    """Seconds between two signs of life of remote code."""
+    return lease / _HEARTBEATS
+
+
+def end_without_words(one: RemoteAttempt, seen: Seen, now: datetime, lease: float) -> Failed | Lost | None:
+    """Return how an attempt has ended whose code says nothing; None: it may be at work.
+
+    Not to be listed means nothing by itself: lists of engines are late and incomplete. What an engine says is at work
+    is at work, however long its code is not heard.
+
+    Args:
+        one: The attempt, with its state before ``seen``.
+        seen: What its engine says now.
+        now: The database's time.
+        lease: Seconds for which code may be silent.
+    """
+    silent = (now - (one.heard_at or one.submitted_at)).total_seconds()
+    since = now if seen.state is not one.engine_state else one.engine_since
+    quiet = min(silent, (now - since).total_seconds())
+    last_words = heartbeat_of(lease) * _LAST_WORDS
+    words = f": {seen.text}" if seen.text else ""
+    if seen.state is EngineState.GONE and quiet >= last_words:
+        return Lost(f"{one.executor} lost {one.handle or one.name}{words}", REMOTE_LOST)
+    if seen.state is EngineState.ENDED and quiet >= last_words:
+        begun = "before its job ended" if one.started_at else "before its job began"
+        return Failed(REMOTE_PROCESS, f"{one.handle or one.name} at {one.executor} ended {begun}{words}")
+    if seen.state is EngineState.UNKNOWN and silent >= lease:
+        heard = f"was last heard at {time_text(one.heard_at)}" if one.heard_at else "was never heard"
+        sentence = f"{one.executor} does not know {one.handle or one.name}, and its code {heard}"
+        return Lost(f"{sentence}, more than {lease:g} s ago", REMOTE_LOST)
+    return None

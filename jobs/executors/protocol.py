@@ -1,0 +1,76 @@
+"""The protocol of executors: what a node asks of an engine that runs attempts."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ..core.remote.attempts import Seen
+from ..core.remote.resources import Resources
+
+GROUP = "cronograph.executors"
+"""The entry points by which executors are found: a name, and a function that makes one of its settings."""
+
+
+class SubmissionError(Exception):
+    """The engine has certainly not taken an attempt; any other exception leaves that open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """An attempt that is to run at an engine.
+
+    Attributes:
+        name: Its name there, of letters, digits and dashes: the installation, the run, the attempt.
+        environment: The variables that its code needs: the address, the token, the run, the attempt.
+        resources: The resources that its job asks for.
+        job_name: Its job.
+        run_id: Its run.
+        attempt: Its number.
+    """
+
+    name: str
+    environment: Mapping[str, str] = field(repr=False)
+    resources: Resources
+    job_name: str
+    run_id: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An attempt at an engine: its name there, and its handle; None: the answer to its submission was lost."""
+
+    name: str
+    handle: str | None
+
+
+class Executor(Protocol):
+    """Hands attempts to one engine. Its methods are called in threads, and may block; each may be asked again."""
+
+    def submit(self, spec: Spec) -> str:
+        """Have the engine run an attempt; the handle by which it is found again.
+
+        Raises:
+            SubmissionError: it has certainly not taken it.
+        """
+        ...
+
+    def find(self, places: Sequence[Place]) -> Mapping[str, Seen]:
+        """Return what the engine says of attempts, by name, with one call for all; those that it does not list lack."""
+        ...
+
+    def look(self, place: Place) -> str | None:
+        """Look for an attempt by its name, of which no handle is known; its handle, None: the engine has none so."""
+        ...
+
+    def cancel(self, place: Place) -> None:
+        """End an attempt at the engine; one that has ended is left as it is."""
+        ...
+
+    def forget(self, place: Place) -> None:
+        """Tidy up what the engine keeps of an attempt whose end is stored."""
+        ...
+
+    def check(self) -> Sequence[str]:
+        """Return what is missing for this executor to work, in sentences; none: it works."""
+        ...

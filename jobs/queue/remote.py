@@ -1,0 +1,324 @@
+"""Attempts at engines outside of their node: submitted, begun by their code, spoken of, ended once, and handed over.
+
+A row is locked before its run, and nobody who holds a run waits for a row: so code, its node, and a node that takes the
+attempt over never wait for each other in a circle.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, bindparam, func, insert, or_, select, update
+
+from ..core.model import Json, Run
+from ..core.nodes import LIVE_NODES
+from ..core.remote.attempts import MAX_ENGINE_TEXT, EngineState, RemoteAttempt, Seen
+from ..core.states import RunState
+from ..store.db import dialect
+from ..store.db.transaction import Tx, Wake
+from ..store.read import runs as stored_runs
+from ..store.read.executions import REMOTE_COLUMNS, attempt_from
+from ..store.schema.tables import job_execution as x
+from ..store.schema.tables import node as n
+from ..store.schema.tables import remote_attempt as a
+from ..store.schema.tables import run as r
+from .base import runs as run_store
+from .base.changes import run_change
+from .base.shapes import HeldRun
+
+TAKEN_OVER_AT_ONCE: Final = 100
+"""Attempts that one transaction takes over."""
+
+
+class Refusal(StrEnum):
+    """Say why code at an engine is not heard."""
+
+    UNKNOWN = "unknown"
+    OVER = "over"
+    TAKEN = "taken"
+    OUT_OF_ORDER = "out of order"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """Describe an attempt before it is submitted.
+
+    Attributes:
+        executor: To which executor.
+        name: Its name at the engine.
+        token_hash: Of the token by which its code speaks.
+        begin: What its code gets when it begins, without secrets.
+    """
+
+    executor: str
+    name: str
+    token_hash: str
+    begin: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """Code at an engine that speaks, its row locked.
+
+    Attributes:
+        attempt: Its attempt.
+        run: The run, which a node holds for it.
+        sequence: The number of its last message.
+        answer: The answer to that.
+        notes: The results that it asked for and the waits that it began.
+        begin: What it gets when it begins.
+    """
+
+    attempt: RemoteAttempt
+    run: Run
+    sequence: int
+    answer: Json
+    notes: Mapping[str, Any]
+    begin: Mapping[str, Any]
+
+
+def note_submission(tx: Tx, run: Run | HeldRun, execution_id: int, new: Submission) -> bool:
+    """Store what is about to be submitted; False: the run was taken from this node."""
+    if not _is_attempt(run_store.lock(tx.conn, [run.id]).get(run.id), run.attempt, run.node_id):
+        return False
+    columns: dict[str, Any] = {
+        "execution_id": execution_id, "run_id": run.id, "attempt": run.attempt, "executor": new.executor,
+        "name": new.name, "token_hash": new.token_hash, "node_id": run.node_id, "submitted_at": tx.now,
+        "engine_state": EngineState.UNKNOWN.value, "engine_text": "", "engine_since": tx.now, "begin": new.begin,
+        "sequence": 0, "log_lines": 0,
+    }  # fmt: skip
+    tx.conn.execute(insert(a).values(**columns))
+    return True
+
+
+def _is_attempt(run: Run | None, attempt: int, node_id: int | None) -> bool:
+    return run is not None and (run.state, run.attempt, run.node_id) == (RunState.RUNNING, attempt, node_id)
+
+
+def note_handle(tx: Tx, execution_id: int, handle: str) -> None:
+    """Store by which handle the engine knows an attempt."""
+    _set(tx, a.c.execution_id == execution_id, handle=handle)
+
+
+def note_seen(tx: Tx, seen: Mapping[int, Seen]) -> None:
+    """Store what engines said of attempts that is new."""
+    for execution_id, one in sorted(seen.items()):
+        text = one.text[:MAX_ENGINE_TEXT]
+        # Times count from when it came into that state, not from the last word about it.
+        _set(tx, a.c.execution_id == execution_id, a.c.engine_state != one.state.value, engine_since=tx.now)
+        _set(tx, a.c.execution_id == execution_id, engine_state=one.state.value, engine_text=text)
+
+
+def note_stop(tx: Tx, execution_id: int, reason: str) -> None:
+    """Have the code of an attempt asked to stop: the answer to its next word says so."""
+    _set(tx, a.c.execution_id == execution_id, stop=reason)
+
+
+def note_over(tx: Tx, execution_ids: Collection[int]) -> None:
+    """Write that the ends of attempts are stored and their engine has forgotten them."""
+    ended = func.coalesce(a.c.ended_at, bindparam("ended", tx.now, type_=a.c.ended_at.type))
+    _set(tx, a.c.execution_id.in_(execution_ids), ended_at=ended, over_at=tx.now, outcome=None, answer=None)
+
+
+def _set(tx: Tx, *where: ColumnElement[bool], **values: Any) -> int:
+    return tx.conn.execute(update(a).where(*where).values(**values)).rowcount
+
+
+def begin(tx: Tx, token_hash: str, starter: str) -> Speaker | Refusal:
+    """Have code begin that an engine has started, once.
+
+    Args:
+        tx: The transaction.
+        token_hash: Of its token.
+        starter: Distinguishes the process: the same one may ask again after a lost answer.
+    """
+    found = speaker(tx, token_hash)
+    if isinstance(found, Refusal):
+        return found
+    mine = (a.c.execution_id == found.attempt.execution_id, or_(a.c.starter.is_(None), a.c.starter == starter))
+    started = func.coalesce(a.c.started_at, bindparam("started", tx.now, type_=a.c.started_at.type))
+    if not _set(tx, *mine, starter=starter, started_at=started, heard_at=tx.now):
+        return Refusal.TAKEN
+    tx.emit([run_change(found.run, RunState.RUNNING, node=found.run.node)])
+    return found
+
+
+def note_life(tx: Tx, token_hash: str) -> RemoteAttempt | Refusal:
+    """Note a sign of life of code; its attempt."""
+    alive = update(a).where(a.c.token_hash == token_hash, a.c.ended_at.is_(None)).values(heard_at=tx.now)
+    row = tx.conn.execute(alive.returning(*REMOTE_COLUMNS)).first()
+    return _why_not(tx.conn, token_hash) if row is None else attempt_from(row)
+
+
+def _why_not(conn: Connection, token_hash: str) -> Refusal:
+    known = conn.execute(select(a.c.execution_id).where(a.c.token_hash == token_hash)).first()
+    return Refusal.UNKNOWN if known is None else Refusal.OVER
+
+
+def is_known(conn: Connection, token_hash: str) -> bool:
+    """Return whether a token is that of an attempt, over or not."""
+    return _why_not(conn, token_hash) is not Refusal.UNKNOWN
+
+
+def speaker(tx: Tx, token_hash: str) -> Speaker | Refusal:
+    """Return whose token it is, with its row locked; a token is valid while the attempt is unfinished."""
+    more = (a.c.sequence, a.c.answer, a.c.notes, a.c.begin)
+    row: Any = tx.conn.execute(
+        select(*REMOTE_COLUMNS, *more).where(a.c.token_hash == token_hash, a.c.ended_at.is_(None)).with_for_update()
+    ).first()
+    if row is None:
+        return _why_not(tx.conn, token_hash)
+    attempt = attempt_from(row)
+    run = stored_runs.by_ids(tx.conn, [attempt.run_id]).get(attempt.run_id)
+    if run is None or (run.state, run.attempt) != (RunState.RUNNING, attempt.attempt):
+        return Refusal.OVER
+    return Speaker(attempt, run, row.sequence, row.answer, row.notes or {}, row.begin)
+
+
+def note_message(tx: Tx, said: Speaker, *, answer: Json, lines: int, notes: Mapping[str, Any]) -> None:
+    """Store that the next message of code was carried out, with its answer: to say it again changes nothing."""
+    counted = {"sequence": said.sequence + 1, "log_lines": a.c.log_lines + lines, "heard_at": tx.now}
+    _set(tx, a.c.execution_id == said.attempt.execution_id, answer=answer, notes=dict(notes) or None, **counted)
+
+
+def end(tx: Tx, execution_id: int, message: Mapping[str, Json]) -> bool:
+    """Accept how an attempt ended; False: another end was faster. Its node stores it like any other end.
+
+    Code that finishes, a node that gives it up, and one that stops it hard meet in this one statement.
+    """
+    accepted = _set(tx, a.c.execution_id == execution_id, a.c.ended_at.is_(None), ended_at=tx.now, outcome=message)
+    if accepted:
+        tx.wake(Wake.REMOTE)
+    return bool(accepted)
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedEnd:
+    """An end that was accepted, and what else the node has to know for storing it."""
+
+    message: Mapping[str, Any]
+    notes: Mapping[str, Any]
+    progress: Json
+    log_lines: int
+
+
+def accepted_end(conn: Connection, execution_id: int) -> AcceptedEnd | None:
+    """Return the accepted end of an attempt; None: it has none."""
+    statement = (
+        select(a.c.outcome, a.c.notes, a.c.log_lines, r.c.progress)
+        .join(r, r.c.id == a.c.run_id)
+        .where(a.c.execution_id == execution_id, a.c.outcome.is_not(None))
+    )
+    row = conn.execute(statement).first()
+    return None if row is None else AcceptedEnd(row.outcome, row.notes or {}, row.progress, row.log_lines)
+
+
+def looked_after_by(conn: Connection, node_id: int, *, ended: bool = False) -> list[RemoteAttempt]:
+    """The attempts that a node looks after and that are not over; with ``ended`` those whose end was accepted."""
+    statement = select(*REMOTE_COLUMNS).where(a.c.node_id == node_id, a.c.over_at.is_(None)).order_by(a.c.execution_id)
+    return [
+        attempt_from(row) for row in conn.execute(statement.where(a.c.ended_at.is_not(None)) if ended else statement)
+    ]
+
+
+class TimeBox(NamedTuple):
+    """Bound an attempt by its length from the start of its code, and by the time at which its run has to have ended."""
+
+    timeout: float | None
+    deadline_at: datetime | None
+
+
+def now_and_boxes(conn: Connection, node_id: int) -> tuple[datetime, dict[int, TimeBox]]:
+    """Return the time, and the time boxes of the attempts of a node that have one, by execution."""
+    statement = (
+        select(a.c.execution_id, r.c.timeout, r.c.deadline_at)
+        .join(r, r.c.id == a.c.run_id)
+        .where(a.c.node_id == node_id, a.c.over_at.is_(None))
+        .where(or_(r.c.timeout.is_not(None), r.c.deadline_at.is_not(None)))
+    )
+    found = {row.execution_id: TimeBox(row.timeout, row.deadline_at) for row in conn.execute(statement)}
+    return dialect.database_now(conn), found
+
+
+def still_running(conn: Connection, one: RemoteAttempt) -> Run | None:
+    """Return the run of an attempt that is still under way for the database."""
+    run = stored_runs.by_ids(conn, [one.run_id]).get(one.run_id)
+    return run if _is_attempt(run, one.attempt, one.node_id) else None
+
+
+def unattended(conn: Connection, run_ids: Collection[int]) -> set[int]:
+    """Return those of these runs whose attempt is at an engine: the end of a node does not end them."""
+    statement = (
+        select(a.c.run_id)
+        .join(r, (r.c.id == a.c.run_id) & (r.c.attempt == a.c.attempt))
+        .where(a.c.run_id.in_(run_ids), a.c.over_at.is_(None))
+    )
+    return set(conn.execute(statement).scalars())
+
+
+def let_go(tx: Tx, node_id: int) -> int:
+    """Leave the attempts that a node looks after to other nodes; how many."""
+    left = _set(tx, a.c.node_id == node_id, a.c.over_at.is_(None), node_id=None)
+    if left:
+        tx.wake(Wake.REMOTE)
+    return left
+
+
+@dataclass(frozen=True, slots=True)
+class TakenOver:
+    """Attempts that a node looks after from now on: those that go on, with their runs, and those to be tidied up."""
+
+    going_on: tuple[tuple[RemoteAttempt, Run], ...] = ()
+    over: tuple[RemoteAttempt, ...] = ()
+
+
+def take_over(
+    tx: Tx, node_id: int, node: str, *, jobs: Collection[str], executors: Collection[str], limit: int
+) -> TakenOver:
+    """Look from now on after attempts that no live node looks after.
+
+    Args:
+        tx: The transaction.
+        node_id: The caller's own node.
+        node: Its name.
+        jobs: The jobs that it takes.
+        executors: The executors that it has.
+        limit: How many attempts at most.
+    """
+    live = select(n.c.id).where(n.c.state.in_(sorted(state.value for state in LIVE_NODES)))
+    nobodys = or_(a.c.node_id.is_(None), a.c.node_id.not_in(live))
+    found = (
+        select(*REMOTE_COLUMNS)
+        .join(r, r.c.id == a.c.run_id)
+        .where(a.c.over_at.is_(None), nobodys, a.c.executor.in_(sorted(executors)))
+        .where(or_(r.c.job_name.in_(sorted(jobs)), r.c.state != RunState.RUNNING.value, r.c.attempt != a.c.attempt))
+        .order_by(a.c.execution_id)
+        .limit(min(limit, TAKEN_OVER_AT_ONCE))
+        .with_for_update(of=a, skip_locked=True)
+    )
+    rows = [attempt_from(row) for row in tx.conn.execute(found)]
+    if not rows:
+        return TakenOver()
+    runs = run_store.lock(tx.conn, sorted({one.run_id for one in rows}))
+    going_on = [
+        (one, runs[one.run_id])
+        for one in rows
+        if one.run_id in runs and _is_attempt(runs[one.run_id], one.attempt, runs[one.run_id].node_id)
+    ]
+    _set(tx, a.c.execution_id.in_([one.execution_id for one in rows]), node_id=node_id)
+    _move(tx, node_id, node, going_on)
+    held = stored_runs.by_ids(tx.conn, [run.id for _, run in going_on])
+    kept = {one.execution_id for one, _ in going_on}
+    over = tuple(one for one in rows if one.execution_id not in kept)
+    return TakenOver(tuple((one, held[run.id]) for one, run in going_on), over)
+
+
+def _move(tx: Tx, node_id: int, node: str, attempts: Sequence[tuple[RemoteAttempt, Run]]) -> None:
+    if not attempts:
+        return
+    run_store.move(tx.conn, [run.id for _, run in attempts], node_id)
+    executions = [one.execution_id for one, _ in attempts]
+    tx.conn.execute(update(x).where(x.c.id.in_(executions)).values(node_id=node_id, node=node))
+    tx.emit(run_change(run, RunState.RUNNING, node=node) for _, run in attempts)

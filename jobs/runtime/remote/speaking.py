@@ -1,0 +1,190 @@
+"""Speak with a server from an engine: HTTP by the standard library, again and again while the server is absent."""
+
+import json
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from queue import Queue
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ...core.outcome import exponential
+from ..process.wire import Message, NodeGoneError
+
+TIMEOUT: Final = 60.0
+"""Seconds for one answer."""
+_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+"""Seconds before the next try: after the first, and the longest."""
+_WAITING: Final = 1_000
+"""Messages that wait at most; a job that says more waits, as it does for a node that does not read."""
+_OVER: Final = frozenset({401, 403, 404, 410})
+"""Answers after which the attempt is over for its code."""
+_TAKEN: Final = 409
+
+
+_SAID_EVERY: Final = 100
+"""Failures after which it is said again that the server is absent."""
+
+
+def say(text: str) -> None:
+    """Write a line into the log of the engine: what a job prints or logs belongs to its execution."""
+    os.write(2, f"cronograph.remote: {text}\n".encode())
+
+
+class OverError(Exception):
+    """The server knows the attempt no longer: it has ended, by whomever."""
+
+
+class TakenError(Exception):
+    """Another process has begun the attempt."""
+
+
+class Server:
+    """One connection to a server, for one thread.
+
+    Args:
+        url: The address.
+        token: Of the attempt.
+        is_over: Whether nothing needs to be said any more.
+    """
+
+    def __init__(self, url: str, token: str, is_over: Callable[[], bool] = lambda: False) -> None:
+        self._parts = urlsplit(url)
+        self._token = token
+        self._is_over = is_over
+        self._connection: HTTPConnection | None = None
+
+    def ask(self, verb: str, document: Mapping[str, object]) -> dict[str, Any]:
+        """Send a document and return the answer; while the server is absent, for ever.
+
+        Raises:
+            OverError, TakenError: the server says so.
+        """
+        failures = 0
+        while True:
+            try:
+                return self._once(verb, document)
+            except (OSError, HTTPException, ValueError) as error:
+                self._close()
+                if self._is_over():
+                    raise OverError(str(error)) from error
+                pause = exponential(_PAUSE, _LONGEST_PAUSE, failures) * random.uniform(0.5, 1.0)  # noqa: S311
+                if not failures or failures % _SAID_EVERY == 0:
+                    say(f"the server cannot be reached, again in {pause:.1f} s: {error}")
+                failures += 1
+                time.sleep(pause)
+
+    def _once(self, verb: str, document: Mapping[str, object]) -> dict[str, Any]:
+        body = json.dumps(document).encode()
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        connection = self._connection or self._connect()
+        connection.request("POST", f"{self._parts.path.rstrip('/')}/remote/{verb}", body, headers)
+        answer = connection.getresponse()
+        text = answer.read()
+        if answer.status == _TAKEN:
+            raise TakenError(text.decode(errors="replace"))
+        if answer.status in _OVER:
+            raise OverError(text.decode(errors="replace"))
+        if answer.status != 200:
+            raise OSError(f"the server answers {answer.status}: {text[:200].decode(errors='replace')}")
+        answered: dict[str, Any] = json.loads(text)
+        return answered
+
+    def _connect(self) -> HTTPConnection:
+        make = HTTPSConnection if self._parts.scheme == "https" else HTTPConnection
+        self._connection = make(self._parts.hostname or "localhost", self._parts.port, timeout=TIMEOUT)
+        return self._connection
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class Speaking:
+    """Says what a job says to the server, in order, and gives signs of life; ``Sender`` of ``process.wire``.
+
+    Args:
+        url: Where the server is.
+        token: Of the attempt.
+        sequence: The number of the message before the first.
+        heartbeat: Seconds between two signs of life.
+        on_answer: Called with the answer to a request.
+        on_stop: Called with why the job should stop.
+        on_over: Called once the server knows the attempt no longer.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        sequence: int,
+        heartbeat: float,
+        on_answer: Callable[[object], None],
+        on_stop: Callable[[str], None],
+        on_over: Callable[[], None],
+    ) -> None:
+        self._url = url
+        self._token = token
+        self._sequence = sequence
+        self._heartbeat = heartbeat
+        self._on_answer = on_answer
+        self._on_stop = on_stop
+        self._on_over = on_over
+        self._waiting: Queue[Message | None] = Queue(_WAITING)
+        self._over = threading.Event()
+        self._sender = threading.Thread(target=self._send_all, name="cronograph-speaking", daemon=True)
+
+    def start(self) -> None:
+        """Begin to speak."""
+        self._sender.start()
+        threading.Thread(target=self._live, name="cronograph-heartbeat", daemon=True).start()
+
+    def send(self, message: Message) -> None:
+        """Have a message said; waits while too many wait."""
+        if self._over.is_set():
+            raise NodeGoneError("the attempt is over for its server")
+        self._waiting.put(message)
+
+    def finish(self) -> None:
+        """Wait until all is said, however long the server is absent."""
+        self._waiting.put(None)
+        self._sender.join()
+        self._over.set()
+
+    def _send_all(self) -> None:
+        server = Server(self._url, self._token, self._over.is_set)
+        while (message := self._waiting.get()) is not None:
+            if self._over.is_set():
+                # It is of no use; who waits for room goes on, to its end.
+                continue
+            try:
+                said = {"sequence": self._sequence + 1, "message": json.loads(message.model_dump_json())}
+                self._hear(server.ask("messages", said))
+                self._sequence += 1
+            except (OverError, TakenError) as error:
+                self._end(error)
+
+    def _live(self) -> None:
+        server = Server(self._url, self._token, self._over.is_set)
+        while not self._over.wait(self._heartbeat):
+            try:
+                self._hear(server.ask("heartbeat", {}))
+            except (OverError, TakenError) as error:
+                self._end(error)
+
+    def _hear(self, answer: Mapping[str, Any]) -> None:
+        if answer["answer"] is not None:
+            self._on_answer(answer["answer"])
+        if answer["stop"] is not None:
+            self._on_stop(answer["stop"])
+
+    def _end(self, error: Exception) -> None:
+        if not self._over.is_set():
+            self._over.set()
+            say(f"this attempt is over for its server: {error}")
+            self._on_over()

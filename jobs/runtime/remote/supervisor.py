@@ -1,0 +1,410 @@
+"""A node looks after attempts at engines: submits them, asks the engines about all of them at once, and ends them.
+
+All that is known is stored, so another node can go on with it. The code that ends its attempt, and the node that gives
+it up or stops it hard, do so by ``queue.remote.end``, which accepts one end; it is stored like any other then.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from secrets import token_hex
+from typing import Any, Final, ParamSpec, TypeVar
+
+from typing_extensions import override
+
+from ...accounts.actions.throttling import fresh_secret
+from ...accounts.rules.credentials import Prefix, stored_form
+from ...base.context import StopReason
+from ...base.services import Services
+from ...core.base.errors import ConfigurationError
+from ...core.nodes import Node
+from ...core.outcome import Failed, JobOutcome
+from ...core.remote.attempts import LET_GO, UNSEEN, RemoteAttempt, Seen, end_without_words, heartbeat_of
+from ...core.remote.resources import Resources
+from ...executors.finding import executor_of
+from ...executors.protocol import Executor, Place, Spec, SubmissionError
+from ...own.threads import in_own_thread
+from ...queue import remote
+from ...queue.claims.claim import Started
+from ...queue.remote import AcceptedEnd, Submission, TakenOver, TimeBox
+from ...registry import JobDefinition
+from ...store.db.database import Database
+from ...store.db.faults import log_fault
+from ...store.db.transaction import Wake
+from ..base.service import Watch
+from ..base.settings import EngineSettings
+from ..process.finding import check_findable
+from ..process.wire import Ended
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+AT_ONCE: Final = 8
+"""Commands to one engine at a time."""
+NO_ANSWER: Final = 300.0
+"""Seconds after which nobody waits for an engine any more; its call goes on in its thread."""
+SUBMISSION: Final = "SubmissionFailed"
+"""Error type of an attempt that its engine has not taken."""
+
+
+@dataclass(slots=True, eq=False)
+class Held:
+    """An attempt that this node looks after.
+
+    Attributes:
+        started: The attempt.
+        executor: The name of its executor.
+        ended: Its accepted end; None: this node lets it go.
+        place: Where it is at its engine; None: it is not submitted yet.
+        ask: Asks it to stop.
+        is_asked: It was asked to stop because its time is over.
+    """
+
+    started: Started
+    executor: str
+    ask: Callable[[StopReason], None]
+    ended: "asyncio.Future[AcceptedEnd | None]"
+    place: Place | None = None
+    is_asked: bool = False
+
+
+class RemoteSupervisor(Watch):
+    """Looks after the attempts of one node at its engines.
+
+    Args:
+        database: Where they are stored.
+        node: The node.
+        executors: By name.
+        jobs: The jobs at engines that it takes.
+        lease: Seconds for which their code may be silent.
+        poll: Seconds between two looks at the engines.
+        url: Where their code reaches a server; None: nobody has said so.
+        room: How many more attempts it may look after.
+
+    Attributes:
+        on_taken_over: Called with attempts that it looks after from now on.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        node: Node,
+        executors: Mapping[str, Executor],
+        jobs: Collection[str],
+        *,
+        lease: float,
+        poll: float,
+        url: str | None,
+        room: Callable[[], int],
+    ) -> None:
+        super().__init__("remote", hints=Wake.REMOTE, poll=poll)
+        self._database = database
+        self._node = node
+        self._executors = executors
+        self._jobs = jobs
+        self._lease = lease
+        self._url = url
+        self._room = room
+        self._held: dict[int, Held] = {}
+        self._lets_go = False
+        self._turns = {name: asyncio.Semaphore(AT_ONCE) for name in executors}
+        self._asked_at = float("-inf")
+        self._every = poll
+        self._tidying: set[asyncio.Task[None]] = set()
+        self.on_taken_over: Callable[[Started, RemoteAttempt], None] = _nobody
+
+    @property
+    def heartbeat(self) -> float:
+        """Seconds between two signs of life of code at an engine: it learns of a stop no later."""
+        return heartbeat_of(self._lease)
+
+    def hold(self, started: Started, executor: str, ask: Callable[[StopReason], None]) -> Held:
+        """Look after an attempt from now on."""
+        held = Held(started, executor, ask, asyncio.get_running_loop().create_future())
+        self._held[started.execution_id] = held
+        return held
+
+    def leave(self, held: Held) -> None:
+        """Look after an attempt no longer: its end is about to be stored, or another node has it."""
+        self._held.pop(held.started.execution_id, None)
+
+    def found(self, held: Held, one: RemoteAttempt) -> None:
+        """Look after an attempt that is at its engine already."""
+        held.place = Place(one.name, one.handle)
+        if self._lets_go and not held.ended.done():
+            held.ended.set_result(None)
+        # Its end may have been accepted meanwhile.
+        self.poke()
+
+    async def let_go(self) -> None:
+        """Leave all attempts to other nodes, those too that are being submitted, once they are."""
+        self.let_go_at_once()
+        await self._database.write(remote.let_go, self._node.id)
+
+    def let_go_at_once(self) -> None:
+        """``let_go`` without writing so: this node is taken for dead, or will be."""
+        self._lets_go = True
+        for held in list(self._held.values()):
+            if held.place is not None and not held.ended.done():
+                held.ended.set_result(None)
+
+    def take_again(self) -> None:
+        """Look after attempts again after ``let_go``."""
+        self._lets_go = False
+        self.poke()
+
+    # Submitting.
+
+    async def submit(self, held: Held, begin: Mapping[str, Any], resources: Resources) -> JobOutcome | None:
+        """Hand an attempt to its engine.
+
+        Returns:
+            How it has ended if it has not come to that; None: the engine has it, perhaps.
+        """
+        run, execution_id = held.started.run, held.started.execution_id
+        if self._url is None:
+            return Failed(
+                SUBMISSION,
+                "this node does not know where code at an engine reaches a server; set remote_url "
+                "(CRONOGRAPH_REMOTE_URL), e.g. https://cron.example.com",
+            )
+        # The random part distinguishes it from those of other installations that use the same engine.
+        token, name = fresh_secret(Prefix.REMOTE), f"cronograph-{token_hex(4)}-{run.id}-{run.attempt}"
+        new = Submission(held.executor, name, stored_form(token), begin)
+        if not await self._database.write(remote.note_submission, run, execution_id, new):
+            return LET_GO
+        spec = Spec(name, _environment(self._url, token, name, held), resources, run.job_name, run.id, run.attempt)
+        handle: str | None = None
+        try:
+            handle = await self._call(held.executor, self._executors[held.executor].submit, spec)
+        except SubmissionError as error:
+            await self._end(held, Failed(SUBMISSION, f"{held.executor} has not taken it: {error}"))
+        except Exception as error:
+            # Perhaps it has it, perhaps not: it is looked for, and never submitted twice.
+            log_fault(log, f"nobody knows whether {held.executor} has taken {name}; it is looked for there", error)
+        held.place = Place(name, handle)
+        if handle is not None:
+            await self._database.write(remote.note_handle, execution_id, handle)
+        if self._lets_go and not held.ended.done():
+            held.ended.set_result(None)
+        return None
+
+    async def _call(self, executor: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        async with self._turns[executor], asyncio.timeout(NO_ANSWER):
+            return await in_own_thread(function, *args, **kwargs)
+
+    async def _end(self, held: Held, outcome: JobOutcome) -> None:
+        """End an attempt; what ended it before counts."""
+        message = Ended.of(outcome).model_dump(mode="json")
+        await self._database.write(remote.end, held.started.execution_id, message)
+        await self._take_end(held)
+
+    async def _take_end(self, held: Held) -> None:
+        found = await self._database.read(remote.accepted_end, held.started.execution_id)
+        if not held.ended.done():
+            held.ended.set_result(found)
+
+    # Stopping.
+
+    async def note_stop(self, held: Held, reason: StopReason) -> None:
+        """Have its code asked to stop with the answer to its next word."""
+        await self._database.write(remote.note_stop, held.started.execution_id, reason.value)
+
+    async def stop_hard(self, held: Held, outcome: JobOutcome) -> AcceptedEnd | None:
+        """End an attempt that did not leave when asked to, here and at its engine; its accepted end."""
+        await self._end(held, outcome)
+        if held.place is not None:
+            await self._try(held.executor, "cancel", self._executors[held.executor].cancel, held.place)
+        return await held.ended
+
+    async def _try(self, executor: str, what: str, function: Callable[..., object], place: Place) -> bool:
+        try:
+            await self._call(executor, function, place)
+        except Exception as error:
+            log.warning("%s could not %s %s: %s", executor, what, place.handle or place.name, error)
+            return False
+        return True
+
+    # Looking.
+
+    @override
+    async def look(self) -> None:
+        """Take accepted ends; now and then ask the engines, mind the time, and take over what nobody looks after."""
+        if self._lets_go:
+            return
+        now, loop = asyncio.get_running_loop().time(), asyncio.get_running_loop()
+        for one in await self._database.read(remote.looked_after_by, self._node.id, ended=True):
+            held = self._held.get(one.execution_id)
+            if held is not None:
+                await self._take_end(held)
+        if now - self._asked_at < self._every / 2:
+            await self._take_over()
+            return
+        self._asked_at = loop.time()
+        rows = await self._database.read(remote.looked_after_by, self._node.id)
+        # Before anything is awaited: what ends meanwhile is tidied up by the next look.
+        self._tidy([one for one in rows if one.execution_id not in self._held])
+        await self._watch([one for one in rows if one.execution_id in self._held and one.ended_at is None])
+        await self._take_over()
+
+    async def _watch(self, rows: Sequence[RemoteAttempt]) -> None:
+        asked = [one for one in rows if self._held[one.execution_id].place is not None]
+        seen: dict[int, Seen] = {}
+        for name in sorted({one.executor for one in asked}):
+            seen |= await self._ask(name, [one for one in asked if one.executor == name])
+        now, boxes = await self._database.read(remote.now_and_boxes, self._node.id)
+        for one in rows:
+            held = self._held.get(one.execution_id)
+            if held is None:
+                continue
+            if one.execution_id in boxes:
+                self._mind_time(held, one, boxes[one.execution_id], now)
+            end = end_without_words(one, seen[one.execution_id], now, self._lease) if one.execution_id in seen else None
+            if end is not None and held.place is not None:
+                await self._end(held, end)
+                await self._try(one.executor, "cancel", self._executors[one.executor].cancel, held.place)
+        new = {one.execution_id: seen[one.execution_id] for one in asked if _is_new(one, seen.get(one.execution_id))}
+        if new:
+            await self._database.write(remote.note_seen, new)
+
+    async def _ask(self, executor: str, rows: Sequence[RemoteAttempt]) -> dict[int, Seen]:
+        """Ask an engine about all attempts with one call; nothing of any of them while it does not answer."""
+        places = [Place(one.name, one.handle) for one in rows]
+        try:
+            found = await self._call(executor, self._executors[executor].find, places)
+            for one in rows:
+                if one.handle is None:
+                    await self._look_for(one)
+        except Exception as error:
+            log.warning("%s does not answer: %s", executor, error)
+            return {}
+        return {one.execution_id: found.get(one.name, UNSEEN) for one in rows}
+
+    async def _look_for(self, one: RemoteAttempt) -> None:
+        handle = await self._call(one.executor, self._executors[one.executor].look, Place(one.name, None))
+        if handle is not None:
+            log.info("%s has %s after all: %s", one.executor, one.name, handle)
+            self._held[one.execution_id].place = Place(one.name, handle)
+            await self._database.write(remote.note_handle, one.execution_id, handle)
+
+    def _mind_time(self, held: Held, one: RemoteAttempt, box: TimeBox, now: datetime) -> None:
+        """Have an attempt asked to stop whose time box, from the start of its code, or whose run's time is over."""
+        deadline = box.deadline_at
+        if one.started_at is not None and box.timeout is not None:
+            own = one.started_at + timedelta(seconds=box.timeout)
+            deadline = own if deadline is None else min(own, deadline)
+        if deadline is not None and deadline <= now and not held.is_asked:
+            held.is_asked = True
+            held.ask(StopReason.DEADLINE)
+
+    def _tidy(self, rows: Iterable[RemoteAttempt]) -> None:
+        """Have engines forget attempts whose ends are stored."""
+        busy = {task.get_name() for task in self._tidying}
+        for one in rows:
+            name = f"cronograph-tidy-{one.execution_id}"
+            if name not in busy:
+                task = asyncio.get_running_loop().create_task(self._forget(one), name=name)
+                self._tidying.add(task)
+                task.add_done_callback(self._tidying.discard)
+
+    async def _forget(self, one: RemoteAttempt) -> None:
+        """End and forget an attempt at its engine, unless its run still runs; this node holds that then."""
+        try:
+            run = await self._database.read(remote.still_running, one)
+            if run is not None:
+                if one.execution_id not in self._held and not self._lets_go:
+                    self.on_taken_over(Started(run, one.execution_id, run.checkpoint), one)
+                return
+            place, executor = Place(one.name, one.handle), self._executors.get(one.executor)
+            if executor is not None:
+                if one.ended_at is None:
+                    await self._try(one.executor, "cancel", executor.cancel, place)
+                if not await self._try(one.executor, "forget", executor.forget, place):
+                    return
+            await self._database.write(remote.note_over, [one.execution_id])
+        except Exception as error:
+            log_fault(log, f"{one.name} at {one.executor} is not tidied up, again soon", error)
+
+    async def _take_over(self) -> None:
+        room = self._room()
+        if room <= 0:
+            return
+        taken: TakenOver = await self._database.write(
+            remote.take_over,
+            self._node.id,
+            self._node.name,
+            jobs=self._jobs,
+            executors=list(self._executors),
+            limit=room,
+        )
+        for one, run in taken.going_on:
+            log.info(
+                "node %s looks after run %d at %s from now on (%s)", self._node.name, run.id, one.executor, one.name
+            )
+            self.on_taken_over(Started(run, one.execution_id, run.checkpoint), one)
+        if taken.going_on or taken.over:
+            self.poke()
+
+    @override
+    async def stop(self) -> None:
+        """End; engines that are being asked go on in their threads."""
+        await super().stop()
+        for task in self._tidying:
+            task.cancel()
+
+
+def _nobody(_started: Started, _attempt: RemoteAttempt) -> None:
+    """Take nothing over."""
+
+
+def _is_new(one: RemoteAttempt, seen: Seen | None) -> bool:
+    return seen is not None and (seen.state is not one.engine_state or seen.text != one.engine_text)
+
+
+def _environment(url: str, token: str, name: str, held: Held) -> dict[str, str]:
+    run = held.started.run
+    return {
+        "CRONOGRAPH_ATTEMPT_URL": url,
+        "CRONOGRAPH_ATTEMPT_TOKEN": token,
+        "CRONOGRAPH_ATTEMPT_NAME": name,
+        "CRONOGRAPH_ATTEMPT_RUN": str(run.id),
+        "CRONOGRAPH_ATTEMPT_NUMBER": str(run.attempt),
+    }
+
+
+def supervisor_of(
+    services: Services,
+    settings: EngineSettings,
+    node: Node,
+    jobs: Sequence[JobDefinition],
+    *,
+    room: Callable[[], int],
+) -> RemoteSupervisor:
+    """Make it, with the executors of these jobs.
+
+    Raises:
+        ConfigurationError: an executor is not there, its settings do not fit, or a job cannot be found by its code.
+    """
+    executors: dict[str, Executor] = {}
+    for one in jobs:
+        check_findable(one)
+        name = one.executor or ""
+        if name not in executors:
+            try:
+                executors[name] = executor_of(name, settings.executors)
+            except ConfigurationError as error:
+                raise ConfigurationError(f"job '{one.name}' at {one.where}: isolation '{name}': {error}") from error
+    return RemoteSupervisor(
+        services.database,
+        node,
+        executors,
+        [one.name for one in jobs],
+        lease=settings.remote_lease,
+        poll=settings.remote_poll,
+        url=settings.remote_url or services.public_url,
+        room=room,
+    )

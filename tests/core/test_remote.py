@@ -1,0 +1,121 @@
+"""When an attempt at an engine is over that says nothing, and the resources that make sense."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from cronograph.jobs.core.outcome import Failed, Lost
+from cronograph.jobs.core.remote.attempts import (
+    REMOTE_LOST,
+    REMOTE_PROCESS,
+    UNSEEN,
+    EngineState,
+    RemoteAttempt,
+    Seen,
+    end_without_words,
+)
+from cronograph.jobs.core.remote.resources import Resources
+
+BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
+LEASE = 60.0
+SUBMITTED = RemoteAttempt(
+    execution_id=1,
+    run_id=1,
+    attempt=1,
+    executor="hpc",
+    name="cronograph-1",
+    node_id=1,
+    handle="77",
+    submitted_at=BEGAN,
+    engine_state=EngineState.UNKNOWN,
+    engine_text="",
+    engine_since=BEGAN,
+    started_at=None,
+    heard_at=None,
+    stop=None,
+    log_lines=0,
+    ended_at=None,
+    over_at=None,
+)
+
+
+def at(seconds: float) -> datetime:
+    return BEGAN + timedelta(seconds=seconds)
+
+
+def attempt(state: EngineState = EngineState.UNKNOWN, since: float = 0, heard: float | None = None) -> RemoteAttempt:
+    """One in a state since so many seconds, heard at the given one."""
+    times: dict[str, Any] = {} if heard is None else {"started_at": BEGAN, "heard_at": at(heard)}
+    return replace(SUBMITTED, engine_state=state, engine_since=at(since), **times)
+
+
+@pytest.mark.parametrize("state", [EngineState.PENDING, EngineState.RUNNING])
+@pytest.mark.parametrize("heard", [None, 5.0])
+def test_what_its_engine_says_is_there_is_there_however_silent_it_is(state: EngineState, heard: float | None) -> None:
+    assert end_without_words(attempt(state, heard=heard), Seen(state), at(100_000), LEASE) is None
+
+
+def test_not_listed_means_nothing_until_it_was_silent_for_a_lease() -> None:
+    assert end_without_words(attempt(heard=10), UNSEEN, at(69), LEASE) is None
+    lost = end_without_words(attempt(heard=10), UNSEEN, at(70), LEASE)
+    assert isinstance(lost, Lost)
+    assert lost.error_type == REMOTE_LOST
+    assert lost.message == (
+        "hpc does not know 77, and its code was last heard at 2026-03-01T00:00:10Z, more than 60 s ago"
+    )
+    never = end_without_words(replace(SUBMITTED, handle=None), UNSEEN, at(60), LEASE)
+    assert isinstance(never, Lost)
+    assert never.message == "hpc does not know cronograph-1, and its code was never heard, more than 60 s ago"
+
+
+def test_what_has_ended_at_its_engine_may_still_be_heard_for_a_moment() -> None:
+    ended = Seen(EngineState.ENDED, "exit 137")
+    # It is in this state only since now.
+    assert end_without_words(attempt(EngineState.RUNNING, heard=5), ended, at(100), LEASE) is None
+    assert end_without_words(attempt(EngineState.ENDED, since=100, heard=5), ended, at(114), LEASE) is None
+    # A second process of the same attempt is at work, and heard.
+    assert end_without_words(attempt(EngineState.ENDED, since=100, heard=110), ended, at(120), LEASE) is None
+    failed = end_without_words(attempt(EngineState.ENDED, since=100, heard=5), ended, at(115), LEASE)
+    assert isinstance(failed, Failed)
+    assert (failed.error_type, failed.message) == (REMOTE_PROCESS, "77 at hpc ended before its job ended: exit 137")
+    unbegun = end_without_words(attempt(EngineState.ENDED, since=100), ended, at(115), LEASE)
+    assert isinstance(unbegun, Failed)
+    assert unbegun.message == "77 at hpc ended before its job began: exit 137"
+
+
+def test_what_its_engine_has_lost_is_lost() -> None:
+    gone = Seen(EngineState.GONE, "NODE_FAIL")
+    assert end_without_words(attempt(EngineState.RUNNING, heard=5), gone, at(100), LEASE) is None
+    lost = end_without_words(attempt(EngineState.GONE, since=100, heard=5), gone, at(115), LEASE)
+    assert isinstance(lost, Lost)
+    assert lost.message == "hpc lost 77: NODE_FAIL"
+
+
+def test_resources_that_make_sense_pass_and_say_what_was_given() -> None:
+    given = Resources(cpus=0.5, memory=2**30, gpus=1, image="registry/image:1", options={"account": "a b"})
+    given.check()
+    assert given.document() == {
+        "cpus": 0.5, "memory": 2**30, "gpus": 1, "image": "registry/image:1", "options": {"account": "a b"},
+    }  # fmt: skip
+    assert Resources().document() == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"cpus": 0}, "cpus must be a number above 0, got 0"),
+        ({"cpus": float("inf")}, "cpus must be a number above 0, got inf"),
+        ({"cpus": True}, "cpus must be a number above 0, got True"),
+        ({"memory": 1.5}, "memory must be a whole number above 0, got 1.5"),
+        ({"gpus": "1"}, "gpus must be a whole number above 0, got '1'"),
+        ({"image": "a\nb"}, "image must be a text without control characters"),
+        ({"options": {"Account": "x"}}, "Account must be"),
+        ({"options": {"account": 5}}, "account must be"),
+    ],
+)
+def test_resources_that_make_no_sense_are_refused(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=r"^resources: ") as refused:
+        Resources(**given).check()
+    assert words in str(refused.value)

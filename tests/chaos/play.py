@@ -5,7 +5,11 @@ import time
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from sqlalchemy import text
+
+from cronograph.jobs.store.schema.parts import BLOCK
 from tests.chaos.admission_client import AdmissionClient
 from tests.chaos.admission_rules import lost_arguments
 from tests.chaos.client import PACE, Asked, Client
@@ -147,12 +151,24 @@ def _open(stage: Stage, scenario: Scenario, size: Size) -> None:
     for number in range(size.tasks):
         overlap = OVERLAPS[number % len(OVERLAPS)]
         stage.cluster.create_task(f"task-{number}", overlap=overlap, retries=50, retryDelay=0.2, args={"seconds": 0.1})
+    if scenario.prunes and scenario.kind is Kind.POSTGRES:
+        _come_to_the_end_of_a_block(stage)
     if scenario.joints:
         args = {"acts": ["step", "sleep", "act"], "lane": "a"}
         replaced: dict[str, object] = {"jobName": "joint async, concurrency", "overlap": "REPLACE", "args": args}
         stage.cluster.create_task(REPLACING, value="*/2 * * * * *", **replaced, retries=50, retryDelay=0.2)  # type: ignore[arg-type]
         stage.ask(LIMIT, {"name": LIMITED, "maxRunning": 1})
     stage.cluster.create_task("steps", jobName="steps", overlap="ALLOW", retries=50, retryDelay=0.2)
+
+
+NEAR: Final = 300
+"""Runs before the first block of the history is full, which a pruning then drops as a whole."""
+
+
+def _come_to_the_end_of_a_block(stage: Stage) -> None:
+    with stage.cluster.engine.begin() as conn:
+        for table in ("run", "job_execution"):
+            conn.execute(text(f"SELECT setval('cronograph.{table}_id_seq', {BLOCK - NEAR})"))
 
 
 def _disturb(stage: Stage, scenario: Scenario, seconds: float) -> None:

@@ -15,6 +15,7 @@ from ...jobs.store.db.dialect import database_now
 from ...jobs.store.db.opening import connected
 from ...jobs.store.read import nodes
 from ...jobs.store.read.health import (
+    BlockHealth,
     HistoryHealth,
     Holder,
     IndexFault,
@@ -25,6 +26,7 @@ from ...jobs.store.read.health import (
     missing_columns,
     named,
     notification_delay,
+    read_blocks,
     read_history,
     read_postgres,
     read_sqlite,
@@ -113,6 +115,18 @@ def judge_indexes(faults: Sequence[IndexFault], *, postgres: bool) -> Iterator[F
         yield Finding("indexes", Level.PROBLEM, says, drop + fault.statement)
     if not faults:
         yield Finding("indexes", Level.OK, "all are there, and defined as in this version")
+
+
+def judge_blocks(health: BlockHealth) -> Iterator[Finding]:
+    """Judge whether old history goes in blocks."""
+    if health.owner is not None:
+        says = f"the tables belong to role {health.owner}, so old history is deleted row by row, not in blocks"
+        yield Finding("blocks", Level.ADVICE, says, f'GRANT "{health.owner}" TO the role of the server')
+    for name in health.grown:
+        says = f"the last block of {name} was full of rows before it got an end, so these are deleted row by row"
+        yield Finding("blocks", Level.ADVICE, says, "keep long transactions away from the history; nothing is lost")
+    if health.owner is None and not health.grown:
+        yield Finding("blocks", Level.OK, "old history is dropped as a whole")
 
 
 def judge_nodes(nodes: Sequence[Node], now: datetime) -> Iterator[Finding]:
@@ -411,6 +425,8 @@ def _shared(connection: Connection, missing_revisions: list[str], *, postgres: b
     yield judge_schema(missing_revisions, missing)
     if not missing_revisions and not missing:
         yield from judge_indexes(index_faults(connection), postgres=postgres)
+        if postgres:
+            yield from judge_blocks(read_blocks(connection))
         yield from judge_nodes(nodes.live(connection), database_now(connection))
 
 

@@ -17,8 +17,8 @@ from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.runtime.duties.watchers import BlockCutter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.health import index_faults
-from cronograph.jobs.store.read.prunable import EXECUTIONS, HISTORIES, LINES, RUNS, blocks_of, old_blocks
+from cronograph.jobs.store.read.health import index_faults, read_blocks
+from cronograph.jobs.store.read.prunable import EXECUTIONS, FEW, HISTORIES, LINES, RUNS, blocks_of, old_blocks
 from cronograph.jobs.store.schema.parts import BLOCK
 from cronograph.jobs.store.schema.tables import (
     execution_log,
@@ -39,6 +39,7 @@ from cronograph.jobs.store.write.blocks import (
     replace_executions,
     replace_runs,
 )
+from cronograph.server.database.doctor import Level, judge_blocks
 from tests.support.history import add, add_execution, add_run, add_task, fill_block, history
 
 DAY = timedelta(days=1)
@@ -283,6 +284,9 @@ async def test_a_role_that_does_not_own_the_tables_prunes_row_by_row(postgres_ur
         await database.write(lambda tx: add_run(tx.conn, tx.now, id=BLOCK))
         assert await BlockCutter(database).look() == 0
         assert (await prune(database, RETENTION)).runs == 30
+        (finding,) = judge_blocks(await database.read(read_blocks))
+        says = "the tables belong to role postgres, so old history is deleted row by row, not in blocks"
+        assert (finding.level, finding.says) == (Level.ADVICE, says)
     finally:
         await database.close()
         with psycopg.connect(postgres_url, autocommit=True) as owner:
@@ -294,3 +298,7 @@ async def test_ids_that_are_far_in_the_last_block_stay_there(postgres: Database)
     assert await postgres.write(lambda tx: cut(tx.conn, LINES, 2 * BLOCK)) is False
     assert await postgres.write(lambda tx: cut(tx.conn, EXECUTIONS, BLOCK // 2)) is False
     assert await postgres.write(lambda tx: cut(tx.conn, EXECUTIONS, BLOCK // 2 + 1)) is True
+    assert [one.says for one in judge_blocks(await postgres.read(read_blocks))] == ["old history is dropped as a whole"]
+    await postgres.write(lambda tx: add_run(tx.conn, tx.now, id=BLOCK + FEW))
+    (finding,) = judge_blocks(await postgres.read(read_blocks))
+    assert finding.says.startswith("the last block of run_done was full of rows")

@@ -82,7 +82,7 @@ def hindrance(error: DBAPIError) -> str | None:
     if kind_of(error) is ErrorKind.CONFLICT:
         return "a transaction of somebody else uses them"
     is_owner = getattr(error.orig, "sqlstate", None) != _NOT_OWNED
-    return None if is_owner else "the server's role does not own them; ALTER TABLE … OWNER TO makes it do so"
+    return None if is_owner else "they belong to another role; GRANT that role to the one of the server"
 
 
 def _is_unwritable(error: BaseException) -> bool:

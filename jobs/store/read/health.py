@@ -19,7 +19,7 @@ from ..schema.parts import WHOLE_TABLE, index_statements, is_split
 from ..schema.tables import job_execution as e
 from ..schema.tables import metadata
 from ..schema.types import SCHEMA, Part, SchemaText
-from .prunable import blocks_of
+from .prunable import FEW, HISTORIES, blocks_of, newest_id
 
 if TYPE_CHECKING:
     import psycopg
@@ -137,6 +137,31 @@ _SQLITE_INDEXES = SchemaText(
 )
 _CAST: Final = re.compile(r"::[a-z_]+( varying| with time zone| precision)?(\(\d+\))?(\[\])?")
 _OF_NO_MEANING: Final = re.compile(r"\b(concurrently|using btree|(?<=index )\w+\.|(?<= on )\w+\.)")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockHealth:
+    """Describe the blocks of the history on PostgreSQL.
+
+    Attributes:
+        owner: The role that owns the tables, if the one that asks may not act as it; else None.
+        grown: Histories whose last block has so many rows already that it gets no end any more.
+    """
+
+    owner: str | None
+    grown: tuple[str, ...]
+
+
+def read_blocks(conn: Connection) -> BlockHealth:
+    """Look at who may make and drop blocks, and at where the newest rows are."""
+    grown = (one.name for one in HISTORIES if newest_id(conn, one) >= (blocks_of(conn, one.name)[-1].first or 0) + FEW)
+    return BlockHealth(conn.execute(_OTHER_OWNER).scalar_one_or_none(), tuple(grown))
+
+
+_OTHER_OWNER = SchemaText(f"""
+    SELECT pg_get_userbyid(relowner) FROM pg_class
+    WHERE oid = '{SCHEMA}.run'::regclass AND NOT pg_has_role(relowner, 'USAGE')
+""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,8 +83,8 @@ ONE_FLOW: Final = f"""query OneFlow($id: ID!, $first: Int!) {{ flow(id: $id) {{ 
 _ALARM: Final = """name isEnabled severity condition sentence source owner description channels silenceEndsAt silencedBy
     silenceReason version createdAt createdBy updatedAt"""
 _FIRING: Final = """id alarmName severity condition runId executionId scheduledFor sentence explanation policy
-    lastSuccessAt firedAt resolvedAt acknowledgedAt acknowledgedBy note isNotified"""
-_CHANNEL: Final = "name kind address createdAt updatedAt updatedBy"
+    channels lastSuccessAt firedAt resolvedAt acknowledgedAt acknowledgedBy note isNotified"""
+_CHANNEL: Final = "name kind address route { severities groups labels } createdAt updatedAt updatedBy"
 _DELIVERY: Final = """id messageId channel event state attempts createdAt nextAttemptAt endedAt status answer error"""
 ALARMS: Final = _listed("alarms", "Alarm", _ALARM)
 ALARM_FIRINGS: Final = _listed("alarmFirings", "AlarmFiring", _FIRING)

@@ -1,17 +1,20 @@
 """Channels, which administrators set, and the deliveries that were sent through them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, ClassVar, Final
 
 import strawberry
 from strawberry.scalars import JSON
 
+from ...jobs.core.alarms import Severity
 from ...jobs.core.arguments.secrets import REFERENCE, references
 from ...jobs.delivery import actions, read, rules
 from ...jobs.delivery.rules import ChannelKind, DeliveryEvent, DeliveryState
 from ...jobs.store.db.transaction import Tx
 from ..base.enums import Described, Role, described
-from ..base.fields import Size, mutates
+from ..base.fields import Size, mutates, sized
+from ..base.scalars import Labels
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import Kind, listed, order_of
@@ -22,6 +25,8 @@ from .base.changes import given, kept_whole, parse_key, perform
 from .base.inputs import MutationInput, optional
 
 _SECRETS: Final = Size(default=3, most=3)
+_SEVERITIES: Final = Size(default=3, most=3)
+_GROUPS: Final = Size(default=rules.MOST_ROUTED, most=rules.MOST_ROUTED)
 _RECIPIENTS: Final = Size(default=50, most=50)
 
 
@@ -92,12 +97,37 @@ AlarmDeliveryOrder = order_of(
 DELIVERY_LIST: Final = Kind(read.DELIVERIES, AlarmDeliveryFilter, AlarmDeliveryOrder, "A filter of deliveries.")
 
 
+def _route(settings: Mapping[str, Any]) -> "AlarmRoute | None":
+    found = rules.Route.of(settings)
+    return None if found is None else AlarmRoute.from_model(found)
+
+
 def _address(channel: rules.Channel) -> str:
     settings = channel.settings
     if channel.kind is ChannelKind.MAIL:
         return ", ".join(settings["recipients"])
     named = references({"url": settings["url"]})
     return f"secret '{min(named)}'" if named else str(settings["url"]).partition("?")[0]
+
+
+@strawberry.type(description="The alarms that notify a channel although they do not name it.")
+class AlarmRoute(FromModel):
+    """A route."""
+
+    severities: list[Severity] = strawberry.field(
+        description="The severities, one of which the alarm has; empty = any.", metadata=sized(_SEVERITIES)
+    )
+    groups: list[str] = strawberry.field(
+        description="The groups, one of which is that of the watched task, or is watched itself; empty = any.",
+        metadata=sized(_GROUPS),
+    )
+    labels: Labels = strawberry.field(description="The labels, all of which the watched task has.")
+
+    MADE: ClassVar[Makers] = {
+        "severities": lambda one: list(one.severities),
+        "groups": lambda one: list(one.groups),
+        "labels": lambda one: dict(one.labels),
+    }
 
 
 @strawberry.type(description="A way to notify people or programs of alarms.")
@@ -114,7 +144,11 @@ class Channel(FromModel):
     updated_at: datetime = strawberry.field(description="The time when the channel was last set.")
     updated_by: str = strawberry.field(description="The person or program that last set the channel.")
 
-    MADE: ClassVar[Makers] = {"address": _address}
+    route: AlarmRoute | None = strawberry.field(
+        description="The alarms that notify the channel although they do not name it; null = none."
+    )
+
+    MADE: ClassVar[Makers] = {"address": _address, "route": lambda one: _route(one.settings)}
 
 
 @strawberry.type(description="One message to one channel, with the answer of the receiver.")
@@ -242,12 +276,36 @@ def _secret(name: str) -> dict[str, str]:
     return {REFERENCE: name}
 
 
+@strawberry.input(
+    description="The alarms that notify a channel although they do not name it: all conditions that are given hold."
+)
+class AlarmRouteInput:
+    """A route."""
+
+    severities: list[Severity] | None = optional(
+        "The severities, one of which the alarm has. Any unless given.", _SEVERITIES
+    )
+    groups: list[str] | None = optional(
+        "The groups, one of which is that of the watched task, or is watched itself. Any unless given; at most 50.",
+        _GROUPS,
+    )
+    labels: Labels | None = optional("The labels, all of which the watched task has. None unless given.")
+
+    def to_route(self) -> rules.Route:
+        """Return the route."""
+        severities, groups = tuple(given(self.severities) or ()), tuple(given(self.groups) or ())
+        return rules.Route(severities, groups, given(self.labels) or {})
+
+
 @strawberry.input(description="The channel that `setChannel` sets.")
 class SetChannelInput(MutationInput):
     """The input of ``setChannel``."""
 
     name: str = strawberry.field(description="The unique name of the channel, 1 to 200 characters.")
     settings: ChannelSettingsInput = strawberry.field(description="The kind of the channel and its settings.")
+    route: AlarmRouteInput | None = optional(
+        "The alarms that notify the channel although they do not name it. None unless given."
+    )
 
 
 @strawberry.input(description="The channel that `deleteChannel` deletes.")
@@ -303,6 +361,9 @@ class ChannelMutations:
     async def set_channel(self, info: Info, input: SetChannelInput) -> ChannelChanged:
         """Sets a channel, new or in the place of the old one of its name."""
         kind, settings = input.settings.to_settings()
+        route = given(input.route)
+        if route is not None:
+            settings = {**settings, rules.ROUTE: route.to_route().to_json()}
 
         def action(tx: Tx) -> rules.Channel:
             return actions.set_channel(tx, input.name, kind, settings)

@@ -1,14 +1,18 @@
 """Firings of alarms as clients see them."""
 
 from datetime import datetime
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.alarms import Condition, Severity, SubjectKind
+from ...jobs.delivery.rules import MAX_CHANNELS
+from ..base.fields import Size, sized
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
+
+_CHANNELS: Final = Size(default=MAX_CHANNELS, most=MAX_CHANNELS)
 
 
 @strawberry.type(description="The thing that an alarm watches.")
@@ -52,12 +56,19 @@ class AlarmFiring(FromModel):
         description="The time when somebody acknowledged the firing; null if nobody has."
     )
     acknowledged_by: str | None = strawberry.field(description="The person or program that acknowledged the firing.")
+    channels: list[str] = strawberry.field(
+        description="The names of the channels that are notified: those of the alarm, and those whose routes took it.",
+        metadata=sized(_CHANNELS),
+    )
     note: str | None = strawberry.field(description="The note of the acknowledgement.")
     notified: bool = strawberry.field(
         name="isNotified", description="Whether channels were notified; false while the alarm is silenced."
     )
 
-    MADE: ClassVar[Makers] = {"subject": lambda one: AlarmSubject(kind=one.subject_kind, name=one.subject)}
+    MADE: ClassVar[Makers] = {
+        "subject": lambda one: AlarmSubject(kind=one.subject_kind, name=one.subject),
+        "channels": lambda one: list(one.channels),
+    }
 
 
 async def load_firing(info: Info, firing_id: int | None) -> AlarmFiring | None:

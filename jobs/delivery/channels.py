@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..base.outcomes import PermanentFailure
 from ..builtin.address_guard import AddressGuard
+from ..core.admission.labels import label_faults
 from ..core.arguments.secrets import is_reference, reference_faults
 from ..core.base.errors import InvalidInput, UserError
 from ..core.base.lazy import LazyModule
 from ..core.rules import name_faults, text_faults
 from ..own.threads import in_own_thread
 from .messages import body_of, mail_of, signature_key, signed_headers
-from .rules import Channel, ChannelKind, Delivery
+from .rules import MOST_ROUTED, Channel, ChannelKind, Delivery, Route
 
 if TYPE_CHECKING:
     from ..builtin import http_client
@@ -66,8 +67,21 @@ def channel_faults(channel: Channel) -> Iterator[UserError]:
                 signature_key(one)
             except ValueError as error:
                 yield InvalidInput(f"secrets: {error}", path=(channel.kind.value, "secrets", str(place)))
+    route = Route.of(settings)
+    if route is not None:
+        yield from _route_faults(route)
     if channel.kind is ChannelKind.MAIL:
         yield from _mail_faults(settings)
+
+
+def _route_faults(route: Route) -> Iterator[UserError]:
+    if not (route.severities or route.groups or route.labels):
+        yield InvalidInput("route: must have severities, groups or labels", path=("route",))
+    yield from label_faults(route.labels, "route.labels")
+    if len(route.groups) > MOST_ROUTED:
+        yield InvalidInput(
+            f"route.groups: must be at most {MOST_ROUTED}, got {len(route.groups)}", path=("route", "groups")
+        )
 
 
 def _url_faults(kind: ChannelKind, url: str) -> Iterator[InvalidInput]:

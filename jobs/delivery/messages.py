@@ -90,6 +90,11 @@ def _lines(one: Mapping[str, Any]) -> list[str]:
     return [f"{name}: {value}" for name, value in facts.items() if value is not None]
 
 
+def _links(one: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the links of a notice, which an older message lacks."""
+    return list(one.get("links", {}).items())
+
+
 def _more(notices: Sequence[object]) -> str | None:
     return f"and {len(notices) - SHOWN} more" if len(notices) > SHOWN else None
 
@@ -111,8 +116,12 @@ def _slack(delivery: Delivery) -> Json:
     blocks: list[Json] = [{"type": "section", "text": {"type": "mrkdwn", "text": f"*{_slack_text(title)}*"}}]
     for one in notices[:SHOWN]:
         text = "\n".join(map(_slack_text, [one["sentence"], *_lines(one)]))
-        link = f"\n<{one['url']}|Open in Cronograph>" if one["url"] else ""
-        blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": text[:2800] + link}})
+        blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": text[:2800]}})
+        buttons: list[Json] = [
+            {"type": "button", "text": {"type": "plain_text", "text": name}, "url": url} for name, url in _links(one)
+        ]
+        if buttons:
+            blocks.append({"type": "actions", "elements": buttons})
     more = _more(notices)
     if more is not None:
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": more}})
@@ -134,8 +143,8 @@ def _teams(delivery: Delivery) -> Json:
     more = _more(notices)
     if more is not None:
         body.append({"type": "TextBlock", "text": more})
-    links = [one["url"] for one in notices[:1] if one["url"]]
-    actions: list[Json] = [{"type": "Action.OpenUrl", "title": "Open in Cronograph", "url": url} for url in links]
+    links = _links(notices[0]) if notices else []
+    actions: list[Json] = [{"type": "Action.OpenUrl", "title": name, "url": url} for name, url in links]
     card: Json = {"type": "AdaptiveCard", "version": "1.4", "body": body, "actions": actions}
     card["$schema"] = "http://adaptivecards.io/schemas/adaptive-card.json"
     attachment: Json = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
@@ -193,7 +202,8 @@ def _html(delivery: Delivery) -> str:
     parts = [f"<h1 style='font-size:1.2em'>{escape(heading(notices, delivery.event))}</h1>"]
     for one in notices[:SHOWN]:
         lines = "".join(f"<li>{escape(line)}</li>" for line in _lines(one))
-        link = f"<p><a href='{escape(one['url'])}'>Open in Cronograph</a></p>" if one["url"] else ""
+        anchors = [f"<a href='{escape(url)}'>{escape(name)}</a>" for name, url in _links(one)]
+        link = f"<p>{' · '.join(anchors)}</p>" if anchors else ""
         parts.append(f"<p><b>{escape(one['sentence'])}</b></p><ul>{lines}</ul>{link}")
     more = _more(notices)
     return "".join(parts if more is None else [*parts, f"<p>{escape(more)}</p>"])

@@ -17,7 +17,7 @@ from ..store.read.nodes import live
 from ..store.read.tasks import by_names
 from . import looking, read, write
 from .read import Place
-from .rules import Alarm, DeliveryEvent, Firing, TimerKind, notice
+from .rules import Alarm, DeliveryEvent, Firing, Route, TimerKind, notice
 from .watching import Cause, Findings, Key, Watchlist, subject_of, thing
 
 MOST_IN_ONE: Final = 500
@@ -194,6 +194,7 @@ def new_rows(tx: Tx, causes: Sequence[Cause], quiet: Collection[Key] = ()) -> li
         kind: read.last_successes(tx.conn, kind, {one.subject for one in causes if one.alarm.subject_kind is kind})
         for kind in (SubjectKind.TASK, SubjectKind.JOB)
     }
+    routes = {name: route for name, one in read.channels(tx.conn).items() if (route := Route.of(one.settings))}
     rows: list[dict[str, Any]] = []
     for one in causes:
         alarm, skip = one.alarm, skipped.get(one.task_id or 0) if one.is_skipped else None
@@ -211,12 +212,23 @@ def new_rows(tx: Tx, causes: Sequence[Cause], quiet: Collection[Key] = ()) -> li
                 "sentence": one.sentence,
                 "explanation": sentences.get(one.subject) if alarm.subject_kind is SubjectKind.TASK else None,
                 "policy": _policy(alarm, tasks.get(one.subject)),
+                "channels": _channels(alarm, one.subject, tasks.get(one.subject), routes),
                 "last_success_at": successes.get(alarm.subject_kind, {}).get(one.subject),
                 "fired_at": tx.now,
                 "notified": not alarm.is_silenced(tx.now) and (alarm.id, one.subject) not in quiet,
             }
         )
     return rows
+
+
+def _channels(alarm: Alarm, subject: str, task: Task | None, routes: Mapping[str, Route]) -> list[str]:
+    """Return the channels that an alarm names, and those whose routes take it."""
+    is_task = alarm.subject_kind is SubjectKind.TASK and task is not None
+    labels = task.spec.labels or {} if is_task and task is not None else {}
+    group = task.spec.group if is_task and task is not None else None
+    group = subject if alarm.subject_kind is SubjectKind.GROUP else group
+    routed = [name for name, route in routes.items() if route.takes(alarm.severity, group, labels)]
+    return list(dict.fromkeys([*alarm.channels, *routed]))
 
 
 def _policy(alarm: Alarm, task: Task | None) -> dict[str, Json]:
@@ -274,7 +286,7 @@ def notify(
     for firing in firings:
         alarm = alarms.get(firing.alarm_id)
         if alarm is not None and (firing.notified or even_if_quiet):
-            for channel in alarm.channels:
+            for channel in firing.channels:
                 by_channel[channel].append(notice(firing, public_url))
     for channel, notices in by_channel.items():
         for first in range(0, len(notices), MOST_IN_ONE):

@@ -44,7 +44,7 @@ _WORDS: Final[Mapping[str, Any]] = {
     "channels": tuple,
 }
 alarm_from = reader_of(Alarm, _WORDS)
-firing_from = reader_of(Firing, {name: _WORDS[name] for name in ("severity", "condition", "subject_kind")})
+firing_from = reader_of(Firing, {name: _WORDS[name] for name in ("severity", "condition", "subject_kind", "channels")})
 channel_from = reader_of(Channel, {"kind": ChannelKind})
 delivery_from = reader_of(Delivery, {"event": DeliveryEvent, "state": DeliveryState})
 

@@ -1,5 +1,6 @@
 """Alarms as values: their conditions, the sentences about them, and the pace of deliveries. No input or output."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -103,6 +104,7 @@ class Firing:
         sentence: The reason in words.
         explanation: The sentence of ``explain`` about its task at that time.
         policy: The settings that decided it.
+        channels: The channels that are notified.
         notified: Whether a delivery was recorded; false while its alarm is silenced.
     """
 
@@ -119,6 +121,7 @@ class Firing:
     sentence: str
     explanation: str | None
     policy: dict[str, Json]
+    channels: tuple[str, ...]
     last_success_at: datetime | None
     fired_at: datetime
     resolved_at: datetime | None
@@ -138,6 +141,46 @@ class Channel:
     created_at: datetime
     updated_at: datetime
     updated_by: str
+
+
+ROUTE: Final = "route"
+"""The member of a channel's settings that has its route."""
+MOST_ROUTED: Final = 50
+"""Groups, or labels, that a route names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Choose alarms for a channel that do not name it: all conditions that are given hold.
+
+    Attributes:
+        severities: Severities, one of which the alarm has; none = any.
+        groups: Groups, one of which the runs of its subject have; none = any.
+        labels: Labels, all of which its subject has.
+    """
+
+    severities: tuple[Severity, ...]
+    groups: tuple[str, ...]
+    labels: Mapping[str, str]
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Json]) -> "Route | None":
+        """Return the route in the settings of a channel; None = it has none."""
+        stored = settings.get(ROUTE)
+        if stored is None:
+            return None
+        return cls(tuple(map(Severity, stored["severities"])), tuple(stored["groups"]), dict(stored["labels"]))
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the stored form."""
+        severities: list[Json] = [one.value for one in self.severities]
+        return {"severities": severities, "groups": list(self.groups), "labels": dict(self.labels)}
+
+    def takes(self, severity: Severity, group: str | None, labels: Mapping[str, str]) -> bool:
+        """Return whether it chooses an alarm of this severity about a subject of this group with these labels."""
+        if (self.severities and severity not in self.severities) or (self.groups and group not in self.groups):
+            return False
+        return self.labels.items() <= labels.items()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +244,20 @@ def notice(firing: Firing, public_url: str | None) -> dict[str, Json]:
         "firedAt": time_text(firing.fired_at),
         "resolvedAt": _time(firing.resolved_at),
         "url": None if public_url is None else f"{public_url.rstrip('/')}{_page(firing)}",
+        "links": {} if public_url is None else _links(firing, public_url.rstrip("/")),
     }
+
+
+def _links(firing: Firing, server: str) -> dict[str, Json]:
+    """Return the pages on which a person repairs what an alarm is about; each asks who it is."""
+    links: dict[str, Json] = {"Open in Cronograph": f"{server}{_page(firing)}"}
+    if firing.run_id is not None and firing.resolved_at is None:
+        links["Retry"] = f"{server}/runs/{firing.run_id}"
+    if firing.subject_kind is SubjectKind.TASK:
+        links["Pause"] = f"{server}/tasks/{quote(firing.subject, safe='')}"
+    elif firing.subject_kind is SubjectKind.GROUP:
+        links["Pause"] = f"{server}/groups"
+    return {**links, "Silence": f"{server}/alarms"}
 
 
 def _time(at: datetime | None) -> str | None:

@@ -122,6 +122,7 @@ Table(
     Column("sentence", Text(), nullable=False),
     Column("explanation", Text()),
     Column("policy", DOCUMENT, nullable=False),
+    Column("channels", DOCUMENT, nullable=False),
     Column("last_success_at", TIME),
     Column("fired_at", TIME, nullable=False),
     Column("resolved_at", TIME),

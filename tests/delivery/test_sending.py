@@ -19,12 +19,12 @@ from aiosmtpd.smtp import SMTP
 from standardwebhooks import Webhook
 
 from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
-from cronograph.jobs.core.alarms import Condition, SubjectKind
+from cronograph.jobs.core.alarms import Condition, Severity, SubjectKind
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.delivery import actions
 from cronograph.jobs.delivery.messages import signed_headers
-from cronograph.jobs.delivery.rules import ChannelKind, DeliveryEvent, DeliveryState
+from cronograph.jobs.delivery.rules import ROUTE, ChannelKind, DeliveryEvent, DeliveryState, Route
 from cronograph.jobs.runtime.duties.alarms import LOST_AFTER
 from tests.builtin.http_server import Asked, answering, reply
 from tests.delivery.conftest import KEYS, SECRET, Alarms
@@ -251,8 +251,8 @@ async def test_a_chat_gets_blocks_that_slack_takes(alarms: Alarms, stored: Store
         await alarms.send()
     sent = body(server.asked[0])
     assert sent["text"].startswith("Alarm: Job 'work' failed 1 time in a row")
-    assert "https://cron.test/runs/" in sent["blocks"][1]["text"]["text"]
-    assert {block["type"] for block in sent["blocks"]} == {"section"}
+    assert sent["blocks"][2]["elements"][0]["url"].startswith("https://cron.test/runs/")
+    assert {block["type"] for block in sent["blocks"]} == {"section", "actions"}
 
 
 async def test_a_chat_gets_a_card_that_teams_takes(alarms: Alarms, stored: Stored) -> None:
@@ -461,3 +461,68 @@ async def test_a_channel_that_cannot_work_is_refused(
 ) -> None:
     with pytest.raises(UserError, match=fault):
         alarms.channel(kind, **settings)
+
+
+async def test_a_route_chooses_alarms_and_the_end_goes_where_the_begin_went(alarms: Alarms, stored: Stored) -> None:
+    async with answering(ok) as named, answering(ok) as routed, answering(ok) as others:
+        alarms.webhook(named.port, "named")
+        for name, port, route in (
+            ("payments", routed.port, Route((Severity.CRITICAL,), ("payments",), {"team": "billing"})),
+            ("other-group", others.port, Route((), ("reports",), {})),
+            ("other-severity", others.port, Route((Severity.INFO,), (), {})),
+            ("other-label", others.port, Route((), (), {"team": "search"})),
+        ):
+            chosen: dict[str, Any] = {"secrets": [SECRET], ROUTE: route.to_json()}
+            alarms.channel(name=name, url=f"http://127.0.0.1:{port}/", **chosen)
+        worker = stored.node()
+        task = stored.task(group="payments", labels={"team": "billing", "country": "de"})
+        alarms.create(Condition.FAILING, channels=("named",), failed_runs=1)
+        of_task = {"task_id": task.id, "task_name": task.name, "group": "payments"}
+        stored.enqueue(retries=0, **of_task)
+        worker.end(worker.start(), FAILED)
+        (firing,) = await alarms.look(1)
+        assert firing.channels == ("named", "payments")
+        alarms.channel(name="payments", url=f"http://127.0.0.1:{routed.port}/", secrets=[SECRET])
+        stored.enqueue(**of_task)
+        worker.end(worker.start())
+        await alarms.look(1)
+        await alarms.send()
+    assert sorted(body(one)["type"] for one in routed.asked) == ["alarm.fired", "alarm.resolved"]
+    assert len(named.asked) == 2
+    assert others.asked == []
+
+
+@pytest.mark.parametrize(
+    ("route", "message"),
+    [
+        (Route((), (), {}), "route: must have severities, groups or labels"),
+        (Route((), (), {"": "x"}), "route.labels: a key must have"),
+        (Route((), tuple(f"g{n}" for n in range(51)), {}), "route.groups: must be at most 50"),
+    ],
+)
+async def test_routes_that_choose_nothing_are_refused(alarms: Alarms, route: Route, message: str) -> None:
+    settings: dict[str, Any] = {"url": "https://example.com", ROUTE: route.to_json()}
+    with pytest.raises(UserError, match=message):
+        alarms.channel(ChannelKind.ALERTMANAGER, **settings)
+
+
+async def test_chats_and_mails_have_buttons_that_lead_to_the_pages(alarms: Alarms, stored: Stored) -> None:
+    async with answering(ok) as server:
+        for name, form in (("slack", "slack"), ("teams", "teams")):
+            alarms.channel(ChannelKind.CHAT, name, url=f"http://127.0.0.1:{server.port}/", form=form)
+        worker = stored.node()
+        alarms.create(Condition.FAILING, "work", SubjectKind.JOB, channels=("slack", "teams"), failed_runs=1)
+        run = stored.enqueue(retries=0)
+        worker.end(worker.start(), FAILED)
+        await alarms.look(1)
+        await alarms.send()
+    slack, teams = sorted((body(one) for one in server.asked), key=lambda one: "blocks" not in one)
+    wanted = {
+        "Open in Cronograph": f"https://cron.test/runs/{run.id}",
+        "Retry": f"https://cron.test/runs/{run.id}",
+        "Silence": "https://cron.test/alarms",
+    }
+    (buttons,) = [one["elements"] for one in slack["blocks"] if one["type"] == "actions"]
+    assert {one["text"]["text"]: one["url"] for one in buttons} == wanted
+    actions_of_card = teams["attachments"][0]["content"]["actions"]
+    assert {one["title"]: one["url"] for one in actions_of_card} == wanted

@@ -216,7 +216,8 @@ class World:
             assert alarm is not None
             row = {
                 "alarm_id": alarm.id, "alarm_name": alarm.name, "condition": "failing", "severity": "warning",
-                "subject_kind": "job", "subject": "work", "sentence": "It failed", "policy": {}, "fired_at": tx.now,
+                "subject_kind": "job", "subject": "work", "sentence": "It failed", "policy": {}, "channels": ["ops"],
+                "fired_at": tx.now,
                 "notified": True,
             }  # fmt: skip
             (firing,) = write.insert_firings(tx.conn, [row])

@@ -70,6 +70,8 @@ alarm_firing = Table(
     Column("sentence", Text, nullable=False),
     Column("explanation", Text),
     Column("policy", JsonDocument, nullable=False),
+    # Those that the alarm named, and those whose routes took it.
+    Column("channels", JsonDocument, nullable=False),
     Column("last_success_at", UtcDateTime),
     Column("fired_at", UtcDateTime, nullable=False),
     Column("resolved_at", UtcDateTime),

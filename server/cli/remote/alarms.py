@@ -27,7 +27,7 @@ from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, Limit, at_server, changes_server
 from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show
-from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel
+from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel, labels_of
 
 ALARM_LIST: Final = Listing(
     "alarms",
@@ -227,8 +227,31 @@ ChannelName = Annotated[str, typer.Argument(help="Name of the channel.")]
 add_list(channels, CHANNEL_LIST, "List channels.")
 
 
-def _set(api: Api, name: str, **settings: object) -> None:
-    channel = api.change(SET_CHANNEL, name=name, settings=settings)["channel"]
+RoutedSeverities = Annotated[
+    list[str] | None,
+    _flag("--route-severity", "WORD", "Notify it of all alarms of this severity, too; repeatable."),
+]
+RoutedGroups = Annotated[
+    list[str] | None,
+    _flag("--route-group", "NAME", "Notify it of all alarms about this group and its tasks, too; repeatable."),
+]
+RoutedLabels = Annotated[
+    list[str] | None,
+    _flag("--route-label", "KEY=VALUE", "Notify it of all alarms about tasks with this label, too; repeatable."),
+]
+Routed = tuple[list[str] | None, list[str] | None, list[str] | None]
+
+
+def _set(api: Api, name: str, routed: Routed, **settings: object) -> None:
+    severities, groups, labels = routed
+    words = {
+        "severities": [_severity(one).name for one in severities or ()],
+        "groups": groups,
+        "labels": labels_of(labels),
+    }
+    route = {key: value for key, value in words.items() if value}
+    chosen = {"settings": settings, "route": route} if route else {"settings": settings}
+    channel = api.change(SET_CHANNEL, name=name, **chosen)["channel"]
     api.result({"channel": channel}, f"Channel {name} set: {channel['address']}")
 
 
@@ -239,9 +262,12 @@ def set_chat(
     name: ChannelName,
     url_secret: Annotated[str, typer.Option("--url-secret", metavar="NAME", help="The secret that has the URL.")],
     teams: Annotated[bool, typer.Option("--teams", help="Send cards as Teams takes them. (default: Slack)")] = False,
+    severities: RoutedSeverities = None,
+    groups: RoutedGroups = None,
+    labels: RoutedLabels = None,
 ) -> None:
     """Set a channel that posts to Slack, Teams, Mattermost and the like."""
-    _set(api, name, chat={"urlSecret": url_secret, "form": "TEAMS" if teams else "SLACK"})
+    _set(api, name, (severities, groups, labels), chat={"urlSecret": url_secret, "form": "TEAMS" if teams else "SLACK"})
 
 
 @channels.command(name="set-webhook")
@@ -251,18 +277,26 @@ def set_webhook(
     name: ChannelName,
     address: Annotated[str, typer.Argument(help="URL to post to.", metavar="URL")],
     secret: Annotated[list[str], typer.Option("--secret", metavar="NAME", help="A secret that signs; repeatable.")],
+    severities: RoutedSeverities = None,
+    groups: RoutedGroups = None,
+    labels: RoutedLabels = None,
 ) -> None:
     """Set a channel that posts signed JSON, by the rules of Standard Webhooks."""
-    _set(api, name, webhook={"url": address, "secrets": secret})
+    _set(api, name, (severities, groups, labels), webhook={"url": address, "secrets": secret})
 
 
 @channels.command(name="set-alertmanager")
 @changes_server()
 def set_alertmanager(
-    api: Api, name: ChannelName, address: Annotated[str, typer.Argument(help="URL of the Alertmanager.", metavar="URL")]
+    api: Api,
+    name: ChannelName,
+    address: Annotated[str, typer.Argument(help="URL of the Alertmanager.", metavar="URL")],
+    severities: RoutedSeverities = None,
+    groups: RoutedGroups = None,
+    labels: RoutedLabels = None,
 ) -> None:
     """Set a channel that posts to Prometheus' Alertmanager."""
-    _set(api, name, alertmanager={"url": address})
+    _set(api, name, (severities, groups, labels), alertmanager={"url": address})
 
 
 @channels.command(name="set-mail")
@@ -279,6 +313,9 @@ def set_mail(
     password_secret: Annotated[
         str | None, typer.Option("--password-secret", metavar="NAME", help="The secret that has the password.")
     ] = None,
+    severities: RoutedSeverities = None,
+    groups: RoutedGroups = None,
+    labels: RoutedLabels = None,
 ) -> None:
     """Set a channel that sends mails by SMTP."""
     if tls not in {"starttls", "implicit", "none"}:
@@ -291,7 +328,8 @@ def set_mail(
         "recipients": recipient,
     }
     optional = {"username": username, "passwordSecret": password_secret}
-    _set(api, name, mail=settings | {key: value for key, value in optional.items() if value is not None})
+    given = settings | {key: value for key, value in optional.items() if value is not None}
+    _set(api, name, (severities, groups, labels), mail=given)
 
 
 @channels.command(name="delete")

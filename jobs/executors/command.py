@@ -15,9 +15,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Any, Final, cast
 
 from ..core.base.errors import ConfigurationError
 from ..core.remote.attempts import EngineState, Seen
@@ -194,8 +194,8 @@ def _words(name: str, option: str, template: object) -> tuple[str, ...]:
         return ()
     if isinstance(template, str):
         return ("sh", "-c", template) if template.strip() else ()
-    if isinstance(template, Iterable) and not isinstance(template, bytes | Mapping):
-        several: list[Any] = list(template)
+    if isinstance(template, list | tuple):
+        several = cast("Sequence[Any]", template)
         if several and all(isinstance(one, str) for one in several):
             return tuple(several)
     raise ConfigurationError(f"executor '{name}': {option} must be a list of words or a text, got {template!r:.60}")

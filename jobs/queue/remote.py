@@ -89,7 +89,8 @@ def note_submission(tx: Tx, run: Run | HeldRun, execution_id: int, new: Submissi
         "engine_state": EngineState.UNKNOWN.value, "engine_text": "", "engine_since": tx.now, "begin": new.begin,
         "sequence": 0, "log_lines": 0,
     }  # fmt: skip
-    tx.conn.execute(insert(a).values(**columns))
+    if not is_known(tx.conn, new.token_hash):
+        tx.conn.execute(insert(a).values(**columns))
     return True
 
 
@@ -147,9 +148,9 @@ def begin(tx: Tx, token_hash: str, starter: str) -> Speaker | Refusal:
 
 def note_life(tx: Tx, token_hash: str) -> RemoteAttempt | Refusal:
     """Note a sign of life of code; its attempt."""
-    alive = update(a).where(a.c.token_hash == token_hash, a.c.ended_at.is_(None)).values(heard_at=tx.now)
-    row = tx.conn.execute(alive.returning(*REMOTE_COLUMNS)).first()
-    return _why_not(tx.conn, token_hash) if row is None else attempt_from(row)
+    if not _set(tx, a.c.token_hash == token_hash, a.c.ended_at.is_(None), heard_at=tx.now):
+        return _why_not(tx.conn, token_hash)
+    return attempt_from(tx.conn.execute(select(*REMOTE_COLUMNS).where(a.c.token_hash == token_hash)).one())
 
 
 def _why_not(conn: Connection, token_hash: str) -> Refusal:

@@ -20,7 +20,8 @@ NONE = "true"
 
 
 def made(**commands: Any) -> CommandExecutor:
-    return CommandExecutor(**{"name": "box", "launch": NONE, **commands})
+    given: dict[str, Any] = {"launch": NONE, **commands}
+    return CommandExecutor(name="box", **given)
 
 
 def launched(tmp_path: Path, launch: Any, resources: Resources = SPEC.resources) -> str:

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ...actions.run_changes import changed
 from ...actions.runs import save_checkpoint, save_progress
@@ -30,7 +30,7 @@ from ...queue.flows.new_flows import put_spec
 from ...queue.remote import Refusal, Speaker
 from ...queue.steps import EndedStep, rows_of, rows_to_store
 from ...queue.waits import wait
-from ...store.db.faults import ErrorKind, kind_of, log_fault
+from ...store.db.faults import ErrorKind, first_line, kind_of, log_fault
 from ...store.db.transaction import Tx
 from ...store.read import steps as stored_steps
 from ...store.read import tasks as stored_tasks
@@ -127,7 +127,16 @@ class RemoteContract:
         if not isinstance(sequence, int) or isinstance(sequence, bool):
             raise FrameError("'sequence' must be a whole number")
         message = to_node(json.dumps(document.get("message")).encode())
-        return await self._database.write(_say, token_hash, sequence, message, self._services.public_url)
+        try:
+            return await self._database.write(_say, token_hash, sequence, message, self._services.public_url)
+        except Exception as error:
+            if kind_of(error) is not ErrorKind.REFUSAL:
+                raise
+            raise FrameError(f"the database cannot store it: {first_line(error)}") from error
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
 
 
 def document_of(body: bytes) -> dict[str, Any]:
@@ -137,12 +146,12 @@ def document_of(body: bytes) -> dict[str, Any]:
         FrameError: it is none.
     """
     try:
-        found = json.loads(body)
+        found = json.loads(body, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
         raise FrameError(f"the body must be JSON: {error}") from error
     if not isinstance(found, dict):
         raise FrameError("the body must be a JSON object")
-    return found
+    return cast("dict[str, Any]", found)
 
 
 def _begin(tx: Tx, token_hash: str, starter: str) -> tuple[Speaker, dict[str, Any]] | Refusal:

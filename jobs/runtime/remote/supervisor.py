@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from secrets import token_hex
-from typing import Any, Final, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from typing_extensions import override
 
@@ -31,9 +31,9 @@ from ...queue.claims.claim import Started
 from ...queue.remote import AcceptedEnd, Submission, TakenOver, TimeBox
 from ...registry import JobDefinition
 from ...store.db.database import Database
-from ...store.db.faults import log_fault
-from ...store.db.transaction import Wake
-from ..base.service import Watch
+from ...store.db.faults import first_line, log_fault
+from ...store.db.transaction import Tx, Wake
+from ..base.service import Watch, repeated
 from ..base.settings import EngineSettings
 from ..process.finding import check_findable
 from ..process.wire import Ended
@@ -47,6 +47,8 @@ AT_ONCE: Final = 8
 """Commands to one engine at a time."""
 NO_ANSWER: Final = 300.0
 """Seconds after which nobody waits for an engine any more; its call goes on in its thread."""
+_PAUSE: Final = 0.2
+"""Seconds before a write that failed is tried again the first time."""
 SUBMISSION: Final = "SubmissionFailed"
 """Error type of an attempt that its engine has not taken."""
 
@@ -115,6 +117,7 @@ class RemoteSupervisor(Watch):
         self._asked_at = float("-inf")
         self._every = poll
         self._tidying: set[asyncio.Task[None]] = set()
+        self._watching: asyncio.Task[None] | None = None
         self.on_taken_over: Callable[[Started, RemoteAttempt], None] = _nobody
 
     @property
@@ -175,7 +178,7 @@ class RemoteSupervisor(Watch):
         # The random part distinguishes it from those of other installations that use the same engine.
         token, name = fresh_secret(Prefix.REMOTE), f"cronograph-{token_hex(4)}-{run.id}-{run.attempt}"
         new = Submission(held.executor, name, stored_form(token), begin)
-        if not await self._database.write(remote.note_submission, run, execution_id, new):
+        if not await self._write(remote.note_submission, run, execution_id, new):
             return LET_GO
         spec = Spec(name, _environment(self._url, token, name, held), resources, run.job_name, run.id, run.attempt)
         handle: str | None = None
@@ -188,7 +191,7 @@ class RemoteSupervisor(Watch):
             log_fault(log, f"nobody knows whether {held.executor} has taken {name}; it is looked for there", error)
         held.place = Place(name, handle)
         if handle is not None:
-            await self._database.write(remote.note_handle, execution_id, handle)
+            await self._write(remote.note_handle, execution_id, handle)
         if self._lets_go and not held.ended.done():
             held.ended.set_result(None)
         return None
@@ -197,14 +200,19 @@ class RemoteSupervisor(Watch):
         async with self._turns[executor], asyncio.timeout(NO_ANSWER):
             return await in_own_thread(function, *args, **kwargs)
 
+    async def _write(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Write, again and again while the database is unavailable: each of these writes may be repeated."""
+        return await repeated(lambda: self._database.write(function, *args, **kwargs), _note_pause, _PAUSE)
+
     async def _end(self, held: Held, outcome: JobOutcome) -> None:
         """End an attempt; what ended it before counts."""
         message = Ended.of(outcome).model_dump(mode="json")
-        await self._database.write(remote.end, held.started.execution_id, message)
+        await self._write(remote.end, held.started.execution_id, message)
         await self._take_end(held)
 
     async def _take_end(self, held: Held) -> None:
-        found = await self._database.read(remote.accepted_end, held.started.execution_id)
+        execution_id = held.started.execution_id
+        found = await repeated(lambda: self._database.read(remote.accepted_end, execution_id), _note_pause, _PAUSE)
         if not held.ended.done():
             held.ended.set_result(found)
 
@@ -212,7 +220,7 @@ class RemoteSupervisor(Watch):
 
     async def note_stop(self, held: Held, reason: StopReason) -> None:
         """Have its code asked to stop with the answer to its next word."""
-        await self._database.write(remote.note_stop, held.started.execution_id, reason.value)
+        await self._write(remote.note_stop, held.started.execution_id, reason.value)
 
     async def stop_hard(self, held: Held, outcome: JobOutcome) -> AcceptedEnd | None:
         """End an attempt that did not leave when asked to, here and at its engine; its accepted end."""
@@ -236,26 +244,34 @@ class RemoteSupervisor(Watch):
         """Take accepted ends; now and then ask the engines, mind the time, and take over what nobody looks after."""
         if self._lets_go:
             return
-        now, loop = asyncio.get_running_loop().time(), asyncio.get_running_loop()
         for one in await self._database.read(remote.looked_after_by, self._node.id, ended=True):
             held = self._held.get(one.execution_id)
             if held is not None:
                 await self._take_end(held)
-        if now - self._asked_at < self._every / 2:
-            await self._take_over()
-            return
-        self._asked_at = loop.time()
-        rows = await self._database.read(remote.looked_after_by, self._node.id)
-        # Before anything is awaited: what ends meanwhile is tidied up by the next look.
-        self._tidy([one for one in rows if one.execution_id not in self._held])
-        await self._watch([one for one in rows if one.execution_id in self._held and one.ended_at is None])
         await self._take_over()
+        loop = asyncio.get_running_loop()
+        if self._watching is None and loop.time() - self._asked_at >= self._every / 2:
+            self._asked_at = loop.time()
+            # An engine that takes its time keeps nobody from the ends that have come.
+            self._watching = loop.create_task(self._watch(), name="cronograph-engines")
+            self._watching.add_done_callback(self._watched)
 
-    async def _watch(self, rows: Sequence[RemoteAttempt]) -> None:
+    def _watched(self, watching: "asyncio.Task[None]") -> None:
+        self._watching = None
+        if not watching.cancelled() and (fault := watching.exception()) is not None:
+            log_fault(log, "looking after attempts at engines failed, again soon", fault)
+
+    async def _watch(self) -> None:
+        known = await self._database.read(remote.looked_after_by, self._node.id)
+        # Before anything is awaited: what ends meanwhile is tidied up by the next look.
+        self._tidy([one for one in known if one.execution_id not in self._held])
+        rows = [one for one in known if one.execution_id in self._held and one.ended_at is None]
         asked = [one for one in rows if self._held[one.execution_id].place is not None]
-        seen: dict[int, Seen] = {}
-        for name in sorted({one.executor for one in asked}):
-            seen |= await self._ask(name, [one for one in asked if one.executor == name])
+        names = sorted({one.executor for one in asked})
+        answers = await asyncio.gather(
+            *(self._ask(name, [one for one in asked if one.executor == name]) for name in names)
+        )
+        seen = {execution_id: one for some in answers for execution_id, one in some.items()}
         now, boxes = await self._database.read(remote.now_and_boxes, self._node.id)
         for one in rows:
             held = self._held.get(one.execution_id)
@@ -288,8 +304,9 @@ class RemoteSupervisor(Watch):
         handle = await self._call(one.executor, self._executors[one.executor].look, Place(one.name, None))
         if handle is not None:
             log.info("%s has %s after all: %s", one.executor, one.name, handle)
-            self._held[one.execution_id].place = Place(one.name, handle)
-            await self._database.write(remote.note_handle, one.execution_id, handle)
+            if one.execution_id in self._held:
+                self._held[one.execution_id].place = Place(one.name, handle)
+            await self._write(remote.note_handle, one.execution_id, handle)
 
     def _mind_time(self, held: Held, one: RemoteAttempt, box: TimeBox, now: datetime) -> None:
         """Have an attempt asked to stop whose time box, from the start of its code, or whose run's time is over."""
@@ -353,8 +370,12 @@ class RemoteSupervisor(Watch):
     async def stop(self) -> None:
         """End; engines that are being asked go on in their threads."""
         await super().stop()
-        for task in self._tidying:
+        for task in (*self._tidying, *filter(None, [self._watching])):
             task.cancel()
+
+
+def _note_pause(pause: float, error: Exception) -> None:
+    log.warning("what concerns attempts at engines is not stored, again in %.1f s: %s", pause, first_line(error))
 
 
 def _nobody(_started: Started, _attempt: RemoteAttempt) -> None:

@@ -54,8 +54,12 @@ def _newest_finished(*, postgres: bool) -> Select[Any]:
 
 
 REMOTE_COLUMNS: Final[list[Any]] = [a.c[name] for name in RemoteAttempt.__dataclass_fields__]
-attempt_from = reader_of(RemoteAttempt, {"engine_state": EngineState})
-"""The attempt behind a row of its columns."""
+_remote_from = reader_of(RemoteAttempt, {"engine_state": EngineState})
+
+
+def attempt_from(row: Any) -> RemoteAttempt:
+    """The attempt behind a row of its columns, among others."""
+    return _remote_from(row)
 
 
 def remote_attempts(conn: Connection, ids: Collection[int]) -> dict[int, RemoteAttempt]:

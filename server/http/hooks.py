@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _LIMITS: Final = Limits()
 MAX_BODY: Final = _LIMITS.body_bytes
-_STATUS: Final = {ErrorCode.NOT_FOUND: 404, ErrorCode.FORBIDDEN: 403, ErrorCode.QUEUE_FULL: 429}
+_STATUS: Final = {ErrorCode.NOT_FOUND: 404, ErrorCode.QUEUE_FULL: 429}
 """Every other refusal of a payload is a 422."""
 _RETRY_AFTER: Final = 30
 _HEADERS: Final = {"Cache-Control": "no-store"}

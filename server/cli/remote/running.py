@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -53,33 +53,41 @@ class _Spool:
         self._folder = folder
         self._client = client
 
-    def keep(self, ping: _Ping) -> bool:
-        """Keep a ping for the next call; False if there is no room for it."""
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if len(self.waiting()) >= MOST_SPOOLED:
-            return False
-        file = self._folder / f"{time.time_ns()}-{uuid4()}.json"
-        fresh = file.with_suffix(".new")
-        fresh.touch(mode=0o600)
-        fresh.write_text(json.dumps(asdict(ping)), encoding="utf-8")
-        fresh.rename(file)
-        return True
+    def keep(self, ping: _Ping) -> str | None:
+        """Keep a ping for the next call; None, or why that is not possible: the command runs anyway."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if len(self.waiting()) >= MOST_SPOOLED:
+                return f"{MOST_SPOOLED:,} pings wait already"
+            # The times have as many digits as each other, so the names are in the order of the pings.
+            file = self._folder / f"{time.time_ns()}-{uuid4()}.json"
+            fresh = file.with_suffix(".new")
+            fresh.touch(mode=0o600)
+            fresh.write_text(json.dumps(asdict(ping)), encoding="utf-8")
+            fresh.rename(file)
+        except OSError as error:
+            return f"{self._folder} cannot be written: {error.strerror}"
+        return None
 
     def waiting(self) -> list[Path]:
         """Return the files, the oldest first."""
-        return sorted(self._folder.glob("*.json"), key=lambda file: int(file.name.partition("-")[0]))
+        return sorted(self._folder.glob("*.json"))
 
-    def send(self) -> int:
-        """Send what waits, as far as the server takes it; return how many were sent."""
-        sent = 0
+    def send(self) -> list[Path]:
+        """Send what waits, as far as the server takes it; return files that hold no ping, which are put aside."""
+        odd: list[Path] = []
         with self._alone() as is_mine:
             for file in self.waiting() if is_mine else ():
-                answer = self.post(_Ping(**json.loads(file.read_text(encoding="utf-8"))))
+                try:
+                    ping = _Ping(**json.loads(file.read_text(encoding="utf-8")))
+                except (OSError, ValueError, TypeError):
+                    odd.append(file.rename(file.with_suffix(".odd")))
+                    continue
+                answer = self.post(ping)
                 if answer is None or answer.status_code in AWAY:
                     break
                 file.unlink()
-                sent += 1
-        return sent
+        return odd
 
     def post(self, ping: _Ping) -> httpx.Response | None:
         """Send a ping; None if the server is unreachable."""
@@ -91,16 +99,16 @@ class _Spool:
     @contextmanager
     def _alone(self) -> Generator[bool]:
         """Hold the folder; yield whether no other call sends its files."""
-        if not self._folder.is_dir():
-            yield False
-            return
-        with (self._folder / ".lock").open("w") as file:
+        with ExitStack() as opened:
             try:
+                file = opened.enter_context((self._folder / ".lock").open("w"))
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-                return
-            yield True
+            except OSError:
+                # There is no folder yet, it cannot be written, or another call sends.
+                is_mine = False
+            else:
+                is_mine = True
+            yield is_mine
 
 
 def _spool_folder() -> Path:
@@ -140,7 +148,8 @@ def exec(  # noqa: A001 - named like its command
     ask = f"?rid={uuid4()}{'&create=1' if create else ''}"
     with httpx.Client(timeout=WAIT, trust_env=False) as client:
         pings = _Spool(spool or _spool_folder(), client)
-        pings.send()
+        for file in pings.send():
+            output.note(f"warning: a file of the spool held no ping, and was put aside as {file}")
         limit = _begin(output, pings, f"{base}/start{ask}&exclusive=1", task)
         status, said = _run(command, limit, sys.stderr.buffer if output.as_json else sys.stdout.buffer)
         reported = _report(output, pings, _Ping(f"{base}/{status}{ask}", _now(), said))
@@ -180,12 +189,11 @@ def _report(output: Output, pings: _Spool, ping: _Ping) -> bool:
 
 
 def _keep(output: Output, pings: _Spool, ping: _Ping) -> None:
-    if pings.keep(ping):
+    why = pings.keep(ping)
+    if why is None:
         output.note("warning: the server is unreachable; the next `cronograph exec` reports this run")
     else:
-        output.note(
-            f"warning: the server is unreachable, and {MOST_SPOOLED:,} pings wait already; this run is not reported"
-        )
+        output.note(f"warning: the server is unreachable, and {why}; this run is not reported")
 
 
 def _run(command: list[str], limit: float | None, shown: IO[bytes]) -> tuple[int, str]:

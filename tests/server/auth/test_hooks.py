@@ -15,7 +15,9 @@ from standardwebhooks import Webhook
 from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
 from cronograph.jobs.accounts.rules.secrets import KeyRing
 from cronograph.jobs.actions.acting import acting
+from cronograph.jobs.actions.groups import set_group_cap
 from cronograph.jobs.core.actor import Actor, Role
+from cronograph.jobs.core.admission.caps import Cap, WhenFull
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound, UserError
 from cronograph.jobs.delivery import hooks
 from cronograph.jobs.delivery.inbound import Hook, HookKind
@@ -273,3 +275,14 @@ async def a_hook_without_a_key(server: Protected) -> None:
         "new", "build", HookKind.BEARER, secrets=("s-bearer",), argument=None, description="", enabled=True
     )
     await server.database.write(acting, Actor("ada", Role.ADMIN), hooks.create_hook, wanted, KeyRing())
+
+
+async def test_a_full_queue_is_said_with_a_time_to_come_again(server: Protected, stored: Stored) -> None:
+    await a_hook(server, HookKind.BEARER)
+    await server.database.write(set_group_cap, "default", cap=Cap(1, WhenFull.REFUSE))
+    at = server.clock.now
+    assert (await send(server, "bearer", BODY, signed(HookKind.BEARER, BODY, at))).status_code == 202
+    answer = await send(server, "bearer", BODY, signed(HookKind.BEARER, BODY, at, "d-2"))
+    assert refused(answer) == (429, "QUEUE_FULL")
+    assert int(answer.headers["Retry-After"]) > 0
+    assert len(stored.rows(tables.run)) == 1

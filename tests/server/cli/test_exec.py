@@ -1,11 +1,13 @@
 """`cronograph exec`: a command here is a run of a server's task, whether the server is there or not."""
 
+import fcntl
 import json
 import stat
 from pathlib import Path
 
 import pytest
 
+from cronograph.server.cli.remote.running import MOST_SPOOLED
 from tests.server.test_foreign_jobs import log_of
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.waiting import wait_until
@@ -101,3 +103,53 @@ def test_the_server_says_how_long_and_whether_at_all(sqlite_url: str, processes:
     assert first.wait(60) == 9
     ended(server, 1, "slow")
     assert log_of(server, "slow")[0]["errorMessage"] == "the program ended with 9"
+
+
+NOWHERE = {"CRONOGRAPH_URL": "http://127.0.0.1:9", "CRONOGRAPH_PING_KEY": "k"}
+"""No server answers there."""
+
+
+def in_vain(processes: ProcessStarter, spool: Path, *command: str) -> tuple[int, str]:
+    """Run a command while no server answers; its status, and what was said."""
+    words = ("exec", "--task", "backup", "--spool", str(spool), "--", *command)
+    return processes.run(*words, env=NOWHERE)
+
+
+def test_a_command_runs_where_its_pings_cannot_be_kept(processes: ProcessStarter) -> None:
+    blocked = processes.folder / "no folder"
+    blocked.write_text("")
+    status, said = in_vain(processes, blocked, "sh", "-c", "echo done; exit 7")
+    assert (status, "done" in said) == (7, True)
+    assert "no folder cannot be written: File exists; this run is not reported" in said
+
+
+def test_a_full_spool_takes_no_more_pings(processes: ProcessStarter) -> None:
+    spool = processes.folder / "spool"
+    spool.mkdir()
+    for number in range(MOST_SPOOLED):
+        (spool / f"{number}.json").write_text("{}")
+    with (spool / ".lock").open("w") as lock:
+        # Another call sends them; this one does not wait for it.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        status, said = in_vain(processes, spool, "true")
+    assert (status, said.count("1,000 pings wait already; this run is not reported")) == (0, 2)
+    assert len(list(spool.glob("*.json"))) == MOST_SPOOLED
+
+
+def test_files_of_the_spool_that_hold_no_ping_are_put_aside(processes: ProcessStarter) -> None:
+    spool = processes.folder / "spool"
+    spool.mkdir()
+    for name, text in (("a.json", "no JSON"), ("b.json", "[]"), ("c.json", '{"url": 1}')):
+        (spool / name).write_text(text)
+    (spool / "d.json").mkdir()
+    status, said = in_vain(processes, spool, "true")
+    assert (status, said.count("held no ping, and was put aside as")) == (0, 4)
+    assert sorted(file.name for file in spool.glob("*.odd")) == ["a.odd", "b.odd", "c.odd", "d.odd"]
+    assert len(list(spool.glob("*.json"))) == 2
+
+
+def test_a_command_that_may_not_be_run_ends_with_126(processes: ProcessStarter) -> None:
+    script = processes.folder / "script"
+    script.write_text("echo no")
+    status, said = in_vain(processes, processes.folder / "spool", str(script))
+    assert (status, "Permission denied" in said) == (126, True)

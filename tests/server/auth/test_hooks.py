@@ -174,7 +174,8 @@ async def test_other_addresses_methods_and_types_are_refused(server: Protected) 
     assert refused(await send(server, "nope", BODY, headers)) == (404, "NOT_FOUND")
     assert refused(await send(server, "%00", BODY, headers)) == (404, "NOT_FOUND")
     assert refused(await send(server, "x" * 3000, BODY, headers)) == (404, "NOT_FOUND")
-    assert (await server.browser.get("/hooks/bearer")).status_code == 404
+    # A page of the dashboard, for those who are signed in.
+    assert (await server.browser.get("/hooks/bearer")).status_code == 303
     form = {**headers, "content-type": "application/x-www-form-urlencoded"}
     assert refused(await send(server, "bearer", BODY, form)) == (415, "UNSUPPORTED_MEDIA_TYPE")
     await server.database.write(

@@ -18,6 +18,7 @@ MODULES = {
     ".bench": ("bench",),
     ".database": ("backup", "doctor", "migrate", "sql"),
     ".demo": ("demo",),
+    ".executors": ("executors",),
     ".import_": ("import",),
     ".remote.addresses": ("addresses",),
     ".remote.alarms": ("alarms", "channels"),

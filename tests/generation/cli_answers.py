@@ -371,6 +371,13 @@ LOCAL: Final[dict[str, Shape]] = {
         database=thing({"exists": FLAG, "pending": many(TEXT), "usedBy": maybe(TEXT), "tasks": INTEGER}),
     ),
     "doctor": thing({"ok": FLAG, "database": one_of("sqlite", "postgresql"), "findings": many(_FINDING)}),
+    "executors": thing(
+        {
+            "ok": FLAG,
+            "executors": many(thing({"name": TEXT, "kind": TEXT, "missing": many(TEXT)})),
+            "kinds": many(TEXT),
+        }
+    ),
     "migrate": done(applied=many(TEXT)),
     "import": done(
         text=TEXT, carried=many(_CARRIED), leftOut=many(_LEFT_OUT), notes=many(TEXT), startModule=maybe(TEXT)

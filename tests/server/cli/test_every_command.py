@@ -190,6 +190,7 @@ LOCAL: dict[str, Row] = {
     "sql": Row("", "nope"),
 }
 ALONE: dict[str, Row] = {
+    "executors": Row("", "--colour red", 2),
     "import": Row("crontab {folder}/crontab --timezone UTC", "at {folder}/crontab", 2),
     "schedule": Row("'0 0 3 * * *'", "'* * * * *'"),
     "schema": Row("", "--colour red", 2),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.sources import ROOT
 from tests.support.waiting import wait_until
 from tests.support.web import post
 
@@ -24,8 +25,11 @@ EXECUTOR: Mapping[str, Any] = {
 }  # fmt: skip
 
 MODULE = """
-import os, time
+import os, sys, time
 from pathlib import Path
+from typing import Any
+sys.path.insert(0, "ROOT")
+from tests.runtime import sample_jobs
 from cronograph.jobs import JobContext, PermanentFailure, Resources, Result, job
 
 
@@ -65,6 +69,11 @@ def flaky(ctx: JobContext) -> Result:
     return Result(value={"first": first, "checkpoint": ctx.checkpoint})
 
 
+@job("ends", isolation="command", retries=0)
+def ends(how: str) -> Any:
+    return sample_jobs.ends(how)
+
+
 @job("parent", isolation="command", retries=0)
 async def parent(ctx: JobContext) -> Result:
     other = await ctx.enqueue("away", size=1)
@@ -84,7 +93,7 @@ def spy(ctx: JobContext, password: str) -> Result:
     ctx.log.info(f"it is {password}")
     found = [name for name, value in os.environ.items() if password in value or name.startswith("CRONOGRAPH_")]
     return Result(value={"length": len(password), "environment": sorted(found)})
-""".replace("\\\\n", "\\n")
+""".replace("\\\\n", "\\n").replace("ROOT", str(ROOT))
 
 
 class Engine:

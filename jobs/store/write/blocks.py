@@ -54,6 +54,8 @@ from ..schema.types import SCHEMA, SchemaText
 LOCK_TIMEOUT: Final = "500ms"
 """Less than the second after which PostgreSQL looks for deadlocks: where two wait for each other, the pruning gives
 way."""
+_BRIEF: Final = "100ms"
+"""The same for what is tried again every minute, by every node, while a long transaction of somebody else goes on."""
 _PATIENCE: Final = "3s"
 """For a lock behind which hardly anybody waits."""
 _LONGEST: Final = "30min"
@@ -76,7 +78,7 @@ def cut(conn: Connection, history: History, newest: int, size: int = BLOCK) -> b
     if not last.first - size // 2 < newest < last.first + FEW:
         return False
     made = Block(history.name, last.number + 1, last.first + size, None)
-    _lock(conn, history)
+    _lock(conn, history, _BRIEF)
     _execute(
         conn,
         f"ALTER TABLE {SCHEMA}.{history.name} DETACH PARTITION {SCHEMA}.{last.name}",
@@ -260,8 +262,8 @@ def _insert(conn: Connection, made: Table, rows: Select[Any]) -> int:
     return conn.execute(statement.execution_options(preserve_rowcount=True)).rowcount
 
 
-def _lock(conn: Connection, history: History) -> None:
-    _wait_no_longer_than(conn, LOCK_TIMEOUT)
+def _lock(conn: Connection, history: History, patience: str = LOCK_TIMEOUT) -> None:
+    _wait_no_longer_than(conn, patience)
     _execute(conn, f"LOCK TABLE {SCHEMA}.{history.name} IN ACCESS EXCLUSIVE MODE")
 
 

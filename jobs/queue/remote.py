@@ -105,11 +105,13 @@ def note_handle(tx: Tx, execution_id: int, handle: str) -> None:
 
 def note_seen(tx: Tx, seen: Mapping[int, Seen]) -> None:
     """Store what engines said of attempts that is new."""
+    same: dict[Seen, list[int]] = {}
     for execution_id, one in sorted(seen.items()):
-        text = one.text[:MAX_ENGINE_TEXT]
+        same.setdefault(one, []).append(execution_id)
+    for one, ids in same.items():
         # Times count from when it came into that state, not from the last word about it.
-        _set(tx, a.c.execution_id == execution_id, a.c.engine_state != one.state.value, engine_since=tx.now)
-        _set(tx, a.c.execution_id == execution_id, engine_state=one.state.value, engine_text=text)
+        _set(tx, a.c.execution_id.in_(ids), a.c.engine_state != one.state.value, engine_since=tx.now)
+        _set(tx, a.c.execution_id.in_(ids), engine_state=one.state.value, engine_text=one.text[:MAX_ENGINE_TEXT])
 
 
 def note_stop(tx: Tx, execution_id: int, reason: str) -> None:

@@ -265,6 +265,8 @@ class RemoteSupervisor(Watch):
         known = await self._database.read(remote.looked_after_by, self._node.id)
         # Before anything is awaited: what ends meanwhile is tidied up by the next look.
         self._tidy([one for one in known if one.execution_id not in self._held])
+        # Silence is measured up to here: how long an engine takes for its answer is not the silence of any code.
+        now, boxes = await self._database.read(remote.now_and_boxes, self._node.id)
         rows = [one for one in known if one.execution_id in self._held and one.ended_at is None]
         asked = [one for one in rows if self._held[one.execution_id].place is not None]
         names = sorted({one.executor for one in asked})
@@ -272,7 +274,6 @@ class RemoteSupervisor(Watch):
             *(self._ask(name, [one for one in asked if one.executor == name]) for name in names)
         )
         seen = {execution_id: one for some in answers for execution_id, one in some.items()}
-        now, boxes = await self._database.read(remote.now_and_boxes, self._node.id)
         for one in rows:
             held = self._held.get(one.execution_id)
             if held is None:

@@ -32,14 +32,14 @@ const CHUNKS = [
   {
     name: "base",
     priority: 60,
-    test: /web\/src\/(lib\/(base|close-code)|api\/(sign-in|post|passkeys)|state\/(pages|stored-theme|drafts))\.ts|node_modules\/(preact|@preact|graphql-ws)\/|rolldown\/runtime|vite\/preload-helper/,
+    test: /web\/src\/(lib\/(base|close-code|icons)|api\/(sign-in|post|passkeys)|state\/(pages|stored-theme|drafts))\.ts|node_modules\/(preact|@preact|graphql-ws)\/|rolldown\/runtime|vite\/preload-helper/,
   },
   { name: "frame", priority: 50, test: /web\/src\/main\.tsx/ },
   {
     name: "shared",
     priority: 45,
     minShareCount: 3,
-    test: /web\/src\/(?!parts\/(args-editor|run-with-args|change-lines)|model\/(args-form|revisions))/,
+    test: /web\/src\/(?!parts\/(args-editor|run-with-args|change-lines)|model\/(args-form|revisions)|ui\/(stacked-bars|more-fields))/,
   },
   { name: "lists", priority: 40, test: /web\/src\/features\/(tasks|runs|log)\/page\.tsx/ },
   { name: "overview", priority: 30, test: /web\/src\/features\/overview\/page\.tsx/ },

@@ -38,6 +38,7 @@ def test_a_lost_connection_is_said_and_what_happened_meanwhile_shows_afterwards(
     mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
 ) -> None:
     site, starter = mortal
+    site.create_task("comes-next", "quick")
     page = new_page(site.url)
     sockets: list[str] = []
     page.on("websocket", lambda socket: sockets.append(socket.url))
@@ -114,6 +115,7 @@ def test_the_banner_says_what_is_worst(
     mortal: tuple[Site, ProcessStarter], tolerant: BrowserWatch, new_page: PageOpener
 ) -> None:
     site, starter = mortal
+    site.create_task("comes-next", "quick")
     page = new_page(site.url)
     page.goto("/")
     expect(page.locator(".next-item").first).to_be_visible()

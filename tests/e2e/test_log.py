@@ -232,3 +232,27 @@ def test_a_failure_whose_run_succeeded_later_is_shown_as_that_and_is_not_loud(si
     failed = ended(site, "broken")
     page.goto(f"/log?run={run_of(site, failed)}")
     expect(page.locator("tbody tr.loud")).to_have_count(1)
+
+
+def test_columns_are_as_wide_as_what_they_say_and_the_error_gets_the_rest(site: Site, new_page: PageOpener) -> None:
+    run = site.trigger("broken", reason="the supplier did not answer within ten seconds, as so often " * 3)
+    wait_until(lambda: site.run_state(run) == "FAILED", message="the run to fail")
+    page = new_page(site.url, viewport={"width": 1440, "height": 900})
+    page.goto(f"/log?run={run}")
+    error = page.locator("tbody td.cell-error")
+
+    def widths() -> dict[str, float]:
+        cells = page.locator("tbody tr").first.locator("td")
+        return {
+            str(cell.get_attribute("class")).split()[0]: box["width"]
+            for cell in cells.all()
+            if (box := cell.bounding_box())
+        }
+
+    expect(error).to_contain_text("the supplier")
+    wait_until(lambda: widths()["cell-error"] > 300, message="the error to get what is left")
+    assert widths()["cell-outcome"] < 130
+    # The facts of a cell are told apart where they are copied.
+    page.goto("/runs?state=ALL")
+    expect(page.locator("tbody td.cell-group").first).to_be_visible()
+    assert (page.locator("tbody td.cell-group").first.text_content() or "").endswith(" low")

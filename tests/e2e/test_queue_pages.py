@@ -69,12 +69,12 @@ def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_pa
     dialog.get_by_label("Starts, on all nodes").fill("often")
     expect(dialog.get_by_text("Must be a whole number of at least 1, or empty")).to_be_visible()
     dialog.get_by_label("Starts, on all nodes").fill("100")
-    dialog.get_by_label("in so many seconds").fill("60")
+    dialog.get_by_label("… within").fill("60")
     dialog.get_by_label("low priority waits").fill("600")
     expect(dialog.get_by_label("when one more comes")).to_have_count(0)
     dialog.get_by_label("Runs that wait").fill("500")
     dialog.get_by_label("when one more comes").select_option("skip the oldest run")
-    dialog.get_by_label("Days that the history").fill("7")
+    dialog.get_by_label("The history of its finished runs").fill("7")
     dialog.get_by_role("button", name="Set the limits").click()
     expect(dialog).to_have_count(0)
     asked = (
@@ -94,11 +94,11 @@ def test_the_limits_of_a_group_are_set_and_taken_away_by_hand(site: Site, new_pa
     for label in (
         "Runs at once",
         "Starts, on all nodes",
-        "in so many seconds",
+        "… within",
         "at once after a pause",
         "low priority",
         "Runs that wait",
-        "Days that the history",
+        "The history of its finished runs",
     ):
         dialog.get_by_label(label).fill("")
     dialog.get_by_role("button", name="Set the limits").click()

@@ -16,7 +16,7 @@ import { type Column, DataTable } from "./ui/data-table";
 import { Dialog } from "./ui/dialog";
 import { Command, Empty, ErrorBox, Skeleton } from "./ui/feedback";
 import { Few } from "./ui/few";
-import { Choices, Field, FieldButton, HiddenInput, Select, SpanInput, TextInput, TextLines } from "./ui/field";
+import { Field, FieldButton, HiddenInput, Select, TextInput } from "./ui/field";
 import { FormDialog } from "./ui/form-dialog";
 import { FreshButton } from "./ui/fresh-button";
 import { Icon } from "./ui/icon";
@@ -24,6 +24,7 @@ import { JsonView } from "./ui/json-view";
 import { lazy } from "./ui/lazy";
 import { ListPanel } from "./ui/list-panel";
 import { LivePart } from "./ui/live-part";
+import { Choices, SpanInput, TextLines } from "./ui/more-fields";
 import { Name } from "./ui/name";
 import { OneLine } from "./ui/one-line";
 import { Pager } from "./ui/pager";
@@ -188,6 +189,13 @@ function Fields() {
           ]}
         />
       </Field>
+    </Primitive>
+  );
+}
+
+function MoreFields() {
+  return (
+    <Primitive name="more-fields">
       <Field label="A span of time" error="Must be a number">
         <SpanInput value={{ count: "soon", unit: "h" }} onChange={nothing} invalid />
       </Field>
@@ -372,6 +380,7 @@ function States() {
         <Missing />
       </Primitive>
       <Fields />
+      <MoreFields />
       <Lists />
       <Charts />
       <Dialogs />

@@ -8,6 +8,7 @@ import { GraphiQL, GraphiQLInterface, GraphiQLProvider } from "graphiql";
 import { useEffect } from "react";
 import { createRoot } from "react-dom/client";
 import { at } from "../lib/base";
+import { SHAPES } from "../lib/icons";
 import { NAV } from "../state/pages";
 import { EXAMPLES } from "./examples";
 import { EXAMPLES_PLUGIN } from "./examples-plugin";
@@ -59,23 +60,41 @@ function Frame() {
   );
 }
 
-/** The head of every page of the dashboard, with the ways back to them. */
+function PageIcon({ name }: { name: (typeof NAV)[number]["icon"] }) {
+  return (
+    <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+      <path
+        d={SHAPES[name]}
+        fill="none"
+        stroke="currentColor"
+        strokeWidth="1.6"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
+    </svg>
+  );
+}
+
+/** The head of every page of the dashboard, and its menu at the left. */
 function Head() {
   return (
-    <header className="explorer-head">
-      <a className="explorer-home" href={at("/")}>
-        <img src={at("/icon.svg")} alt="" width="22" height="22" />
-        <span>Cronograph</span>
-        <span className="explorer-instance">{location.host}</span>
-      </a>
+    <>
+      <header className="explorer-head">
+        <a className="explorer-home" href={at("/")}>
+          <img src={at("/icon.svg")} alt="" width="22" height="22" />
+          <span>Cronograph</span>
+          <span className="explorer-instance">{location.host}</span>
+        </a>
+      </header>
       <nav className="explorer-nav" aria-label="Pages">
         {NAV.map((entry) => (
           <a key={entry.href} href={at(entry.href)} aria-current={entry.href === "/graphiql" ? "page" : undefined}>
-            {entry.label}
+            <PageIcon name={entry.icon} />
+            <span>{entry.label}</span>
           </a>
         ))}
       </nav>
-    </header>
+    </>
   );
 }
 

@@ -49,3 +49,51 @@ test("a column in which no row says anything goes first, and takes nothing of wh
   expect(fitColumns(without, 960)?.get("group")).toBe(150);
   expect(fitColumns(without, 960)?.get("name")).toBe(400);
 });
+
+const LOG: readonly ColumnSize[] = [
+  { key: "outcome", width: 170, rank: 0 },
+  { key: "name", width: 160, grow: 1, rank: 0 },
+  { key: "node", width: 170, rank: 6 },
+  { key: "error", width: 150, grow: 4, rank: 1 },
+];
+
+test("columns are as wide as what they say, and the error gets the rest", () => {
+  const needs = new Map([
+    ["outcome", 100],
+    ["name", 220],
+    ["node", 120],
+    ["error", 900],
+  ]);
+  expect([...(fitColumns(LOG, 1000, new Set(), needs) ?? [])]).toEqual([
+    ["outcome", 100],
+    ["name", 220],
+    ["node", 120],
+    ["error", 560],
+  ]);
+  // What says little leaves room for a column more.
+  expect([...(fitColumns(LOG, 620)?.keys() ?? [])]).toEqual(["outcome", "name", "error"]);
+  expect([...(fitColumns(LOG, 620, new Set(), needs)?.keys() ?? [])]).toEqual(["outcome", "name", "node", "error"]);
+});
+
+test("a number is never cut", () => {
+  const sizes = [...LOG.slice(0, 2), { key: "spent", width: 90, rank: 2, number: true }, ...LOG.slice(3)];
+  expect(fitColumns(sizes, 700, new Set(), new Map([["spent", 130]]))?.get("spent")).toBe(130);
+  expect(fitColumns(sizes, 600, new Set(), new Map([["spent", 130]]))?.has("spent")).toBe(false);
+});
+
+test("a long name takes half of what is left at most, and twice its width", () => {
+  const needs = new Map([
+    ["outcome", 100],
+    ["name", 2_000],
+    ["node", 20],
+    ["error", 2_000],
+  ]);
+  const narrow = fitColumns(LOG, 700, new Set(), needs);
+  expect(narrow?.get("node")).toBe(44);
+  expect(narrow?.get("name")).toBe(160 + 123);
+  expect(fitColumns(LOG, 2_000, new Set(), needs)?.get("name")).toBe(320);
+  for (let width = CARDS_BELOW; width < 1600; width += 7) {
+    const fitting = fitColumns(LOG, width, new Set(), needs);
+    expect([...(fitting?.values() ?? [])].reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(width);
+  }
+});

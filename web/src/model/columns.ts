@@ -8,20 +8,38 @@ export interface ColumnSize {
   readonly grow?: number;
   /** Columns of the highest rank are left out first when there is no room; rank 0 always stays. */
   readonly rank: number;
+  /** Whether it has numbers: a number that is cut is another one. */
+  readonly number?: boolean;
 }
 
 /** Below this many pixels a table becomes cards, with any columns. */
 export const CARDS_BELOW = 600;
 
+/** What the content of columns takes in one line, in pixels with its padding, by their keys. */
+export type Needs = ReadonlyMap<string, number>;
+
+const UNKNOWN: Needs = new Map();
+/** No column is narrower than this, however little it says. */
+const LEAST = 44;
+/** A column gets at most so many times its width for its content, but for the one that gets the rest. */
+const MOST = 2;
+
 /**
  * The columns that fit, with their widths in pixels; null = cards. `hidden` are those that the reader does not want.
+ * Once it is known what their content takes, columns are as wide as that, and the one that grows most gets the rest.
  */
 export function fitColumns(
   columns: readonly ColumnSize[],
   available: number,
   hidden: ReadonlySet<string> = new Set(),
+  needs: Needs = UNKNOWN,
 ): ReadonlyMap<string, number> | null {
   if (available < CARDS_BELOW) return null;
+  const least = ({ key, width, number = false }: ColumnSize): number => {
+    const need = Math.max(LEAST, needs.get(key) ?? width);
+    return number ? need : Math.min(width, need);
+  };
+  const widthOf = (some: readonly ColumnSize[]): number => some.reduce((sum, column) => sum + least(column), 0);
   let shown = columns.filter((column) => column.rank === 0 || !hidden.has(column.key));
   while (widthOf(shown) > available) {
     const rank = Math.max(...shown.map((column) => column.rank));
@@ -31,17 +49,42 @@ export function fitColumns(
     shown = shown.toSpliced(out, 1);
   }
   const spare = available - widthOf(shown);
-  const shares = shown.reduce((sum, column) => sum + (column.grow ?? 0), 0);
-  return new Map(
-    shown.map((column) => [
-      column.key,
-      column.width + (shares === 0 ? 0 : Math.floor((spare * (column.grow ?? 0)) / shares)),
-    ]),
-  );
+  const widths = new Map(shown.map((column) => [column.key, least(column)]));
+  return needs.size === 0 ? shared(shown, widths, spare) : filled(shown, widths, spare, needs);
 }
 
-function widthOf(columns: readonly ColumnSize[]): number {
-  return columns.reduce((sum, column) => sum + column.width, 0);
+/** What is left is shared by those that grow. */
+function shared(columns: readonly ColumnSize[], widths: Map<string, number>, spare: number): Map<string, number> {
+  const shares = columns.reduce((sum, { grow = 0 }) => sum + grow, 0);
+  for (const { key, grow = 0 } of columns) {
+    if (shares > 0) widths.set(key, (widths.get(key) ?? 0) + Math.floor((spare * grow) / shares));
+  }
+  return widths;
+}
+
+/** What is left goes to the content that has too little room, and the rest of it to the column that grows most. */
+function filled(
+  columns: readonly ColumnSize[],
+  widths: Map<string, number>,
+  spare: number,
+  needs: Needs,
+): Map<string, number> {
+  const grows = Math.max(...columns.map(({ grow = 0 }) => grow));
+  const last = grows === 0 ? undefined : columns.findLast(({ grow = 0 }) => grow === grows);
+  const lacks = (key: string, most: number): number =>
+    Math.max(0, Math.min(needs.get(key) ?? 0, most) - (widths.get(key) ?? 0));
+  const others = columns
+    .filter((column) => column !== last)
+    .map(({ key, width }) => [key, lacks(key, MOST * width)] as const);
+  const lacking = others.reduce((sum, [, lack]) => sum + lack, 0);
+  // Half of it at most is taken from the one whose content has no end, such as an error.
+  const kept = last === undefined ? 0 : Math.min(lacks(last.key, Number.POSITIVE_INFINITY), Math.floor(spare / 2));
+  const given = Math.min(lacking, spare - kept);
+  for (const [key, lack] of others) {
+    if (lacking > 0) widths.set(key, (widths.get(key) ?? 0) + Math.floor((given * lack) / lacking));
+  }
+  if (last !== undefined) widths.set(last.key, (widths.get(last.key) ?? 0) + spare - given);
+  return widths;
 }
 
 /** Columns in which no row says anything go first where there is no room, and take none that is left. */

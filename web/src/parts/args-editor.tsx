@@ -18,8 +18,9 @@ import { readArgs } from "../model/task-form";
 import { useSecretNames } from "../services/secrets";
 import { zone, zoneWord } from "../state/prefs";
 import { Button } from "../ui/action";
-import { Choices, Field, FieldButton, Select, TextInput, TextLines } from "../ui/field";
+import { Field, FieldButton, Select, TextInput } from "../ui/field";
 import { Icon } from "../ui/icon";
+import { Choices, TextLines } from "../ui/more-fields";
 
 interface ArgsEditorProps {
   /** JSON text: the one truth, whichever way it is edited. */

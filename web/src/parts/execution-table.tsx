@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { ExecutionRow } from "../api/fragments";
 import { integer, words } from "../lib/format";
+import { labelsOf } from "../lib/labels";
 import { paths } from "../lib/paths";
 import { executionStatus, isLoud } from "../lib/status";
 import { type Column, DataTable } from "../ui/data-table";
@@ -13,7 +14,7 @@ import { Labels } from "./labels";
 
 export type ExecutionColumn = Column<ExecutionRow>;
 
-function NameOf({ taskName, jobName, labels }: ExecutionRow) {
+function NameOf({ taskName, jobName }: ExecutionRow) {
   return (
     <>
       {taskName === null ? (
@@ -24,7 +25,6 @@ function NameOf({ taskName, jobName, labels }: ExecutionRow) {
         </a>
       )}
       {taskName !== null && taskName !== jobName && <span class="dim cell-sub">{jobName}</span>}
-      <Labels labels={labels} list="/log" most={3} />
     </>
   );
 }
@@ -47,6 +47,18 @@ const NAME: ExecutionColumn = {
   card: "title",
   name: ({ taskName, jobName }) => taskName ?? jobName,
   cell: (execution) => <NameOf {...execution} />,
+};
+
+const LABELS: ExecutionColumn = {
+  key: "labels",
+  title: "Labels",
+  width: 130,
+  rank: 3,
+  optional: true,
+  isEmpty: ({ labels }) => labelsOf(labels).length === 0,
+  card: "wide",
+  bare: true,
+  cell: ({ labels }) => <Labels labels={labels} list="/log" most={3} />,
 };
 
 /** Columns that say the same in every row are left out where a list is of one task. */
@@ -123,7 +135,7 @@ const OF_ONE_TASK: readonly ExecutionColumn[] = [
   {
     key: "error",
     title: "Result",
-    width: 150,
+    width: 240,
     grow: 4,
     rank: 1,
     isEmpty: ({ completedAt, errorMessage }) => completedAt !== null && errorMessage === null,
@@ -149,6 +161,7 @@ const NODE: ExecutionColumn = {
 export const EXECUTION_COLUMNS: readonly ExecutionColumn[] = [
   ...OF_ONE_TASK.slice(0, 2),
   NAME,
+  LABELS,
   ...OF_ONE_TASK.slice(2, -1),
   NODE,
   ...OF_ONE_TASK.slice(-1),

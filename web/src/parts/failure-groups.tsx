@@ -52,7 +52,7 @@ export function FailureGroups({ groups, failures, within = "24 hours", range = "
             <a class="error-line" href={paths.error(group, range)} title={group.message} data-key="Enter">
               {group.errorType !== null && !group.message.startsWith(group.errorType) && `${group.errorType}: `}
               {group.message.split("\n", 1)[0]}
-            </a>
+            </a>{" "}
             <span class="dim cell-sub">
               <a href={`${paths.logOfJob(group.jobName)}&outcome=failures`}>{group.jobName}</a> ·{" "}
               {group.execution === null ? "last" : <a href={paths.execution(group.execution.id)}>last</a>}{" "}

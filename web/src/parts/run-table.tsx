@@ -1,5 +1,6 @@
 import type { RunRow } from "../api/fragments";
 import { words } from "../lib/format";
+import { labelsOf } from "../lib/labels";
 import { paths } from "../lib/paths";
 import { isLoud } from "../lib/status";
 import { inZone } from "../lib/time";
@@ -64,15 +65,25 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
     cell: (run) => <NameOf run={run} />,
   },
   {
+    key: "labels",
+    title: "Labels",
+    width: 130,
+    rank: 3,
+    optional: true,
+    isEmpty: ({ labels }) => labelsOf(labels).length === 0,
+    card: "wide",
+    bare: true,
+    cell: ({ labels }) => <Labels labels={labels} most={3} />,
+  },
+  {
     key: "group",
     title: "Group",
     width: 132,
-    rank: 3,
+    rank: 4,
     card: "pair",
     cell: (run) => (
       <>
-        <a href={paths.group(run.group)}>{run.group}</a>
-        <span class="dim cell-sub">{words(run.priority)}</span>
+        <a href={paths.group(run.group)}>{run.group}</a> <span class="dim cell-sub">{words(run.priority)}</span>
       </>
     ),
   },
@@ -80,7 +91,7 @@ export const RUN_COLUMNS: readonly RunColumn[] = [
   {
     key: "why",
     title: "Why, and how far",
-    width: 170,
+    width: 240,
     grow: 3,
     rank: 1,
     card: "wide",
@@ -126,12 +137,11 @@ function NameOf({ run }: { run: RunRow }) {
         <a href={paths.task(run.taskName)}>
           <Name text={run.taskName} />
         </a>
-      )}
+      )}{" "}
       <span class="dim cell-sub">
         {run.taskName !== null && run.taskName !== run.jobName && `${run.jobName} · `}
         {words(run.trigger)}
       </span>
-      <Labels labels={run.labels} most={3} />
     </>
   );
 }
@@ -139,7 +149,7 @@ function NameOf({ run }: { run: RunRow }) {
 function Since({ run }: { run: RunRow }) {
   return (
     <>
-      {run.finishedAt === null ? <Elapsed since={since(run)} /> : <Time at={since(run)} />}
+      {run.finishedAt === null ? <Elapsed since={since(run)} /> : <Time at={since(run)} />}{" "}
       {run.failures > 0 && (
         <span class="dim cell-sub num">
           failure {run.failures} of {run.retries + 1}
@@ -153,7 +163,7 @@ function Why({ run, repeated }: { run: ExplainedRun; repeated: boolean }) {
   if (run.state === "RUNNING") {
     return (
       <>
-        <Progress progress={run.progress} />
+        <Progress progress={run.progress} />{" "}
         <span class="dim cell-sub">
           {run.node ?? ""}
           {run.cancelRequestedAt !== null && ", asked to stop"}
@@ -177,7 +187,7 @@ function Why({ run, repeated }: { run: ExplainedRun; repeated: boolean }) {
         </span>
       ) : (
         <span class="why">{sentence}</span>
-      )}
+      )}{" "}
       {run.state === "STUCK" && (
         <span class="dim cell-sub">
           next attempt <Time at={run.availableAt} form="countdown" />

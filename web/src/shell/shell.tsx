@@ -147,7 +147,7 @@ function Switches({ openHelp, openPalette, firing }: Openers & { firing: number 
       </button>
       <button
         type="button"
-        class="icon-button"
+        class="icon-button theme-button"
         title={`Theme: ${theme.value}`}
         aria-label={`Theme is ${theme.value}; switch to ${NEXT_THEME[theme.value]}`}
         onClick={() => (theme.value = NEXT_THEME[theme.value])}

@@ -1,4 +1,5 @@
 /** Code that comes with the style that the overview and the frame do without. */
-export function styled<T>(code: Promise<T>): Promise<T> {
-  return import("./later.css").then(() => code);
+export async function styled<T>(code: Promise<T>): Promise<T> {
+  const [module] = await Promise.all([code, import("./later.css")]);
+  return module;
 }

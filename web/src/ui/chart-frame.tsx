@@ -16,17 +16,33 @@ interface ChartFrameProps {
    * that words stay legible.
    */
   width?: number;
+  /** What is drawn in which colour, where there are several. */
+  legend?: readonly LegendEntry[];
   children: ComponentChildren | ((width: number) => ComponentChildren);
 }
 
+export interface LegendEntry {
+  readonly name: string;
+  readonly look: "good" | "bad" | "warn" | "active" | "idle";
+}
+
 /** A chart with its table view. */
-export function ChartFrame({ title, columns, rows, width: widest = 0, children }: ChartFrameProps) {
+export function ChartFrame({ title, columns, rows, width: widest = 0, legend = [], children }: ChartFrameProps) {
   const [table, setTable] = useState(false);
   const { ref, width } = useWidth<HTMLElement>();
   return (
     <figure ref={ref} class="chart">
       <figcaption>
         <span>{title}</span>
+        {legend.length > 1 && (
+          <span class="legend">
+            {legend.map(({ name, look }) => (
+              <span key={name} class={`legend-entry legend-${look}`}>
+                {name.toLowerCase()}
+              </span>
+            ))}
+          </span>
+        )}
         <button
           type="button"
           class="icon-button"

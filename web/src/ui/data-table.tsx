@@ -1,5 +1,5 @@
 import { Component, type ComponentChildren } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { type ColumnSize, emptyFirst, fitColumns } from "../model/columns";
 import { headingOf, type Sorts } from "../model/sorting";
 import { hiddenColumns } from "../state/columns";
@@ -8,6 +8,7 @@ import { setParams, takeRowFocus } from "../state/route";
 import { CopyName } from "./copy-name";
 import { FreshButton } from "./fresh-button";
 import { OneLine } from "./one-line";
+import { useNeeds } from "./use-needs";
 import type { Selection } from "./use-selection";
 import { useSteady } from "./use-steady";
 import { useWidth } from "./use-width";
@@ -27,8 +28,8 @@ export interface Column<Row, Context = null> extends ColumnSize {
   readonly bare?: boolean;
   /** Whether a row says nothing there: a column of which no row says anything goes first where there is no room. */
   isEmpty?(row: Row): boolean;
-  /** Numbers stand at the right. */
-  readonly number?: boolean;
+  /** Whether it is left out where no row says anything there. */
+  readonly optional?: boolean;
   cell(row: Row, context: Context): ComponentChildren;
   /** The name that the cell shows, perhaps cut: while one points at the row or is on it, it can be copied. */
   name?(row: Row): string;
@@ -62,22 +63,29 @@ const CHECK_WIDTH = 40;
  * pointer.
  */
 export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
-  const { id, columns, rows: current, rowId, selection, page = "" } = props;
+  const { id, rows: current, rowId, selection, page = "" } = props;
   const { rows, fresh, left, release, bind } = useSteady(current, rowId, page);
+  const isEmpty = ({ isEmpty: says }: Column<Row, Context>): boolean =>
+    says !== undefined && rows.every((row) => says(row));
+  const out = props.columns.filter((column) => column.optional === true && isEmpty(column)).map(({ key }) => key);
+  const columns = useMemo(() => props.columns.filter(({ key }) => !out.includes(key)), [props.columns, out.join()]);
   const { ref, width } = useWidth<HTMLDivElement>();
   const room = width - (selection === undefined ? 0 : CHECK_WIDTH);
   const hidden = hiddenColumns(id);
-  const empty = columns
-    .filter(({ isEmpty }) => rows.length > 0 && isEmpty !== undefined && rows.every((row) => isEmpty(row)))
-    .map(({ key }) => key);
+  const empty = columns.filter((column) => rows.length > 0 && isEmpty(column)).map(({ key }) => key);
+  const oneLineAtMost = props.tall !== true && density.value === "compact";
+  const [last, setLast] = useState<readonly string[]>([]);
+  const needs = useNeeds(ref, `${id} ${page}`, last, rows);
+
   const fit = useMemo(
     () =>
       fitColumns(
         emptyFirst(columns, ({ key }) => empty.includes(key)),
         room,
         hidden,
+        oneLineAtMost ? needs : undefined,
       ),
-    [columns, room, [...hidden].join(), empty.join()],
+    [columns, room, [...hidden].join(), empty.join(), needs, oneLineAtMost],
   );
   const shown = useMemo(
     () =>
@@ -91,10 +99,12 @@ export function DataTable<Row, Context>(props: DataTableProps<Row, Context>) {
   useEffect(() => {
     if (width > 0) takeRowFocus(ref.current);
   }, [width > 0, rows.length > 0]);
+  const drawn = fit === null ? [] : shown.map(({ key }) => key);
+  useLayoutEffect(() => setLast(drawn), [drawn.join()]);
   const chosen = selection?.selected;
   const [pointed, setPointed] = useState<string | null>(null);
   const [focused, setFocused] = useState<string | null>(null);
-  const oneLine = fit !== null && props.tall !== true && density.value === "compact";
+  const oneLine = fit !== null && oneLineAtMost;
   return (
     <div ref={ref} class="table-wrap" {...bind}>
       {fresh > 0 && (

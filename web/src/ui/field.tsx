@@ -1,11 +1,10 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId } from "preact/hooks";
-import { SPAN_UNITS, type Span, type SpanUnit } from "../lib/spans";
 
 /** What a field tells the control in it: its id, and the id of the hint or error that describes it. */
-const FieldContext = createContext<{ readonly id: string; readonly describedBy: string } | null>(null);
+export const FieldContext = createContext<{ readonly id: string; readonly describedBy: string } | null>(null);
 
-interface FieldProps {
+export interface FieldProps {
   label: string;
   hint?: ComponentChildren;
   error?: string | undefined;
@@ -41,7 +40,7 @@ export function FieldButton({ onClick, children }: { onClick: () => void; childr
   );
 }
 
-interface TextProps {
+export interface TextProps {
   value: string;
   onChange: (value: string) => void;
   invalid?: boolean;
@@ -86,22 +85,6 @@ export function TextInput({
   );
 }
 
-/** Text of several lines. */
-export function TextLines({ value, onChange, invalid = false }: Pick<TextProps, "value" | "onChange" | "invalid">) {
-  const field = useContext(FieldContext);
-  return (
-    <textarea
-      id={field?.id}
-      class="textarea prose"
-      rows={3}
-      value={value}
-      aria-invalid={invalid}
-      aria-describedby={field?.describedBy}
-      onInput={(event) => onChange(event.currentTarget.value)}
-    />
-  );
-}
-
 type HiddenProps = Pick<TextProps, "value" | "onChange" | "invalid"> & {
   /** What a browser may fill in; something new unless told otherwise. */
   remembered?: "current-password";
@@ -124,7 +107,7 @@ export function HiddenInput({ value, onChange, invalid = false, remembered }: Hi
   );
 }
 
-interface SelectProps {
+export interface SelectProps {
   invalid?: boolean;
   value: string;
   onChange: (value: string) => void;
@@ -151,67 +134,8 @@ export function Select({ value, onChange, options, invalid = false }: SelectProp
   );
 }
 
-interface SpanProps {
-  value: Span;
-  onChange: (value: Span) => void;
-  invalid?: boolean;
-}
-
-/** A span of time: a number, and its unit in the same line. */
-export function SpanInput({ value, onChange, invalid = false }: SpanProps) {
-  return (
-    <span class="with-unit">
-      <TextInput
-        value={value.count}
-        onChange={(count) => onChange({ ...value, count })}
-        invalid={invalid}
-        inputMode="decimal"
-      />
-      <select
-        class="select"
-        aria-label="Unit"
-        value={value.unit}
-        onChange={(event) => onChange({ ...value, unit: event.currentTarget.value as SpanUnit })}
-      >
-        {SPAN_UNITS.map(([unit, word]) => (
-          <option key={unit} value={unit}>
-            {word}
-          </option>
-        ))}
-      </select>
-    </span>
-  );
-}
-
-type ChoicesProps = Pick<FieldProps, "label" | "hint" | "error"> & Pick<SelectProps, "value" | "onChange" | "options">;
-
-/** All that there is to choose from, at one look. */
-export function Choices({ label, hint, error, value, onChange, options }: ChoicesProps) {
-  const id = useId();
-  const about = `${id}-about`;
-  return (
-    <fieldset class="field choices" aria-describedby={about}>
-      <legend class="field-label">{label}</legend>
-      {options.map(([option, word], place) => (
-        <label key={option} class="choice">
-          <input
-            type="radio"
-            name={id}
-            value={option}
-            checked={option === value}
-            data-invalid={place === 0 && error !== undefined}
-            onChange={() => onChange(option)}
-          />
-          {word}
-        </label>
-      ))}
-      <FieldNote id={about} hint={hint} error={error} />
-    </fieldset>
-  );
-}
-
 /** The error of a field, or else its hint. */
-function FieldNote({ id, hint, error }: Pick<FieldProps, "hint" | "error"> & { id: string }) {
+export function FieldNote({ id, hint, error }: Pick<FieldProps, "hint" | "error"> & { id: string }) {
   if (error !== undefined) {
     return (
       <span class="field-error" id={id} role="alert">

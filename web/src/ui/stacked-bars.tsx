@@ -71,6 +71,7 @@ export function StackedBars({
         ...cells(index),
       ])}
       width={widest}
+      legend={layers}
     >
       {(width) => (
         <svg

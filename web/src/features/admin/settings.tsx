@@ -189,7 +189,7 @@ function CleanUp({ cleanups }: Pick<Data, "cleanups">) {
             <Name text={name} />
           </a>
           <br />
-          {schedule.humanized} <span class="zone-tag">{schedule.timezone}</span>
+          {schedule.humanized} <span class="zone-tag">{schedule.timezone}</span>{" "}
           <span class="dim cell-sub">
             {pausedAt !== null ? (
               "paused"

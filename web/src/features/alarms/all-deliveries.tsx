@@ -83,7 +83,7 @@ const COLUMNS: readonly Column<DeliveryRow, Context>[] = [
       const alarms = alarmsIn(delivery);
       return (
         <>
-          {alarms.length === 0 ? words(delivery.event) : <Name text={alarms[0] ?? ""} />}
+          {alarms.length === 0 ? words(delivery.event) : <Name text={alarms[0] ?? ""} />}{" "}
           {alarms.length > 0 && (
             <span class="cell-sub dim">
               {words(delivery.event)}
@@ -130,7 +130,7 @@ const COLUMNS: readonly Column<DeliveryRow, Context>[] = [
     bare: true,
     cell: (delivery) => (
       <>
-        <Answer delivery={delivery} />
+        <Answer delivery={delivery} />{" "}
         {delivery.state === "PENDING" && delivery.error !== null && delivery.nextAttemptAt !== null && (
           <span class="cell-sub dim">
             The next try is <Time at={delivery.nextAttemptAt} form="countdown" />

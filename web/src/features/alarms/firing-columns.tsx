@@ -62,7 +62,7 @@ const ALARM: FiringColumn = {
   name: ({ alarmName }) => alarmName,
   cell: ({ alarmName, subject }) => (
     <>
-      <Name text={alarmName} />
+      <Name text={alarmName} />{" "}
       <span class="cell-sub dim">
         <Subject subject={subject} />
       </span>
@@ -79,7 +79,7 @@ const WHAT: FiringColumn = {
   bare: true,
   cell: ({ sentence, acknowledgedBy, acknowledgedAt, note, isNotified }) => (
     <>
-      {inZone(sentence, zone.value)}
+      {inZone(sentence, zone.value)}{" "}
       {acknowledgedAt !== null && (
         <span class="cell-sub dim">
           {acknowledgedBy ?? "Somebody"} takes care of it since <Time at={acknowledgedAt} form="moment" />

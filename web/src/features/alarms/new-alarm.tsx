@@ -3,8 +3,9 @@ import { request } from "../../api/client";
 import type { Span } from "../../lib/spans";
 import { createAlarm } from "../../services/alarms";
 import { useNames } from "../../services/suggest";
-import { Field, Select, SpanInput, TextInput } from "../../ui/field";
+import { Field, Select, TextInput } from "../../ui/field";
 import { FormDialog } from "../../ui/form-dialog";
+import { SpanInput } from "../../ui/more-fields";
 import {
   type ConditionField,
   type ConditionForm,

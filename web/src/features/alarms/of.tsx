@@ -52,7 +52,7 @@ const STATE: Column<Row, Context> = {
   bare: true,
   cell: (row) => (
     <>
-      <Status name={stateOf(row)} />
+      <Status name={stateOf(row)} />{" "}
       {row.alarm.silenceEndsAt !== null && stateOf(row) === "SILENCED" && (
         <span class="cell-sub dim">
           until <Time at={row.alarm.silenceEndsAt} form="moment" />
@@ -71,8 +71,7 @@ const ALARM: Column<Row, Context> = {
   name: ({ alarm }) => alarm.name,
   cell: ({ alarm: { name, severity } }) => (
     <>
-      <Name text={name} />
-      <span class="cell-sub dim">{severity.toLowerCase()}</span>
+      <Name text={name} /> <span class="cell-sub dim">{severity.toLowerCase()}</span>
     </>
   ),
 };

@@ -69,7 +69,7 @@ const COLUMNS: readonly Column<FlowRow>[] = [
       <>
         <a class="row-main" href={paths.flow(id)} data-key="Enter">
           <Name text={name} />
-        </a>
+        </a>{" "}
         <span class="dim cell-sub">
           flow {id}
           {isOpen && ", open for more runs"}

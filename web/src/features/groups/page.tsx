@@ -143,12 +143,12 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
     bare: true,
     cell: (group) => (
       <>
-        <Status name={group.isPaused ? "PAUSED" : "ENABLED"} />
+        <Status name={group.isPaused ? "PAUSED" : "ENABLED"} />{" "}
         {group.isPaused && group.resumeAt !== null && (
           <span class="dim cell-sub">
             until <Time at={group.resumeAt} />
           </span>
-        )}
+        )}{" "}
         {group.isPaused && group.pauseReason !== null && (
           <span class="dim cell-sub cell-reason" title={group.pauseReason}>
             {group.pauseReason}
@@ -352,7 +352,7 @@ const LIMIT_FIELDS: readonly (readonly [LimitField, string, string, RegExp, stri
     WHOLE,
     "Must be a whole number of at least 1, or empty",
   ],
-  ["per", "… in so many seconds", "Empty: 1", SECONDS, "Must be a number of seconds, or empty"],
+  ["per", "… within", "Empty: 1", SECONDS, "Must be a number of seconds, or empty"],
   [
     "burst",
     "… and at once after a pause",
@@ -362,7 +362,7 @@ const LIMIT_FIELDS: readonly (readonly [LimitField, string, string, RegExp, stri
   ],
   [
     "maxWaitLow",
-    "Seconds that low priority waits at most behind high",
+    "Low priority waits behind high for at most",
     "Empty: no bound",
     SECONDS,
     "Must be a number of seconds, or empty",
@@ -370,12 +370,28 @@ const LIMIT_FIELDS: readonly (readonly [LimitField, string, string, RegExp, stri
   ["cap", "Runs that wait", "Empty: any number", WHOLE, "Must be a whole number of at least 1, or empty"],
   [
     "keep",
-    "Days that the history of its finished runs is kept",
+    "The history of its finished runs is kept for",
     "Empty: as their jobs say, or else the task prune_history",
     SECONDS,
     "Must be a number of days, or empty",
   ],
 ];
+/** What belongs together. */
+const LIMIT_SECTIONS: readonly (readonly [string, readonly LimitField[]])[] = [
+  ["At the same time", ["maxRunning"]],
+  ["Starts", ["limit", "per", "burst"]],
+  ["Waiting", ["cap", "maxWaitLow"]],
+  ["History", ["keep"]],
+];
+const LIMIT_UNITS: Readonly<Record<LimitField, string>> = {
+  maxRunning: "runs",
+  limit: "starts",
+  per: "seconds",
+  burst: "starts",
+  maxWaitLow: "seconds",
+  cap: "runs",
+  keep: "days",
+};
 const DAY = 86_400;
 const WHEN_FULL: readonly (readonly [WhenFull, string])[] = [
   ["REFUSE", "refuse the new run"],
@@ -416,23 +432,34 @@ function LimitDialog({ group, onClose }: { group: GroupRow; onClose: () => void 
           void limitGroup(group.name, limits).then((done) => done && onClose());
         }}
       >
-        {LIMIT_FIELDS.map(([field, label, hint, form, fault]) => {
-          const right = texts[field].trim() === "" || form.test(texts[field].trim());
-          return (
-            <Field key={field} label={label} hint={hint} error={right ? undefined : fault}>
-              <TextInput
-                value={texts[field]}
-                onChange={(text) => setTexts({ ...texts, [field]: text })}
-                invalid={!right}
-              />
-            </Field>
-          );
-        })}
-        {most !== null && (
-          <Field label="… and when one more comes">
-            <Select value={whenFull} onChange={(value) => setWhenFull(value as WhenFull)} options={WHEN_FULL} />
-          </Field>
-        )}
+        {LIMIT_SECTIONS.map(([title, fields]) => (
+          <fieldset key={title} class="args-object">
+            <legend class="field-label">{title}</legend>
+            <div class="form-grid">
+              {LIMIT_FIELDS.filter(([field]) => fields.includes(field)).map(([field, label, hint, form, fault]) => {
+                const right = texts[field].trim() === "" || form.test(texts[field].trim());
+                return (
+                  <Field key={field} label={label} hint={hint} error={right ? undefined : fault}>
+                    <span class="with-unit">
+                      <TextInput
+                        value={texts[field]}
+                        onChange={(text) => setTexts({ ...texts, [field]: text })}
+                        invalid={!right}
+                        inputMode={form === WHOLE ? "numeric" : "decimal"}
+                      />
+                      {LIMIT_UNITS[field]}
+                    </span>
+                  </Field>
+                );
+              })}
+              {fields.includes("cap") && most !== null && (
+                <Field label="… and when one more comes">
+                  <Select value={whenFull} onChange={(value) => setWhenFull(value as WhenFull)} options={WHEN_FULL} />
+                </Field>
+              )}
+            </div>
+          </fieldset>
+        ))}
         <div class="form-actions">
           <button type="button" class="button" onClick={onClose}>
             Cancel

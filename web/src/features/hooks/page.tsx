@@ -89,8 +89,7 @@ const HOOK_COLUMNS: readonly Column<HookRow, Context>[] = [
     name: ({ name }) => name,
     cell: ({ name, path }) => (
       <>
-        <Name text={name} />
-        <span class="cell-sub dim">{path}</span>
+        <Name text={name} /> <span class="cell-sub dim">{path}</span>
       </>
     ),
   },

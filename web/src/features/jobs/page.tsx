@@ -135,7 +135,7 @@ function NameOf({ job }: { job: JobRow }) {
     <>
       <a class="row-main" href={paths.job(job.name)} data-key="Enter">
         <Name text={job.name} />
-      </a>
+      </a>{" "}
       <span class="dim cell-sub">{job.description === "" ? "No description." : job.description}</span>
     </>
   );

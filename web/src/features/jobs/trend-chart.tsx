@@ -50,6 +50,7 @@ export function TrendChart({ title, points, marks, from, to }: TrendChartProps) 
       columns={["From", "p50", "p95"]}
       rows={ended.map(({ at, p50, p95 }) => [full(Date.parse(at), zone.value), duration(p50 ?? 0), duration(p95 ?? 0)])}
       width={WIDTH}
+      legend={LINES}
     >
       {(width) => {
         const x = linear([from, to], [LEFT, width - RIGHT]);
@@ -63,7 +64,7 @@ export function TrendChart({ title, points, marks, from, to }: TrendChartProps) 
                 </text>
               </g>
             ))}
-            {LINES.map(({ name, look }, place) => (
+            {LINES.map(({ name, look }) => (
               <g key={name}>
                 <polyline
                   class={`trend trend-${look}`}
@@ -82,10 +83,6 @@ export function TrendChart({ title, points, marks, from, to }: TrendChartProps) 
                     <title>{`${name} ${duration(point[name] ?? 0)}, ${full(Date.parse(point.at), zone.value)}`}</title>
                   </circle>
                 ))}
-                <rect class={`fill-${look}`} x={LEFT + place * 56} y={4} width={10} height={10} />
-                <text class="axis" x={LEFT + place * 56 + 14} y={13}>
-                  {name}
-                </text>
               </g>
             ))}
             {marks.map(({ at, text }) => (

@@ -19,7 +19,7 @@ export function OutcomeCharts({ buckets, of, since }: OutcomeChartsProps) {
     <div class="columns">
       <section class="panel" aria-label="Executions over time">
         <StackedBars
-          title={`Executions, ${of}; failed ones red`}
+          title={`Executions, ${of}`}
           starts={starts}
           total="Executions"
           layers={[

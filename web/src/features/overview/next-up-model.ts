@@ -10,6 +10,15 @@ export interface NextUp {
   readonly timezone: string;
 }
 
+/** What every installation does for itself: nobody waits for it. */
+export const CLEAN_UPS = [
+  "cleanup_expired_challenges",
+  "cleanup_expired_device_codes",
+  "cleanup_expired_refresh_tokens",
+  "cleanup_expired_sessions",
+  "prune_history",
+];
+
 /** Tasks that are shown. */
 export const NEXT_UP = 10;
 /** After an occurrence is due the server needs a moment to make a run of it. */

@@ -13,7 +13,7 @@ import { Section } from "../../ui/section";
 import { Time } from "../../ui/time";
 import { usePhone } from "../../ui/use-phone";
 import { useSteady } from "../../ui/use-steady";
-import { firstOfEach, NEXT_UP, type NextUp as Next, nextLook } from "./next-up-model";
+import { CLEAN_UPS, firstOfEach, NEXT_UP, type NextUp as Next, nextLook } from "./next-up-model";
 
 /**
  * Of each task one occurrence in so many seconds is looked at: a task that comes often pushes no other off the list.
@@ -23,7 +23,7 @@ const APART = 86_400;
 
 export const NextUpFragment = graphql(`
   fragment NextUp on Query {
-    upcoming(first: $next, apart: $apart) {
+    upcoming(first: $next, apart: $apart, filter: { jobName: { notIn: $cleanUps } }) {
       nodes {
         effectiveAt
         task { name schedule { humanized timezone } }
@@ -32,15 +32,23 @@ export const NextUpFragment = graphql(`
     nextTasks: tasks(
       first: $next
       orderBy: [{ field: NEXT_EXECUTION_AT }]
-      filter: { isEnabled: { eq: true }, pausedAt: { isNull: true }, nextExecutionAt: { isNull: false } }
+      filter: {
+        isEnabled: { eq: true }
+        pausedAt: { isNull: true }
+        nextExecutionAt: { isNull: false }
+        jobName: { notIn: $cleanUps }
+      }
     ) {
       nodes { name nextExecutionAt schedule { humanized timezone } }
     }
-    anyTask: tasks(first: 1) { nodes { name } }
+    anyTask: tasks(first: 1, filter: { jobName: { notIn: $cleanUps } }) { nodes { name } }
   }
 `);
 
-const NextDocument = graphql(`query NextUpAlone($next: Int!, $apart: Duration!) { asOf ...NextUp }`, [NextUpFragment]);
+const NextDocument = graphql(
+  `query NextUpAlone($next: Int!, $apart: Duration!, $cleanUps: [String!]!) { asOf ...NextUp }`,
+  [NextUpFragment],
+);
 
 /** On a phone so many are shown: three screens have all of the overview. */
 const ON_PHONE = 4;
@@ -48,7 +56,7 @@ const ON_PHONE = 4;
 type NextAnswer = ResultOf<typeof NextDocument>;
 
 /** What the fragment asks for. */
-export const NEXT_UP_VARIABLES = { next: NEXT_UP, apart: APART };
+export const NEXT_UP_VARIABLES = { next: NEXT_UP, apart: APART, cleanUps: CLEAN_UPS };
 
 interface State {
   readonly next: readonly Next[];

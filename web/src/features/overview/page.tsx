@@ -48,6 +48,7 @@ const OverviewDocument = graphql(
     $unseen: AlarmFiringFilter
     $next: Int!
     $apart: Duration!
+    $cleanUps: [String!]!
   ) {
     asOf
     serverTime

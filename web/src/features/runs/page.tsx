@@ -3,6 +3,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { type LiveEvent, RunRowFragment } from "../../api/fragments";
 import { graphql } from "../../api/tada";
 import { capped, cappedPlural, words } from "../../lib/format";
+import { statusView } from "../../lib/status";
 import { serverNow } from "../../live/clock";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
@@ -290,7 +291,7 @@ function RunTabs({ tab, counts }: { tab: RunTab; counts: Counts | null }) {
           aria-current={each === tab ? "true" : undefined}
           onClick={() => setParams({ state: each, after: null })}
         >
-          {each === "" ? "unfinished" : words(each)}
+          {each === "" ? "unfinished" : each === "ALL" ? "all" : statusView(each).word}
           <span class="tab-count num">{counts?.has(each) === true ? capped(counts.get(each) ?? 0) : ""}</span>
         </button>
       ))}

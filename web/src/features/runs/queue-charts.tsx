@@ -141,7 +141,7 @@ function Drawn({ rows, tab }: { rows: readonly Stretch[]; tab: RunsFilter["tab"]
       />
       <Panel
         label="Throughput over time"
-        title="Executions; failed ones red"
+        title="Executions"
         starts={starts}
         total="Executions"
         layers={[

@@ -115,7 +115,7 @@ function NameOf({ task }: { task: TaskRow }) {
     <>
       <a class="row-main" href={paths.task(task.name)} data-key="Enter">
         <Name text={task.name} />
-      </a>
+      </a>{" "}
       <span class="dim cell-sub">
         {task.jobName !== task.name && `${task.jobName} · `}
         {task.group}
@@ -127,7 +127,7 @@ function NameOf({ task }: { task: TaskRow }) {
 function Schedule({ task }: { task: TaskRow }) {
   return (
     <>
-      <span>{task.schedule.humanized}</span>
+      <span>{task.schedule.humanized}</span>{" "}
       <span class="dim cell-sub">
         <code>{task.schedule.value}</code> <span class="zone-tag">{task.schedule.timezone}</span>
       </span>
@@ -141,7 +141,7 @@ function Last({ task: { lastStatus } }: { task: TaskRow }) {
     <>
       <a class="plain" href={paths.execution(lastStatus.id)}>
         <Status name={executionStatus(lastStatus)} />
-      </a>
+      </a>{" "}
       <span class="dim cell-sub">
         <Time at={lastStatus.completedAt ?? lastStatus.startedAt} />
       </span>
@@ -153,7 +153,7 @@ function Spent({ strip }: { strip: readonly StripOccurrence[] }) {
   const spent = durations(strip);
   return (
     <>
-      <Duration seconds={quantile(spent, 0.5)} />
+      <Duration seconds={quantile(spent, 0.5)} />{" "}
       <span class="dim cell-sub">
         <Duration seconds={quantile(spent, 0.95)} />
       </span>

@@ -139,7 +139,7 @@ class Installation:
             return Context(database, feeds.bus, feeds.log_feed, asks, keys=keys, trace_link=link)
 
         api = OwnApi(schema, context_of, refusals)
-        services = Services(of_engine, api, api, self.settings.http_allow, keys, self.counts, self._public_url())
+        services = self._services(of_engine, api)
         engine = EngineThread(
             services,
             self.registry,
@@ -172,6 +172,11 @@ class Installation:
             brand=self.settings.brand,
             refused=refusals,
         )
+
+    def _services(self, database: Database, api: "OwnApi") -> Services:
+        settings, keys = self.settings, key_source(self.settings)
+        made = Services(database, api, api, settings.http_allow, keys, self.counts, self._public_url())
+        return replace(made, apprise_schemes=settings.apprise_schemes)
 
     def _count_faults(self, parts: Parts) -> None:
         watches = () if parts.sign_in is None else (parts.sign_in.watch,)

@@ -547,6 +547,7 @@ describe(
         ChannelKind.WEBHOOK: "Signed JSON, by the rules of Standard Webhooks.",
         ChannelKind.ALERTMANAGER: "Prometheus' Alertmanager.",
         ChannelKind.MAIL: "Mails by SMTP.",
+        ChannelKind.APPRISE: "Any service that the library Apprise knows.",
     },
 )
 describe(

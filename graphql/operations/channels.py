@@ -241,6 +241,16 @@ class MailInput:
     )
 
 
+@strawberry.input(description="A channel that sends by the library Apprise, which has to be installed on each node.")
+class AppriseInput:
+    """A service that Apprise knows."""
+
+    url_secret: str = strawberry.field(
+        description="The name of the secret whose value is the URL as Apprise reads it, e.g. `tgram://token/chat`. Its "
+        "scheme has to be in the setting `apprise_schemes`."
+    )
+
+
 @strawberry.input(one_of=True, description="Exactly one of these is the kind of the channel, with its settings.")
 class ChannelSettingsInput:
     """The settings of a channel."""
@@ -249,6 +259,7 @@ class ChannelSettingsInput:
     webhook: WebhookInput | None = optional("A program of your own that takes signed JSON.")
     alertmanager: AlertmanagerInput | None = optional("The Alertmanager of Prometheus that gets the alarms.")
     mail: MailInput | None = optional("The mails that are sent by SMTP.")
+    apprise: AppriseInput | None = optional("Any service that the library Apprise knows.")
 
     def to_settings(self) -> tuple[ChannelKind, dict[str, Any]]:
         """Return the kind and the settings as they are stored."""
@@ -268,6 +279,9 @@ class ChannelSettingsInput:
                 "sender": mail.sender,
                 "recipients": list(mail.recipients),
             }
+        apprise = given(self.apprise)
+        if apprise is not None:
+            return ChannelKind.APPRISE, {"url": _secret(apprise.url_secret)}
         alertmanager = given(self.alertmanager)
         return ChannelKind.ALERTMANAGER, {"url": "" if alertmanager is None else alertmanager.url}
 

@@ -122,6 +122,7 @@ class Services:
         counts: The node's counts for its monitoring.
         public_url: Under which address people reach this server; None = it is not known.
         resources: The resources that the node has opened for its jobs, by their functions.
+        apprise_schemes: The schemes of URLs that channels may hand to Apprise.
     """
 
     database: "Database"
@@ -132,3 +133,4 @@ class Services:
     counts: NodeCounts = field(default_factory=NodeCounts)
     public_url: str | None = None
     resources: Mapping[Any, object] = field(default_factory=dict[Any, object])
+    apprise_schemes: tuple[str, ...] = ()

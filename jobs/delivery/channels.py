@@ -1,13 +1,16 @@
 """Send deliveries: by HTTP to checked addresses, and by SMTP; the answer of the other side is kept."""
 
 import asyncio
+import logging
 import re
 import smtplib
 import ssl
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from ..base.outcomes import PermanentFailure
@@ -18,8 +21,8 @@ from ..core.base.errors import InvalidInput, UserError
 from ..core.base.lazy import LazyModule
 from ..core.rules import name_faults, text_faults
 from ..own.threads import in_own_thread
-from .messages import body_of, mail_of, signature_key, signed_headers
-from .rules import MOST_ROUTED, Channel, ChannelKind, Delivery, Route
+from .messages import body_of, mail_of, notices_of, signature_key, signed_headers, text_of
+from .rules import MOST_ROUTED, Channel, ChannelKind, Delivery, Route, heading
 
 if TYPE_CHECKING:
     from ..builtin import http_client
@@ -59,7 +62,7 @@ def channel_faults(channel: Channel) -> Iterator[UserError]:
     yield from name_faults(channel.name, "name")
     settings = channel.settings
     yield from reference_faults({"settings": settings})
-    if "url" in settings and not is_reference(settings["url"]):
+    if "url" in settings and channel.kind is not ChannelKind.APPRISE and not is_reference(settings["url"]):
         yield from _url_faults(channel.kind, settings["url"])
     for place, one in enumerate(settings.get("secrets", ())):
         if not is_reference(one):
@@ -110,7 +113,13 @@ _ADDRESS: Final = re.compile(rf"{_ATOM}(\.{_ATOM})*@[A-Za-z0-9-]+(\.[A-Za-z0-9-]
 
 
 async def send(
-    channel: Channel, settings: Mapping[str, Any], delivery: Delivery, guard: AddressGuard, now: datetime
+    channel: Channel,
+    settings: Mapping[str, Any],
+    delivery: Delivery,
+    guard: AddressGuard,
+    now: datetime,
+    *,
+    schemes: Collection[str] = (),
 ) -> Sent:
     """Send a delivery once.
 
@@ -120,11 +129,14 @@ async def send(
         delivery: The message.
         guard: Decides which addresses may be reached.
         now: The time, for the signature.
+        schemes: The schemes of URLs that Apprise may get, which decides itself where it connects to.
     """
     try:
         async with asyncio.timeout(WHOLE):
             if channel.kind is ChannelKind.MAIL:
                 return await _send_mail(settings, delivery, guard)
+            if channel.kind is ChannelKind.APPRISE:
+                return await _hand_to_apprise(str(settings["url"]), delivery, schemes)
             return await _post(channel.kind, settings, delivery, guard, now)
     except TimeoutError:
         return Sent(f"no answer within {WHOLE:g} s")
@@ -178,6 +190,28 @@ async def _send_mail(settings: Mapping[str, Any], delivery: Delivery, guard: Add
     except smtplib.SMTPException as error:
         return Sent(f"{type(error).__name__}: {error}")
     return Sent(None, status, text)
+
+
+async def _hand_to_apprise(url: str, delivery: Delivery, schemes: Collection[str]) -> Sent:
+    scheme = url.partition("://")[0].lower()
+    if scheme not in schemes:
+        return Sent(f"the scheme '{scheme[:40]}' is not in the setting 'apprise_schemes' of the node")
+    if find_spec("apprise") is None:
+        return Sent("needs Apprise; install it by pip install 'cronograph[apprise]'")
+    title = " ".join(heading(notices_of(delivery), delivery.event).split())
+    return await in_own_thread(_by_apprise, url, title, f"{text_of(delivery)}\n\n{delivery.message_id}")
+
+
+def _by_apprise(url: str, title: str, text: str) -> Sent:
+    """Send a message by the library, which has no types; its log says why it could not, without passwords."""
+    apprise: Any = import_module("apprise")
+    known = apprise.Apprise(asset=apprise.AppriseAsset(secure_logging=True))
+    with apprise.LogCapture(level=logging.WARNING) as said:
+        if not known.add(url):
+            return Sent("Apprise does not take the URL", is_final=True)
+        if known.notify(title=title, body=text):
+            return Sent(None, answer="accepted")
+        return Sent("Apprise could not send it", answer=str(said.getvalue())[:SHOWN_ANSWER])
 
 
 def _refused(code: int, said: bytes | str) -> Sent:

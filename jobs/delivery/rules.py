@@ -43,6 +43,7 @@ class ChannelKind(StrEnum):
     WEBHOOK = "webhook"
     ALERTMANAGER = "alertmanager"
     MAIL = "mail"
+    APPRISE = "apprise"
 
 
 class TimerKind(StrEnum):

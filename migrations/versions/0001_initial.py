@@ -193,7 +193,7 @@ Table(
     Column("stopped_at", TIME),
     PrimaryKeyConstraint("name", name="pk_channel"),
     CheckConstraint("document IS NULL OR kind = 'webhook'", name="ck_channel_documents_of_webhooks"),
-    CheckConstraint("kind IN ('alertmanager', 'chat', 'mail', 'webhook')", name="ck_channel_kind"),
+    CheckConstraint("kind IN ('alertmanager', 'apprise', 'chat', 'mail', 'webhook')", name="ck_channel_kind"),
     CheckConstraint("stop_reason IN ('failing', 'gone', 'parked', 'refused')", name="ck_channel_stop_reason"),
     CheckConstraint("(stop_reason IS NULL) = (stopped_at IS NULL)", name="ck_channel_stopped_has_reason"),
     CheckConstraint(

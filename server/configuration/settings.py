@@ -217,6 +217,7 @@ class Settings(BaseSettings):
         thread_logs: Keep also what threads log that a job starts itself; changes ``threading`` for the whole process.
         print_logs: Keep what jobs print with their executions, besides writing it as before.
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
+        apprise_schemes: The schemes of URLs, e.g. ``tgram``, that channels of the kind apprise may have.
         shell: Bring the job ``shell`` along, which runs commands of the operating system as this process' user.
         oidc: Providers of identities (OpenID Connect) by whom people may sign in, by a short name of each.
         trusted_documents: ``prefer`` = any GraphQL document may run, ``only`` = those of the dashboard, the command
@@ -315,6 +316,12 @@ class Settings(BaseSettings):
         NoDecode,
         BeforeValidator(_split),
         MustBe("a list of addresses, networks such as 10.1.0.0/16, host names, or * (everything)"),
+    ] = ()
+    apprise_schemes: Annotated[
+        tuple[str, ...],
+        NoDecode,
+        BeforeValidator(_split),
+        MustBe("a list of schemes of Apprise, e.g. tgram, discord"),
     ] = ()
     shell: Annotated[bool, MustBe("true or false")] = False
     oidc: Annotated[

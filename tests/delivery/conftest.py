@@ -39,7 +39,7 @@ class Alarms:
         """The services of one more node."""
         database = Database(self._url, clock=lambda: self.stored.now)
         self._opened.append(database)
-        more: dict[str, Any] = {"keys": lambda: KEYS, "public_url": "https://cron.test"}
+        more: dict[str, Any] = {"keys": lambda: KEYS, "public_url": "https://cron.test", "apprise_schemes": ("json",)}
         return Services(database, subscriptions=subscriptions, http_allow=("127.0.0.1",), **more)
 
     def another_reader(self, node_id: int) -> AlarmReader:

@@ -526,3 +526,32 @@ async def test_chats_and_mails_have_buttons_that_lead_to_the_pages(alarms: Alarm
     assert {one["text"]["text"]: one["url"] for one in buttons} == wanted
     actions_of_card = teams["attachments"][0]["content"]["actions"]
     assert {one["title"]: one["url"] for one in actions_of_card} == wanted
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+async def test_apprise_sends_to_schemes_that_are_allowed(alarms: Alarms, stored: Stored) -> None:
+    async with answering(ok) as server:
+        alarms.channel(ChannelKind.APPRISE, url=f"json://127.0.0.1:{server.port}/hook")
+        alarms.channel(ChannelKind.APPRISE, "other", url=f"xml://127.0.0.1:{server.port}/hook")
+        alarms.acting(lambda tx: actions.send_test(tx, "other"))
+        await fire(alarms, stored)
+        other, sent = await alarms.send()
+        assert (sent.state, sent.answer) == (DeliveryState.SENT, "accepted")
+        assert (other.state, other.error) == (
+            DeliveryState.PENDING,
+            "the scheme 'xml' is not in the setting 'apprise_schemes' of the node",
+        )
+    (asked,) = server.asked
+    assert body(asked)["title"].startswith("Alarm: Job 'work' failed 1 time in a row")
+    assert sent.message_id in body(asked)["message"]
+
+
+@pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
+async def test_what_apprise_could_not_send_is_tried_again(alarms: Alarms, stored: Stored) -> None:
+    async with answering(lambda _: reply(500)) as server:
+        alarms.channel(ChannelKind.APPRISE, url=f"json://user:password@127.0.0.1:{server.port}/hook")
+        await fire(alarms, stored)
+        (failed,) = await alarms.send()
+    assert (failed.state, failed.error) == (DeliveryState.PENDING, "Apprise could not send it")
+    assert "500" in (failed.answer or "")
+    assert "password" not in (failed.answer or "")

@@ -272,6 +272,7 @@ REMOTE: Final[dict[str, Shape]] = {
         (
             "channels delete",
             "channels set-alertmanager",
+            "channels set-apprise",
             "channels set-chat",
             "channels set-mail",
             "channels set-webhook",

@@ -285,7 +285,8 @@ class AlarmSender(Timed):
         else:
             values = await read_secrets(self._services, references(channel.settings))
             if isinstance(values, dict):
-                sent = await send(channel, resolved(channel.settings, values), delivery, self._guard, now)
+                settings, schemes = resolved(channel.settings, values), self._services.apprise_schemes
+                sent = await send(channel, settings, delivery, self._guard, now, schemes=schemes)
             else:
                 sent = Sent(values.message if isinstance(values, Failed) else values.reason)
         await self._database.write(_end, delivery, sent, self._chance.random())

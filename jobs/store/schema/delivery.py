@@ -113,7 +113,7 @@ channel = Table(
     Column("stop_reason", String(8)),
     Column("stop_message", Text),
     Column("stopped_at", UtcDateTime),
-    CheckConstraint("kind IN ('alertmanager', 'chat', 'mail', 'webhook')", name="kind"),
+    CheckConstraint("kind IN ('alertmanager', 'apprise', 'chat', 'mail', 'webhook')", name="kind"),
     CheckConstraint("document IS NULL OR kind = 'webhook'", name="documents_of_webhooks"),
     CheckConstraint(
         "(document IS NULL) = (version IS NULL) AND (document IS NULL) = (enabled IS NULL) "

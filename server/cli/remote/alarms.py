@@ -332,6 +332,20 @@ def set_mail(
     _set(api, name, (severities, groups, labels), mail=given)
 
 
+@channels.command(name="set-apprise")
+@changes_server()
+def set_apprise(
+    api: Api,
+    name: ChannelName,
+    url_secret: Annotated[str, typer.Option("--url-secret", metavar="NAME", help="The secret that has the URL.")],
+    severities: RoutedSeverities = None,
+    groups: RoutedGroups = None,
+    labels: RoutedLabels = None,
+) -> None:
+    """Set a channel that sends by Apprise; the setting `apprise_schemes` has to name the scheme of its URL."""
+    _set(api, name, (severities, groups, labels), apprise={"urlSecret": url_secret})
+
+
 @channels.command(name="delete")
 @changes_server()
 def delete_channel(

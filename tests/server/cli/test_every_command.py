@@ -132,6 +132,7 @@ REMOTE: dict[str, Row] = {
     "tasks resume": Row("nightly", "nope"),
     "tasks delete": Row("made", "nope"),
     "channels set-alertmanager": Row("am https://alerts.example.com", "am alerts"),
+    "channels set-apprise": Row("any --url-secret hook", "any --url-secret nope"),
     "channels set-chat": Row("chat --url-secret hook", "chat --url-secret nope"),
     "channels set-mail": Row(
         "mail smtp.example.com --to a@example.com --from b@example.com",

@@ -127,7 +127,7 @@ async def test_what_does_not_end_when_asked_is_killed_at_the_end_of_the_time_box
     engine: RunningEngine, tmp_path: Path
 ) -> None:
     command = f"trap '' TERM; sleep 600 & echo $! > {tmp_path}/pid; wait; sleep 600"
-    done = await engine.finish("shell", {"command": command}, timeout=3)
+    done = await engine.finish("shell", {"command": command}, timeout=8)
     assert done.execution.outcome is Outcome.TIMED_OUT
     pid = int((tmp_path / "pid").read_text())
     await eventually(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)

@@ -416,6 +416,8 @@ LINES: Final[dict[str, Shape]] = {
                 "subject": maybe(TEXT),
                 "before": ANY,
                 "after": ANY,
+                "revised": maybe(TEXT),
+                "jobName": maybe(TEXT),
                 "hash": TEXT,
             }
         ),

@@ -86,7 +86,7 @@ class Wakeup(Service):
         self._channel = database.schema
         self._subscriptions: tuple[_SubscribedParts, ...] = ()
         self._pending = Wake.NONE
-        self._has_committed = False
+        self._has_announced = False
         self._wanted = asyncio.Event()
         # What this process committed is sent from this loop, whichever loop it was committed in.
         self._sender = _SubscribedParts(asyncio.get_running_loop())
@@ -111,7 +111,7 @@ class Wakeup(Service):
         self._subscriptions = tuple(one for one in self._subscriptions if one.parts)
 
     def _on_commit(self, wakes: Wake) -> None:
-        self._has_committed = True
+        self._has_announced = True
         self._announce(wakes)
         if not self._database.is_sqlite:
             self._sender.announce(wakes)
@@ -140,15 +140,17 @@ class Wakeup(Service):
                 group.create_task(whenever(self._wanted, partial(self._send, sender), pause=lambda: _SHORTEST_GAP))
 
     async def _follow_file(self) -> None:
-        seen = self._database.version()
+        seen, mine = self._database.version(), self._database.own_transactions()
         while True:
             await asyncio.sleep(_LOOK_AT_FILE)
             version = self._database.version()
             if version is None or version == seen:
                 continue
-            # What this process has committed itself was announced; others may have enqueued or cancelled.
-            own, self._has_committed, seen = self._has_committed, False, version
-            self._announce(Wake.RUNS | Wake.CANCEL if own else ~Wake.NONE)
+            # What this process has announced itself needs no look; others may have enqueued or cancelled meanwhile. A
+            # heartbeat is announced to nobody, and must not lead to the next one.
+            own, mine = self._database.own_transactions() != mine, self._database.own_transactions()
+            announced, self._has_announced, seen = self._has_announced, False, version
+            self._announce(Wake.RUNS | Wake.CANCEL if announced else ~Wake.NODES if own else ~Wake.NONE)
             self.passed()
 
     async def _connect(self) -> "psycopg.AsyncConnection[tuple[object, ...]]":

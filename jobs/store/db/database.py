@@ -87,6 +87,10 @@ class Access(Protocol):
         """Differs from an earlier one if anybody has committed since; None = that is not known."""
         ...
 
+    def own_transactions(self) -> int:
+        """Return the number of writing transactions of this process that have begun on SQLite."""
+        ...
+
     def pool(self) -> Pool | None:
         """Its connections; None = there is no pool."""
         ...
@@ -313,6 +317,10 @@ class Database:
         Known on SQLite alone; not with a replaced clock, by which things become due without a commit.
         """
         return self._access.version() if self.clock is None else None
+
+    def own_transactions(self) -> int:
+        """Return the number of writing transactions of this process that have begun, of all parts; on SQLite alone."""
+        return self._access.own_transactions()
 
     def autocommit_connection(self) -> AutocommitConnection | None:
         """A connection of its own for the statements of the hot path; None on SQLite, whose writer they would pass by.

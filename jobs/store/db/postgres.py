@@ -110,6 +110,10 @@ class PostgresAccess:
     def version(self) -> None:
         """A server announces commits by notifications."""
 
+    def own_transactions(self) -> int:
+        """Nobody needs the number: a server says whose commits it announces."""
+        return 0
+
     def pool(self) -> Pool:
         """Its connections."""
         # The pool has no types of its own for what it counts.

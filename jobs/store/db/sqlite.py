@@ -167,6 +167,7 @@ class Writer:
         self._thread = FairThread("cronograph-writer")
         self._engine = sync_engine(url, is_there=self.presence.check)
         self.submit = self._thread.submit
+        self.transactions = 0
 
     def transact(self, function: Callable[[Connection], T]) -> T:
         """Run a function in one transaction, in the writer's thread.
@@ -174,6 +175,8 @@ class Writer:
         Raises:
             OperationalError: the file is gone, perhaps with the last writes.
         """
+        # Before its commit: who sees that finds it counted.
+        self.transactions += 1
         result = _in_transaction(self.presence, self._engine, function)
         self.presence.check()
         return result
@@ -224,6 +227,10 @@ class SqliteAccess:
     def version(self) -> object | None:
         """Differs from an earlier one if anybody has committed since; None = that is not known."""
         return self._data_version.version()
+
+    def own_transactions(self) -> int:
+        """Return the number of writing transactions that have begun."""
+        return self._writer.transactions
 
     def pool(self) -> None:
         """Each thread keeps its own."""

@@ -101,6 +101,7 @@ def past(seed: int) -> Callable[[Tx], None]:
     return fill
 
 
+@pytest.mark.costly
 @pytest.mark.both_databases
 @pytest.mark.parametrize("seed", range(4))
 async def test_what_is_left_is_the_same_by_blocks_and_row_by_row(
@@ -253,6 +254,7 @@ async def test_what_happens_while_runs_are_copied_happens_to_the_copies(postgres
     assert await postgres.read(index_faults) == []
 
 
+@pytest.mark.costly
 async def test_somebody_who_reads_the_history_for_long_does_not_stop_the_pruning(
     postgres: Database, postgres_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:

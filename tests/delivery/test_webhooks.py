@@ -116,6 +116,7 @@ def run_ids(asked: list[Asked]) -> list[str]:
     return [one["data"]["events"]["runId"] for body in bodies(asked) for one in body["events"]]
 
 
+@pytest.mark.costly
 async def test_a_message_has_the_results_of_the_document_and_is_signed(hooks: Hooks, alarms: Alarms) -> None:
     async with answering(ok) as server:
         alarms.stored.do(set_secret, "new", "whsec_" + "A" * 32, KEYS)
@@ -150,6 +151,7 @@ async def test_without_a_secret_a_message_is_not_signed(hooks: Hooks, alarms: Al
     assert "webhook-signature" not in asked.headers
 
 
+@pytest.mark.costly
 async def test_executions_are_sent_as_they_start_and_end(hooks: Hooks, alarms: Alarms) -> None:
     async with answering(ok) as server:
         document = 'subscription { executions(jobName: "work") { id success } }'
@@ -208,6 +210,7 @@ async def test_a_node_that_dies_before_it_stored_anything_loses_nothing(hooks: H
     assert sorted(run_ids(server.asked), key=int) == made
 
 
+@pytest.mark.costly
 async def test_a_failing_receiver_gets_one_probe_at_a_time_and_then_all(hooks: Hooks, alarms: Alarms) -> None:
     status = [500]
     async with answering(lambda _: reply(status[0])) as server:
@@ -235,8 +238,9 @@ async def test_a_failing_receiver_gets_one_probe_at_a_time_and_then_all(hooks: H
         assert until is not None
         await alarms.send((until - alarms.stored.now).total_seconds())
         assert hooks.find().state is WebhookState.ACTIVE
-        await alarms.send(3600)
-        await alarms.send(3600)
+        # Each message has a pause of its own, drawn at random, from the tries before.
+        for _ in range(24):
+            await alarms.send(3600)
     assert {one.state for one in alarms.deliveries()} == {DeliveryState.SENT}
     assert set(run_ids(server.asked)) == set(made)
     ids = {one.headers["webhook-id"]: one.body for one in server.asked}
@@ -338,6 +342,7 @@ async def test_in_order_one_message_is_on_its_way_and_a_refused_one_parks(hooks:
     assert skipped.error == "skipped by anna"
 
 
+@pytest.mark.costly
 async def test_what_waits_for_a_dead_receiver_is_bounded_and_harms_no_other(hooks: Hooks, alarms: Alarms) -> None:
     async with answering(lambda _: None) as dead, answering(ok) as well:
         hooks.create(dead.port, "dead")
@@ -478,6 +483,7 @@ async def test_a_test_message_goes_the_same_way(hooks: Hooks, alarms: Alarms) ->
     assert json.loads(server.asked[0].body)["type"] == "subscription.test"
 
 
+@pytest.mark.costly
 async def test_a_message_has_a_bounded_number_of_results(hooks: Hooks, alarms: Alarms) -> None:
     async with answering(ok) as server:
         hooks.create(server.port)

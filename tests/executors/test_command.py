@@ -64,6 +64,7 @@ def test_a_launcher_has_what_the_code_needs_and_nothing_else_of_the_node(monkeyp
     assert made(launch=launch).submit(SPEC) == "secret-none-else"
 
 
+@pytest.mark.costly
 def test_what_the_launcher_leaves_at_work_is_not_waited_for(tmp_path: Path) -> None:
     handle = made(launch=f"(while ! test -e {tmp_path}/end; do sleep 0.01; done) & echo $!").submit(SPEC)
     os.kill(int(handle), 0)

@@ -155,6 +155,8 @@ class TestSlots:
 
 
 BURST = 1_000
+PAGE = 50
+"""Rows of a page; between two answers it grows to twice as many, however slow the machine is."""
 QUESTIONS_A_SECOND = 3
 """The list asks at most once a second, its charts once in ten; a slow machine asks less."""
 
@@ -180,11 +182,33 @@ def test_a_burst_costs_a_page_few_questions_and_few_elements(site: Site, new_pag
     newest = f'{{ executions(first: 1, {order}, filter: {{ jobName: {{ eq: "quick" }} }}) {{ nodes {{ id }} }} }}'
     last = site.ask(newest)["executions"]["nodes"][0]["id"]
     expect(page.locator("tbody a.row-main").first).to_have_text(f"#{last}")
-    expect(page.locator("tbody a.row-main")).to_have_count(50)
+    expect(page.locator("tbody a.row-main")).to_have_count(PAGE)
     assert site.ask(COUNT, job="quick")["executions"]["totalCount"] >= BURST
     seconds = (page.evaluate("performance.now()") - began) / 1e3
     assert 0 < len(asked) <= QUESTIONS_A_SECOND * (seconds + 1)
-    assert page.evaluate("window.mostRows") <= 250
+    assert page.evaluate("window.mostRows") <= 2 * PAGE
+
+
+@pytest.mark.costly
+def test_the_next_page_can_be_asked_for_in_a_burst(site: Site, new_page: PageOpener) -> None:
+    enqueue(site, PAGE + 1, jobName="quick", group="next")
+    under_way = '{ runs(first: 0, filter: { state: { in: [WAITING, RUNNING] }, group: { eq: "next" } }) { totalCount } }'
+    wait_until(lambda: site.ask(under_way)["runs"]["totalCount"] == 0, message="more than a page")
+    page = new_page(site.url)
+    live(page, "/log?job=quick")
+    further = page.get_by_role("navigation", name="Pages of the list").get_by_role("button", name="Next")
+    expect(further).to_be_visible()
+    # Where the page ends, nobody says for a while.
+    held = held_back(page, "LogPage")
+    enqueue(site, 2 * PAGE, jobName="quick", group="next")
+    expect(page.locator("tbody a.row-main")).to_have_count(2 * PAGE)
+    wait_until(lambda: bool(held) or page.evaluate("false"), message="the page to ask")
+    further.click()
+    expect(further).to_have_attribute("aria-busy", "true")
+    assert "after=" not in page.url
+    held[0].continue_()
+    expect(page).to_have_url(re.compile("after="))
+    expect(page.get_by_role("button", name="First")).to_be_visible()
 
 
 class TestReasons:

@@ -39,10 +39,11 @@ export interface Change<Row> {
   readonly row: Row | null;
 }
 
-/** The page may grow to so many times its size before the server is asked where it ends by now. */
+/**
+ * The page never has more than so many times its size: beyond it the tail is dropped, with the cursor behind it, and
+ * the server is asked where the page ends by now. However long its answer takes, no burst draws more rows.
+ */
 const GROWS = 2;
-/** Beyond this the tail is dropped, and with it the cursor behind it. */
-const BURSTS = 10;
 
 /**
  * `first`: the answer begins with the first row. One that holds all rows counts them itself: the server counts a moment
@@ -97,9 +98,10 @@ function inserted<Row>(list: ListState<Row>, row: Row, rule: ListRule<Row>): Lis
   if (onEarlierPage || onLaterPage) return outOfSight(list);
   const counted = list.total === null ? list : { ...list, total: list.total + 1, stale: true };
   const rows = counted.rows.toSpliced(place, 0, row);
-  if (rows.length > rule.size * BURSTS)
-    return { ...counted, rows: rows.slice(0, rule.size * BURSTS), end: null, more: true, stale: true };
-  return { ...counted, rows, stale: counted.stale || rows.length > rule.size * GROWS };
+  const most = rule.size * GROWS;
+  return rows.length > most
+    ? { ...counted, rows: rows.slice(0, most), end: null, more: true, stale: true }
+    : { ...counted, rows };
 }
 
 /** Where the row belongs, by halving: rows are in order. Null where only the server knows. */

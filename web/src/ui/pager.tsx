@@ -1,3 +1,4 @@
+import { useEffect, useState } from "preact/hooks";
 import { setParams } from "../state/route";
 import { Icon } from "./icon";
 
@@ -9,8 +10,17 @@ interface PagerProps {
   shown: number;
 }
 
-/** Further pages by cursor; "back" and "First" lead to the live end of the list. */
+/**
+ * Further pages by cursor; "back" and "First" lead to the live end of the list. In a burst only the server knows where
+ * the page ends: "Next" waits for its answer, which is on its way.
+ */
 export function Pager({ after, end, more, shown }: PagerProps) {
+  const [wanted, setWanted] = useState(false);
+  useEffect(() => {
+    if (!wanted || end === null) return;
+    setWanted(false);
+    setParams({ after: end });
+  }, [wanted, end]);
   if (after === "" && !more) return null;
   return (
     <nav class="pager" aria-label="Pages of the list">
@@ -21,9 +31,8 @@ export function Pager({ after, end, more, shown }: PagerProps) {
           <Icon name="left" /> First
         </button>
       )}
-      {more && end === null && <span class="dim">there is more…</span>}
-      {more && end !== null && (
-        <button type="button" class="button small" onClick={() => setParams({ after: end })}>
+      {more && (
+        <button type="button" class="button small" aria-busy={wanted} onClick={() => setWanted(true)}>
           Next <Icon name="right" />
         </button>
       )}

@@ -192,8 +192,8 @@ def test_a_burst_costs_a_page_few_questions_and_few_elements(site: Site, new_pag
 @pytest.mark.costly
 def test_the_next_page_can_be_asked_for_in_a_burst(site: Site, new_page: PageOpener) -> None:
     enqueue(site, PAGE + 1, jobName="quick", group="next")
-    under_way = '{ runs(first: 0, filter: { state: { in: [WAITING, RUNNING] }, group: { eq: "next" } }) { totalCount } }'
-    wait_until(lambda: site.ask(under_way)["runs"]["totalCount"] == 0, message="more than a page")
+    over = '{ runs(first: 0, filter: { state: { in: [WAITING, RUNNING] }, group: { eq: "next" } }) { totalCount } }'
+    wait_until(lambda: site.ask(over)["runs"]["totalCount"] == 0, message="more than a page")
     page = new_page(site.url)
     live(page, "/log?job=quick")
     further = page.get_by_role("navigation", name="Pages of the list").get_by_role("button", name="Next")

@@ -1,16 +1,22 @@
 """Executors are found by their names: built-in ones, and those of other packages by their entry points."""
 
+import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Final
 
 from ..core.base.errors import ConfigurationError
 from ..core.remote.resources import EXECUTOR_NAME
 from .protocol import GROUP, Executor
 
-KIND = "kind"
+KIND: Final = "kind"
 """The setting of an executor that says which one it is, where that is not its name."""
-
+FOLDER: Final = "folder"
+"""The setting that says in which shared folder its code finds and leaves messages, where it reaches no server."""
+SECRETS: Final = "secrets"
+"""The setting that allows secrets in that folder."""
 
 BUILT_IN: Final = (EntryPoint("command", "cronograph.jobs.executors.command:CommandExecutor", GROUP),)
 """As other packages declare theirs; metadata of a source checkout may be older than its code."""
@@ -21,7 +27,36 @@ def installed() -> dict[str, EntryPoint]:
     return {one.name: one for one in (*entry_points(group=GROUP), *BUILT_IN)}
 
 
-def executor_of(name: str, configured: Mapping[str, Mapping[str, Any]]) -> Executor:
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An executor as it is configured, and the way by which its code speaks.
+
+    Attributes:
+        executor: Hands attempts to the engine.
+        folder: Where the code finds and leaves messages; None = it reaches a server.
+        takes_secrets: The secrets in arguments may lie in that folder until the code begins.
+    """
+
+    executor: Executor
+    folder: Path | None = None
+    takes_secrets: bool = False
+
+    def check(self) -> list[str]:
+        """Return what is missing for this executor to work, in sentences; none: it works."""
+        return [*self.executor.check(), *(() if self.folder is None else _folder_faults(self.folder))]
+
+
+def _folder_faults(folder: Path) -> list[str]:
+    if not folder.is_dir():
+        return [f"folder: there is no folder {folder}; make it where nodes and engine share it"]
+    if not os.access(folder, os.W_OK | os.X_OK):
+        return [f"folder: this user may not write to {folder}"]
+    if folder.stat().st_mode & 0o022:
+        return [f"folder: others may write to {folder}, and so replace what code gets; chmod go-w {folder}"]
+    return []
+
+
+def engine_of(name: str, configured: Mapping[str, Mapping[str, Any]]) -> Engine:
     """Make an executor by its name.
 
     Args:
@@ -35,12 +70,22 @@ def executor_of(name: str, configured: Mapping[str, Mapping[str, Any]]) -> Execu
         raise ConfigurationError(f"executor {name!r:.60}: a name begins with a letter and has a-z, 0-9, '-' and '_'")
     options = dict(configured.get(name, {}))
     kind = options.pop(KIND, name)
+    folder, takes_secrets = options.pop(FOLDER, None), options.pop(SECRETS, False)
+    if folder is not None and not (isinstance(folder, str) and Path(folder).is_absolute()):
+        raise ConfigurationError(
+            f"executor '{name}': folder must be an absolute path that nodes and engine share, got {folder!r:.60}"
+        )
+    if not isinstance(takes_secrets, bool) or (takes_secrets and folder is None):
+        raise ConfigurationError(
+            f"executor '{name}': secrets must be true or false, and is for executors with a folder, "
+            f"got {takes_secrets!r:.60}"
+        )
     known = installed()
     if kind not in known:
         there = ", ".join(sorted(known)) or "none"
         raise ConfigurationError(f"executor '{name}': no kind '{kind}' is installed; there are: {there}")
     try:
         make: Callable[..., Executor] = known[kind].load()
-        return make(name=name, **options)
+        return Engine(make(name=name, **options), None if folder is None else Path(folder), takes_secrets)
     except (TypeError, ValueError, ImportError) as error:
         raise ConfigurationError(f"executor '{name}': {error}") from error

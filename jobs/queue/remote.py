@@ -39,6 +39,7 @@ class Refusal(StrEnum):
     OVER = "over"
     TAKEN = "taken"
     OUT_OF_ORDER = "out of order"
+    SAID_BEFORE = "said before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +51,14 @@ class Submission:
         name: Its name at the engine.
         token_hash: Of the token by which its code speaks.
         begin: What its code gets when it begins, without secrets.
+        folder: Through which its code speaks; None: it reaches a server.
     """
 
     executor: str
     name: str
     token_hash: str
     begin: Mapping[str, Json]
+    folder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def note_submission(tx: Tx, run: Run | HeldRun, execution_id: int, new: Submissi
         "execution_id": execution_id, "run_id": run.id, "attempt": run.attempt, "executor": new.executor,
         "name": new.name, "token_hash": new.token_hash, "node_id": run.node_id, "submitted_at": tx.now,
         "engine_state": EngineState.UNKNOWN.value, "engine_text": "", "engine_since": tx.now, "begin": new.begin,
-        "sequence": 0, "log_lines": 0,
+        "sequence": 0, "log_lines": 0, "folder": new.folder,
     }  # fmt: skip
     if not is_known(tx.conn, new.token_hash):
         tx.conn.execute(insert(a).values(**columns))
@@ -153,6 +156,11 @@ def note_life(tx: Tx, token_hash: str) -> RemoteAttempt | Refusal:
     if not _set(tx, a.c.token_hash == token_hash, a.c.ended_at.is_(None), heard_at=tx.now):
         return _why_not(tx.conn, token_hash)
     return attempt_from(tx.conn.execute(select(*REMOTE_COLUMNS).where(a.c.token_hash == token_hash)).one())
+
+
+def note_lives(tx: Tx, execution_ids: Collection[int]) -> None:
+    """Note signs of life of code that reaches no server."""
+    _set(tx, a.c.execution_id.in_(execution_ids), a.c.ended_at.is_(None), heard_at=tx.now)
 
 
 def _why_not(conn: Connection, token_hash: str) -> Refusal:

@@ -644,6 +644,7 @@ Table(
     Column("token_hash", String(64), nullable=False),
     Column("node_id", KEY),
     Column("handle", Text()),
+    Column("folder", Text()),
     Column("submitted_at", TIME, nullable=False),
     Column("engine_state", String(8), nullable=False),
     Column("engine_text", Text(), nullable=False),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import typer
 
 from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.executors.finding import KIND, executor_of, installed
+from ...jobs.executors.finding import KIND, engine_of, installed
 from ..configuration.reading import load
 from ..configuration.settings import Settings
 from ..process.ending import ExitCode
@@ -47,7 +47,7 @@ def executors(output: Output, config: ConfigFile = None) -> None:
 def _examined(name: str, settings: Settings) -> _Found:
     kind = str(settings.executors[name].get(KIND, name))
     try:
-        missing = tuple(executor_of(name, settings.executors).check())
+        missing = tuple(engine_of(name, settings.executors).check())
     except ConfigurationError as error:
         missing = (str(error),)
     return _Found(name, kind, missing)

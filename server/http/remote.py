@@ -127,7 +127,7 @@ def _answer(found: "Answer | Said | Refusal | str") -> Response:
     match found:
         case Refusal.TAKEN:
             return _refused(_problem("Another process has begun this attempt.", "CONFLICT", 409))
-        case Refusal.OUT_OF_ORDER:
+        case Refusal.OUT_OF_ORDER | Refusal.SAID_BEFORE:
             return _refused(_problem("Messages come one after the other; this one is not the next.", "CONFLICT", 409))
         case Refusal.OVER:
             return _refused(_problem("This attempt has ended.", "INVALID_STATE", 410))

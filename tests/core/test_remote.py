@@ -38,6 +38,8 @@ SUBMITTED = RemoteAttempt(
     log_lines=0,
     ended_at=None,
     over_at=None,
+    folder=None,
+    token_hash="",
 )
 
 

@@ -11,7 +11,7 @@ from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.remote.attempts import EngineState, Seen
 from cronograph.jobs.core.remote.resources import Resources
 from cronograph.jobs.executors.command import CommandExecutor
-from cronograph.jobs.executors.finding import executor_of
+from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.protocol import Place, Spec, SubmissionError
 from tests.support.waiting import wait_until
 
@@ -135,9 +135,9 @@ def test_it_says_what_is_missing() -> None:
 )
 def test_an_executor_that_cannot_work_is_refused(name: str, options: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        executor_of(name, {name: options})
+        engine_of(name, {name: options})
 
 
 def test_several_launchers_are_of_one_kind() -> None:
-    found = executor_of("gpu-box", {"gpu-box": {"kind": "command", "launch": "echo 5"}})
-    assert found.submit(SPEC) == "5"
+    found = engine_of("gpu-box", {"gpu-box": {"kind": "command", "launch": "echo 5"}})
+    assert found.executor.submit(SPEC) == "5"

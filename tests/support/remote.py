@@ -1,11 +1,12 @@
 """Real servers whose jobs run at an engine: a launcher of the test's own, and short ways to see how a run ended."""
 
+import base64
 import json
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -21,8 +22,18 @@ LOOK = "pgrep -f '^[^ ]*python[^ ]* -m cronograph.remote {name}' | head -1"
 CANCEL = "kill -9 {handle} 2>/dev/null; echo {handle} >>cancelled"
 FORGET = "echo {handle} >>forgotten"
 EXECUTOR: Mapping[str, Any] = {
-    "launch": LAUNCH, "find": FIND, "look": LOOK, "cancel": CANCEL, "forget": FORGET, "complete": True,
-}  # fmt: skip
+    "launch": LAUNCH,
+    "find": FIND,
+    "look": LOOK,
+    "cancel": CANCEL,
+    "forget": FORGET,
+    "complete": True,
+}  # fmt: skipSHARED = "shared"
+"""The folder by which code speaks that reaches no server."""
+KEY: Final = base64.b64encode(bytes(range(32))).decode()
+"""A key of secrets."""
+SHARED: Final = "shared"
+"""The folder by which code speaks that reaches no server."""
 
 MODULE = """
 import os, sys, time
@@ -67,6 +78,14 @@ def flaky(ctx: JobContext) -> Result:
     if ctx.attempt == 1:
         raise RuntimeError("once")
     return Result(value={"first": first, "checkpoint": ctx.checkpoint})
+
+
+@job("saver", isolation="command", retries=0)
+def saver(ctx: JobContext, until: str) -> Result:
+    Path("begun").write_text("begun\\n")
+    while not Path(until).exists():
+        time.sleep(0.01)
+    return Result(value=[ctx.step_sync(f"step {number}", lambda number=number: number) for number in (1, 2, 3)])
 
 
 @job("ends", isolation="command", retries=0)
@@ -142,6 +161,11 @@ class Engine:
         found = self.query(document, job=job, args=args)["triggerJob"]
         assert found["success"], found
 
+    def set_secret(self, name: str, value: str) -> None:
+        """Store a secret; the server has to have ``KEY``."""
+        document = "mutation($input: SetSecretInput!) { setSecret(input: $input) { errors { message } } }"
+        assert self.query(document, input={"name": name, "value": value})["setSecret"]["errors"] == []
+
     def logs(self, job: str, server: CronographProcess | None = None) -> list[dict[str, Any]]:
         """The executions of a job that have ended, the newest first."""
         rows = f"executions(first: 20, filter: {{ jobName: {{ eq: $job }} }}) {{ nodes {EXECUTION} }}"
@@ -181,14 +205,31 @@ EXECUTION = """{
 }"""
 
 
+CHANNELS: Final = ("http", "folder")
+"""How code at an engine may speak with its node."""
+
+
 @pytest.fixture
-def remote_engine(processes: ProcessStarter, database_url: str) -> Iterator[Callable[..., Engine]]:
+def channel(request: pytest.FixtureRequest) -> str:
+    """How the code at the engine speaks with its node."""
+    return str(getattr(request, "param", "http"))
+
+
+@pytest.fixture
+def remote_engine(processes: ProcessStarter, database_url: str, channel: str) -> Iterator[Callable[..., Engine]]:
     """Starts a server with jobs at an engine; nothing of it outlives the test."""
     folder = processes.folder
+    env: dict[str, str] = {}
+    executor = dict(EXECUTOR)
+    if channel == "folder":
+        (folder / SHARED).mkdir(mode=0o700)
+        executor["folder"] = str(folder / SHARED)
+        # No code reaches a server there.
+        env["CRONOGRAPH_REMOTE_URL"] = "http://127.0.0.1:9"
 
     def start(**changes: Any) -> Engine:
-        env = changes.pop("env", {})
-        return Engine(processes, database_url, {**EXECUTOR, **changes}, **env)
+        env.update(changes.pop("env", {}))
+        return Engine(processes, database_url, {**executor, **changes}, **env)
 
     yield start
     for line in (folder / "started").read_text().split() if (folder / "started").exists() else []:

@@ -1,6 +1,6 @@
 """Rules of attempts outside of their node: what an engine says of them, and when one is over that says nothing."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
@@ -66,6 +66,8 @@ class RemoteAttempt:
         log_lines: How many lines its code has written.
         ended_at: When its end was accepted.
         over_at: When its node had stored that end, and the engine had forgotten it.
+        folder: Through which its code speaks; None = it reaches a server.
+        token_hash: Of the token by which its code speaks.
     """
 
     execution_id: int
@@ -85,6 +87,8 @@ class RemoteAttempt:
     log_lines: int
     ended_at: datetime | None
     over_at: datetime | None
+    folder: str | None
+    token_hash: str = field(repr=False)
 
 
 def heartbeat_of(lease: float) -> float:

@@ -65,10 +65,12 @@ class Said:
     """The answer to code at an engine.
 
     Attributes:
+        sequence: The number of its last message.
         answer: To a request; None: it asked for nothing.
         stop: Why it should stop; None: it need not.
     """
 
+    sequence: int
     answer: Json = None
     stop: str | None = None
 
@@ -100,6 +102,22 @@ class RemoteContract:
         if isinstance(found, Refusal):
             return found
         speaker, begin = found
+        begun = await self._with_secrets(speaker, begin)
+        return begun if isinstance(begun, str) else {**begun, "sequence": speaker.sequence}
+
+    async def prepare(self, token_hash: str) -> dict[str, Json] | Refusal | str:
+        """Return what code will get that begins without a server: when it will do so nobody knows."""
+        found = await self._database.write(remote.speaker, token_hash)
+        if isinstance(found, Refusal):
+            return found
+        begin = await self._with_secrets(found, dict(found.begin))
+        if isinstance(begin, str):
+            return begin
+        run = found.run
+        deadline = None if run.deadline_at is None else run.deadline_at.isoformat()
+        return {**begin, "sequence": 0, "timeout": run.timeout, "deadline": deadline}
+
+    async def _with_secrets(self, speaker: Speaker, begin: dict[str, Any]) -> dict[str, Any] | str:
         names = references(speaker.run.args)
         secrets: dict[str, str] = {}
         if names:
@@ -108,13 +126,29 @@ class RemoteContract:
                 return read.message if isinstance(read, Failed) else read.reason
             secrets = read
         info = begin["info"] | {"args": resolved(speaker.run.args, secrets)}
-        shown = {**begin, "info": info, "secrets": secrets}
-        return {"begin": shown, "sequence": speaker.sequence, "heartbeat": self._heartbeat}
+        return {"begin": {**begin, "info": info, "secrets": secrets}, "heartbeat": self._heartbeat}
+
+    async def read(self, token_hash: str, line: bytes) -> Said | Refusal:
+        """Carry out a line of an outbox: the start of code, or what it says.
+
+        Raises:
+            FrameError: it is neither.
+        """
+        starter = document_of(line).get("starter")
+        if not isinstance(starter, str):
+            return await self.say(token_hash, line)
+        found = await self._database.write(remote.begin, token_hash, starter)
+        return found if isinstance(found, Refusal) else Said(found.sequence, None, found.attempt.stop)
+
+    async def last(self, token_hash: str) -> Said | Refusal:
+        """Return the answer to the last message, and whether the code should stop."""
+        found = await self._database.write(remote.speaker, token_hash)
+        return found if isinstance(found, Refusal) else Said(found.sequence, found.answer, found.attempt.stop)
 
     async def heartbeat(self, token_hash: str) -> Said | Refusal:
         """Note a sign of life."""
         noted = await self._database.write(remote.note_life, token_hash)
-        return noted if isinstance(noted, Refusal) else Said(stop=noted.stop)
+        return noted if isinstance(noted, Refusal) else Said(0, stop=noted.stop)
 
     async def say(self, token_hash: str, body: bytes) -> Said | Refusal:
         """Carry out a message: ``{"sequence": 1, "message": {"kind": …}}``.
@@ -182,9 +216,9 @@ def _say(tx: Tx, token_hash: str, sequence: int, message: ToNode, public_url: st
     if isinstance(said, Refusal):
         return said
     if sequence == said.sequence:
-        return Said(said.answer, said.attempt.stop)
+        return Said(sequence, said.answer, said.attempt.stop)
     if sequence != said.sequence + 1:
-        return Refusal.OUT_OF_ORDER
+        return Refusal.OUT_OF_ORDER if sequence > said.sequence else Refusal.SAID_BEFORE
     answer, lines, notes = None, 0, dict(said.notes)
     match message:
         case Lines():
@@ -198,7 +232,7 @@ def _say(tx: Tx, token_hash: str, sequence: int, message: ToNode, public_url: st
             _note(notes, message, answer)
     document = None if answer is None else answer.model_dump(mode="json")
     remote.note_message(tx, said, answer=document, lines=lines, notes=notes)
-    return Said(document, said.attempt.stop)
+    return Said(sequence, document, said.attempt.stop)
 
 
 def _keep_lines(tx: Tx, said: Speaker, message: Lines) -> int:

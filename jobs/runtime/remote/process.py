@@ -6,6 +6,7 @@ import secrets
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,9 +15,9 @@ from ..job.middleware import KeptResources
 from ..job.values import NOTHING_HIDDEN
 from ..process.child import ChildRun
 from ..process.wire import Answer, Begin, Ended, NodeGoneError, Stop, Terminate
-from .speaking import OverError, Server, Speaking, TakenError, say
+from .folder import FolderChannel
+from .speaking import FOLDER, TOKEN, URL, Channel, OverError, Server, Speaking, TakenError, say
 
-URL, TOKEN = "CRONOGRAPH_ATTEMPT_URL", "CRONOGRAPH_ATTEMPT_TOKEN"
 _USAGE: Final = 2
 LEFT_BEHIND: Final = 75
 """The status of a process whose job did not leave although its attempt was over."""
@@ -25,38 +26,44 @@ _TERMINATE_GRACE: Final = 2.0
 
 def main(environment: Mapping[str, str] = os.environ) -> int:
     """Carry out the attempt that the environment names; the exit status."""
-    url, token = environment.get(URL), environment.get(TOKEN)
-    if not url or not token:
-        say(f"it is started by an executor, which sets {URL} and {TOKEN}")
+    connect = _channel_of(environment)
+    if connect is None:
+        say(f"it is started by an executor, which sets {URL} and {TOKEN}, or {FOLDER}")
         return _USAGE
     # What the job starts itself has no business with these.
-    for name in (URL, TOKEN):
+    for name in (URL, TOKEN, FOLDER):
         os.environ.pop(name, None)
     try:
-        begun = Server(url, token).ask("start", {"starter": secrets.token_hex(16)})
+        begun = connect().ask("start", {"starter": secrets.token_hex(16)})
     except (OverError, TakenError) as error:
         say(f"nothing to do: {error}")
         return 0
-    RemoteProcess(url, token, begun).live()
+    RemoteProcess(connect, begun).live()
     return 0
+
+
+def _channel_of(environment: Mapping[str, str]) -> Callable[[], Channel] | None:
+    url, token, folder = environment.get(URL), environment.get(TOKEN), environment.get(FOLDER)
+    if folder:
+        shared = FolderChannel(Path(folder))
+        return lambda: shared
+    return partial(Server, url, token) if url and token else None
 
 
 class RemoteProcess:
     """The life of a process at an engine.
 
     Args:
-        url: Where the server is.
-        token: Of the attempt.
+        connect: Makes a channel, for one thread.
         begun: The answer to its start.
     """
 
-    def __init__(self, url: str, token: str, begun: Mapping[str, Any]) -> None:
+    def __init__(self, connect: Callable[[], Channel], begun: Mapping[str, Any]) -> None:
         # As for a node, whose jobs are found in its working directory.
         path = [str(Path.cwd()), *sys.path]
         self._begin = Begin.model_validate({**begun["begin"], "path": path, "memory": None})
         self._speaking = Speaking(
-            url,
-            token,
+            connect,
             sequence=begun["sequence"],
             heartbeat=begun["heartbeat"],
             on_answer=self._on_answer,

@@ -1,19 +1,24 @@
-"""Speak with a server from an engine: HTTP by the standard library, again and again while the server is absent."""
+"""Speak with a node from an engine, again and again while nobody is there; HTTP by the standard library."""
 
 import json
 import os
 import random
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from queue import Queue
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from typing_extensions import override
+
 from ...core.outcome import exponential
 from ..process.wire import Message, NodeGoneError
 
+URL, TOKEN, FOLDER = "CRONOGRAPH_ATTEMPT_URL", "CRONOGRAPH_ATTEMPT_TOKEN", "CRONOGRAPH_ATTEMPT_FOLDER"
+"""Variables that say where a server is and by which token code speaks to it, or through which folder it does."""
 TIMEOUT: Final = 60.0
 """Seconds for one answer."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 30.0
@@ -42,34 +47,44 @@ class TakenError(Exception):
     """Another process has begun the attempt."""
 
 
-class Server:
-    """One connection to a server, for one thread.
+def _never() -> bool:
+    return False
 
-    Args:
-        url: The address.
-        token: Of the attempt.
-        is_over: Whether nothing needs to be said any more.
-    """
 
-    def __init__(self, url: str, token: str, is_over: Callable[[], bool] = lambda: False) -> None:
-        self._parts = urlsplit(url)
-        self._token = token
-        self._is_over = is_over
-        self._connection: HTTPConnection | None = None
+class Channel(ABC):
+    """A way from the code of an attempt to a node, and back."""
 
-    def ask(self, verb: str, document: Mapping[str, object]) -> dict[str, Any]:
-        """Send a document and return the answer; while the server is absent, for ever.
+    @abstractmethod
+    def once(self, verb: str, document: Mapping[str, Any], is_over: Callable[[], bool]) -> dict[str, Any]:
+        """Send a document and return the answer.
 
         Raises:
-            OverError, TakenError: the server says so.
+            OverError, TakenError: the other side says so.
+            OSError, HTTPException, ValueError: it is not known to have arrived, and is to be sent again.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Begin with the next document as with the first one."""
+
+    def ask(self, verb: str, document: Mapping[str, Any], is_over: Callable[[], bool] = _never) -> dict[str, Any]:
+        """Send a document and return the answer; while it does not arrive, for ever.
+
+        Args:
+            verb: ``start``, ``heartbeat`` or ``messages``.
+            document: To send.
+            is_over: Whether nothing needs to be said any more.
+
+        Raises:
+            OverError, TakenError: the other side says so.
         """
         failures = 0
         while True:
             try:
-                return self._once(verb, document)
+                return self.once(verb, document, is_over)
             except (OSError, HTTPException, ValueError) as error:
-                self._close()
-                if self._is_over():
+                self.close()
+                if is_over():
                     raise OverError(str(error)) from error
                 pause = exponential(_PAUSE, _LONGEST_PAUSE, failures) * random.uniform(0.5, 1.0)  # noqa: S311
                 if not failures or failures % _SAID_EVERY == 0:
@@ -77,7 +92,23 @@ class Server:
                 failures += 1
                 time.sleep(pause)
 
-    def _once(self, verb: str, document: Mapping[str, object]) -> dict[str, Any]:
+
+class Server(Channel):
+    """One connection to a server, for one thread.
+
+    Args:
+        url: The address.
+        token: Of the attempt.
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        self._parts = urlsplit(url)
+        self._token = token
+        self._connection: HTTPConnection | None = None
+
+    @override
+    def once(self, verb: str, document: Mapping[str, Any], is_over: Callable[[], bool]) -> dict[str, Any]:
+        """Send a document and return the answer."""
         body = json.dumps(document).encode()
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         connection = self._connection or self._connect()
@@ -98,18 +129,19 @@ class Server:
         self._connection = make(self._parts.hostname or "localhost", self._parts.port, timeout=TIMEOUT)
         return self._connection
 
-    def _close(self) -> None:
+    @override
+    def close(self) -> None:
+        """End the connection; the next document makes another one."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
 class Speaking:
-    """Says what a job says to the server, in order, and gives signs of life; ``Sender`` of ``process.wire``.
+    """Says what a job says, in order, and gives signs of life; ``Sender`` of ``process.wire``.
 
     Args:
-        url: Where the server is.
-        token: Of the attempt.
+        connect: Makes a channel, for one thread.
         sequence: The number of the message before the first.
         heartbeat: Seconds between two signs of life.
         on_answer: Called with the answer to a request.
@@ -119,8 +151,7 @@ class Speaking:
 
     def __init__(
         self,
-        url: str,
-        token: str,
+        connect: Callable[[], Channel],
         *,
         sequence: int,
         heartbeat: float,
@@ -128,8 +159,7 @@ class Speaking:
         on_stop: Callable[[str], None],
         on_over: Callable[[], None],
     ) -> None:
-        self._url = url
-        self._token = token
+        self._connect = connect
         self._sequence = sequence
         self._heartbeat = heartbeat
         self._on_answer = on_answer
@@ -157,23 +187,23 @@ class Speaking:
         self._over.set()
 
     def _send_all(self) -> None:
-        server = Server(self._url, self._token, self._over.is_set)
+        channel = self._connect()
         while (message := self._waiting.get()) is not None:
             if self._over.is_set():
                 # It is of no use; who waits for room goes on, to its end.
                 continue
             try:
                 said = {"sequence": self._sequence + 1, "message": json.loads(message.model_dump_json())}
-                self._hear(server.ask("messages", said))
+                self._hear(channel.ask("messages", said, self._over.is_set))
                 self._sequence += 1
             except (OverError, TakenError) as error:
                 self._end(error)
 
     def _live(self) -> None:
-        server = Server(self._url, self._token, self._over.is_set)
+        channel = self._connect()
         while not self._over.wait(self._heartbeat):
             try:
-                self._hear(server.ask("heartbeat", {}))
+                self._hear(channel.ask("heartbeat", {}, self._over.is_set))
             except (OverError, TakenError) as error:
                 self._end(error)
 

@@ -6,9 +6,10 @@ it up or stops it hard, do so by ``queue.remote.end``, which accepts one end; it
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from secrets import token_hex
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
@@ -18,13 +19,15 @@ from ...accounts.actions.throttling import fresh_secret
 from ...accounts.rules.credentials import Prefix, stored_form
 from ...base.context import StopReason
 from ...base.services import Services
+from ...core.arguments.secrets import references
 from ...core.base.errors import ConfigurationError
+from ...core.model import Json
 from ...core.nodes import Node
 from ...core.outcome import Failed, JobOutcome
 from ...core.remote.attempts import LET_GO, UNSEEN, RemoteAttempt, Seen, end_without_words, heartbeat_of
 from ...core.remote.resources import Resources
-from ...executors.finding import executor_of
-from ...executors.protocol import Executor, Place, Spec, SubmissionError
+from ...executors.finding import Engine, engine_of
+from ...executors.protocol import Place, Spec, SubmissionError
 from ...own.threads import in_own_thread
 from ...queue import remote
 from ...queue.claims.claim import Started
@@ -37,6 +40,10 @@ from ..base.service import Watch, repeated
 from ..base.settings import EngineSettings
 from ..process.finding import check_findable
 from ..process.wire import Ended
+from .contract import RemoteContract
+from .folder import Box
+from .outboxes import Outboxes
+from .speaking import FOLDER, TOKEN, URL
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -80,7 +87,8 @@ class RemoteSupervisor(Watch):
     Args:
         database: Where they are stored.
         node: The node.
-        executors: By name.
+        engines: By the names of their executors.
+        contract: Carries out what code says that reaches no server.
         jobs: The jobs at engines that it takes.
         lease: Seconds for which their code may be silent.
         poll: Seconds between two looks at the engines.
@@ -95,7 +103,8 @@ class RemoteSupervisor(Watch):
         self,
         database: Database,
         node: Node,
-        executors: Mapping[str, Executor],
+        engines: Mapping[str, Engine],
+        contract: RemoteContract,
         jobs: Collection[str],
         *,
         lease: float,
@@ -106,18 +115,20 @@ class RemoteSupervisor(Watch):
         super().__init__("remote", hints=Wake.REMOTE, poll=poll)
         self._database = database
         self._node = node
-        self._executors = executors
+        self._engines = engines
         self._jobs = jobs
         self._lease = lease
         self._url = url
         self._room = room
         self._held: dict[int, Held] = {}
         self._lets_go = False
-        self._turns = {name: asyncio.Semaphore(AT_ONCE) for name in executors}
+        self._turns = {name: asyncio.Semaphore(AT_ONCE) for name in engines}
         self._asked_at = float("-inf")
         self._every = poll
-        self._tidying: set[asyncio.Task[None]] = set()
+        self._tidying: set[asyncio.Task[object]] = set()
         self._watching: asyncio.Task[None] | None = None
+        self._contract = contract
+        self._outboxes: dict[str, Outboxes] = {}
         self.on_taken_over: Callable[[Started, RemoteAttempt], None] = _nobody
 
     @property
@@ -134,10 +145,13 @@ class RemoteSupervisor(Watch):
     def leave(self, held: Held) -> None:
         """Look after an attempt no longer: its end is about to be stored, or another node has it."""
         self._held.pop(held.started.execution_id, None)
+        for one in self._outboxes.values():
+            one.close(held.started.execution_id)
 
     def found(self, held: Held, one: RemoteAttempt) -> None:
         """Look after an attempt that is at its engine already."""
         held.place = Place(one.name, one.handle)
+        self._open(held, one.token_hash, one.folder)
         if self._lets_go and not held.ended.done():
             held.ended.set_result(None)
         # Its end may have been accepted meanwhile.
@@ -169,21 +183,23 @@ class RemoteSupervisor(Watch):
             How it has ended if it has not come to that; None: the engine has it, perhaps.
         """
         run, execution_id = held.started.run, held.started.execution_id
-        if self._url is None:
-            return Failed(
-                SUBMISSION,
-                "this node does not know where code at an engine reaches a server; set remote_url "
-                "(CRONOGRAPH_REMOTE_URL), e.g. https://cron.example.com",
-            )
+        engine = self._engines[held.executor]
+        fault = self._fault(held.executor, engine, run.args)
+        if fault is not None:
+            return Failed(SUBMISSION, fault)
         # The random part distinguishes it from those of other installations that use the same engine.
         token, name = fresh_secret(Prefix.REMOTE), f"cronograph-{token_hex(4)}-{run.id}-{run.attempt}"
-        new = Submission(held.executor, name, stored_form(token), begin)
+        folder = None if engine.folder is None else str(engine.folder / name)
+        new = Submission(held.executor, name, stored_form(token), begin, folder)
         if not await self._write(remote.note_submission, run, execution_id, new):
             return LET_GO
-        spec = Spec(name, _environment(self._url, token, name, held), resources, run.job_name, run.id, run.attempt)
+        where = {URL: self._url or "", TOKEN: token} if folder is None else {FOLDER: folder}
+        spec = Spec(name, _environment(where, name, held), resources, run.job_name, run.id, run.attempt)
+        if folder is not None and not await self._place(held, new.token_hash, folder):
+            return None
         handle: str | None = None
         try:
-            handle = await self._call(held.executor, self._executors[held.executor].submit, spec)
+            handle = await self._call(held.executor, engine.executor.submit, spec)
         except SubmissionError as error:
             await self._end(held, Failed(SUBMISSION, f"{held.executor} has not taken it: {error}"))
         except Exception as error:
@@ -195,6 +211,55 @@ class RemoteSupervisor(Watch):
         if self._lets_go and not held.ended.done():
             held.ended.set_result(None)
         return None
+
+    def _fault(self, name: str, engine: Engine, args: Mapping[str, Json]) -> str | None:
+        """Say why an attempt cannot be handed to an engine as it is configured."""
+        if engine.folder is None and self._url is None:
+            return (
+                "this node does not know where code at an engine reaches a server; set remote_url "
+                "(CRONOGRAPH_REMOTE_URL), e.g. https://cron.example.com"
+            )
+        secrets = sorted(references(args)) if engine.folder is not None and not engine.takes_secrets else ()
+        if secrets:
+            return (
+                f"its arguments have the secret '{secrets[0]}', which would lie in {engine.folder} until its code "
+                f"begins; allow that by 'secrets = true' in [executors.{name}]"
+            )
+        return None
+
+    async def _place(self, held: Held, token_hash: str, folder: str) -> bool:
+        """Leave in the folder of an attempt what its code gets; if that cannot be, it has ended."""
+        try:
+            refused = await self._outboxes_of(held.executor).place(token_hash, Path(folder))
+        except OSError as error:
+            refused = f"its folder cannot be made: {error}"
+        if refused is not None:
+            await self._end(held, Failed(SUBMISSION, str(refused)))
+            return False
+        self._open(held, token_hash, folder)
+        return True
+
+    def _open(self, held: Held, token_hash: str, folder: str | None) -> None:
+        if folder is not None:
+            self._outboxes_of(held.executor).open(held.started.execution_id, token_hash, Path(folder))
+
+    def _outboxes_of(self, executor: str) -> Outboxes:
+        if executor not in self._outboxes:
+            made = self._outboxes[executor] = Outboxes(
+                executor, self._database, self._contract, self._every, self._end_broken
+            )
+            made.start()
+        return self._outboxes[executor]
+
+    def _end_broken(self, execution_id: int, outcome: Failed) -> None:
+        held = self._held.get(execution_id)
+        if held is not None:
+            self._aside(self.stop_hard(held, outcome), f"cronograph-broken-{execution_id}")
+
+    def _aside(self, work: Coroutine[Any, Any, object], name: str) -> None:
+        task = asyncio.get_running_loop().create_task(work, name=name)
+        self._tidying.add(task)
+        task.add_done_callback(self._tidying.discard)
 
     async def _call(self, executor: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         async with self._turns[executor], asyncio.timeout(NO_ANSWER):
@@ -221,12 +286,15 @@ class RemoteSupervisor(Watch):
     async def note_stop(self, held: Held, reason: StopReason) -> None:
         """Have its code asked to stop with the answer to its next word."""
         await self._write(remote.note_stop, held.started.execution_id, reason.value)
+        outboxes = self._outboxes.get(held.executor)
+        if outboxes is not None:
+            await outboxes.tell(held.started.execution_id)
 
     async def stop_hard(self, held: Held, outcome: JobOutcome) -> AcceptedEnd | None:
         """End an attempt that did not leave when asked to, here and at its engine; its accepted end."""
         await self._end(held, outcome)
         if held.place is not None:
-            await self._try(held.executor, "cancel", self._executors[held.executor].cancel, held.place)
+            await self._try(held.executor, "cancel", self._engines[held.executor].executor.cancel, held.place)
         return await held.ended
 
     async def _try(self, executor: str, what: str, function: Callable[..., object], place: Place) -> bool:
@@ -281,18 +349,27 @@ class RemoteSupervisor(Watch):
             if one.execution_id in boxes:
                 self._mind_time(held, one, boxes[one.execution_id], now)
             end = end_without_words(one, seen[one.execution_id], now, self._lease) if one.execution_id in seen else None
-            if end is not None and held.place is not None:
+            if end is not None and held.place is not None and await self._is_silent(held):
                 await self._end(held, end)
-                await self._try(one.executor, "cancel", self._executors[one.executor].cancel, held.place)
+                await self._try(one.executor, "cancel", self._engines[one.executor].executor.cancel, held.place)
         new = {one.execution_id: seen[one.execution_id] for one in asked if _is_new(one, seen.get(one.execution_id))}
         if new:
             await self._database.write(remote.note_seen, new)
+
+    async def _is_silent(self, held: Held) -> bool:
+        """Return whether nothing of an attempt is left to be read: how it ended may lie in its folder."""
+        outboxes = self._outboxes.get(held.executor)
+        try:
+            return outboxes is None or await outboxes.catch_up(held.started.execution_id)
+        except OSError as error:
+            log.warning("execution %d: its folder cannot be read, again soon: %s", held.started.execution_id, error)
+            return False
 
     async def _ask(self, executor: str, rows: Sequence[RemoteAttempt]) -> dict[int, Seen]:
         """Ask an engine about all attempts with one call; nothing of any of them while it does not answer."""
         places = [Place(one.name, one.handle) for one in rows]
         try:
-            found = await self._call(executor, self._executors[executor].find, places)
+            found = await self._call(executor, self._engines[executor].executor.find, places)
             for one in rows:
                 if one.handle is None:
                     await self._look_for(one)
@@ -302,7 +379,7 @@ class RemoteSupervisor(Watch):
         return {one.execution_id: found.get(one.name, UNSEEN) for one in rows}
 
     async def _look_for(self, one: RemoteAttempt) -> None:
-        handle = await self._call(one.executor, self._executors[one.executor].look, Place(one.name, None))
+        handle = await self._call(one.executor, self._engines[one.executor].executor.look, Place(one.name, None))
         if handle is not None:
             log.info("%s has %s after all: %s", one.executor, one.name, handle)
             if one.execution_id in self._held:
@@ -325,9 +402,7 @@ class RemoteSupervisor(Watch):
         for one in rows:
             name = f"cronograph-tidy-{one.execution_id}"
             if name not in busy:
-                task = asyncio.get_running_loop().create_task(self._forget(one), name=name)
-                self._tidying.add(task)
-                task.add_done_callback(self._tidying.discard)
+                self._aside(self._forget(one), name)
 
     async def _forget(self, one: RemoteAttempt) -> None:
         """End and forget an attempt at its engine, unless its run still runs; this node holds that then."""
@@ -337,12 +412,14 @@ class RemoteSupervisor(Watch):
                 if one.execution_id not in self._held and not self._lets_go:
                     self.on_taken_over(Started(run, one.execution_id, run.checkpoint), one)
                 return
-            place, executor = Place(one.name, one.handle), self._executors.get(one.executor)
-            if executor is not None:
+            place, engine = Place(one.name, one.handle), self._engines.get(one.executor)
+            if engine is not None:
                 if one.ended_at is None:
-                    await self._try(one.executor, "cancel", executor.cancel, place)
-                if not await self._try(one.executor, "forget", executor.forget, place):
+                    await self._try(one.executor, "cancel", engine.executor.cancel, place)
+                if not await self._try(one.executor, "forget", engine.executor.forget, place):
                     return
+            if one.folder is not None:
+                await in_own_thread(Box(Path(one.folder)).remove)
             await self._database.write(remote.note_over, [one.execution_id])
         except Exception as error:
             log_fault(log, f"{one.name} at {one.executor} is not tidied up, again soon", error)
@@ -356,7 +433,7 @@ class RemoteSupervisor(Watch):
             self._node.id,
             self._node.name,
             jobs=self._jobs,
-            executors=list(self._executors),
+            executors=list(self._engines),
             limit=room,
         )
         for one, run in taken.going_on:
@@ -371,6 +448,8 @@ class RemoteSupervisor(Watch):
     async def stop(self) -> None:
         """End; engines that are being asked go on in their threads."""
         await super().stop()
+        for one in self._outboxes.values():
+            await one.stop()
         for task in (*self._tidying, *filter(None, [self._watching])):
             task.cancel()
 
@@ -387,11 +466,10 @@ def _is_new(one: RemoteAttempt, seen: Seen | None) -> bool:
     return seen is not None and (seen.state is not one.engine_state or seen.text != one.engine_text)
 
 
-def _environment(url: str, token: str, name: str, held: Held) -> dict[str, str]:
+def _environment(where: Mapping[str, str], name: str, held: Held) -> dict[str, str]:
     run = held.started.run
     return {
-        "CRONOGRAPH_ATTEMPT_URL": url,
-        "CRONOGRAPH_ATTEMPT_TOKEN": token,
+        **where,
         "CRONOGRAPH_ATTEMPT_NAME": name,
         "CRONOGRAPH_ATTEMPT_RUN": str(run.id),
         "CRONOGRAPH_ATTEMPT_NUMBER": str(run.attempt),
@@ -411,19 +489,20 @@ def supervisor_of(
     Raises:
         ConfigurationError: an executor is not there, its settings do not fit, or a job cannot be found by its code.
     """
-    executors: dict[str, Executor] = {}
+    engines: dict[str, Engine] = {}
     for one in jobs:
         check_findable(one)
         name = one.executor or ""
-        if name not in executors:
+        if name not in engines:
             try:
-                executors[name] = executor_of(name, settings.executors)
+                engines[name] = engine_of(name, settings.executors)
             except ConfigurationError as error:
                 raise ConfigurationError(f"job '{one.name}' at {one.where}: isolation '{name}': {error}") from error
     return RemoteSupervisor(
         services.database,
         node,
-        executors,
+        engines,
+        RemoteContract(services, settings.remote_lease),
         [one.name for one in jobs],
         lease=settings.remote_lease,
         poll=settings.remote_poll,

@@ -19,6 +19,8 @@ remote_attempt = Table(
     # The node that looks after it; null = none at this moment.
     Column("node_id", Key),
     Column("handle", Text),
+    # Through which its code speaks; null = it reaches a server.
+    Column("folder", Text),
     Column("submitted_at", UtcDateTime, nullable=False),
     Column("engine_state", String(8), nullable=False),
     Column("engine_text", Text, nullable=False),

@@ -1,6 +1,5 @@
 """Jobs at an engine of real servers: what comes back, what stops them, and who looks after them when a node dies."""
 
-import base64
 import os
 import signal
 from collections.abc import Callable
@@ -10,14 +9,14 @@ import psutil
 import pytest
 
 from tests.support.processes import ProcessStarter
-from tests.support.remote import LAUNCH, Engine
+from tests.support.remote import CHANNELS, KEY, LAUNCH, SHARED, Engine
 from tests.support.waiting import wait_until
 
 StartEngine = Callable[..., Engine]
 
-KEY = base64.b64encode(bytes(range(32))).decode()
-
-pytestmark = [pytest.mark.costly, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.costly, pytest.mark.timeout(120), pytest.mark.parametrize("channel", CHANNELS, indirect=True),
+]  # fmt: skip
 
 
 def messages(execution: dict[str, Any]) -> list[str]:
@@ -36,8 +35,10 @@ def test_what_a_job_at_an_engine_says_and_returns_is_kept_like_that_of_any_job(r
     assert end["value"] == "x" * 900_000
     assert end["progress"] == {"done": 1, "message": "a third"}
     assert messages(end) == ["begun"]
-    # Once its end is stored the engine forgets it.
+    # Once its end is stored the engine forgets it, and its folder is removed.
     wait_until(lambda: engine.lines("forgotten") == engine.lines("started"), message="the engine to forget it")
+    shared = engine.folder / SHARED
+    wait_until(lambda: not shared.exists() or not list(shared.iterdir()), message="its folder to be removed")
     assert engine.lines("cancelled") == []
 
 
@@ -149,7 +150,7 @@ def test_an_engine_that_starts_it_twice_has_it_executed_once(remote_engine: Star
     engine.trigger("away", until="go")
     engine.begun()
     wait_until(
-        lambda: "Another process has begun this attempt" in (engine.folder / "engine.log").read_text(),
+        lambda: "nother process has begun this attempt" in (engine.folder / "engine.log").read_text(),
         message="the second process to leave",
     )
     engine.touch("go")
@@ -179,11 +180,11 @@ def test_what_neither_speaks_nor_is_listed_for_a_lease_is_lost(remote_engine: St
 
 
 def test_a_secret_comes_with_the_start_and_lies_nowhere_else(
-    remote_engine: StartEngine, processes: ProcessStarter
+    remote_engine: StartEngine, processes: ProcessStarter, channel: str
 ) -> None:
-    engine = remote_engine(launch=f"env >environment; {LAUNCH}", env={"CRONOGRAPH_SECRET_KEY": KEY})
-    document = 'mutation { setSecret(input: { name: "door", value: "open sesame" }) { errors { message } } }'
-    assert engine.query(document)["setSecret"]["errors"] == []
+    allowed = {"secrets": True} if channel == "folder" else {}
+    engine = remote_engine(launch=f"env >environment; {LAUNCH}", env={"CRONOGRAPH_SECRET_KEY": KEY}, **allowed)
+    engine.set_secret("door", "open sesame")
     engine.trigger("spy", password={"$secret": "door"})
     (end,) = engine.ended("spy")
     names = ["CRONOGRAPH_ATTEMPT_NAME", "CRONOGRAPH_ATTEMPT_NUMBER", "CRONOGRAPH_ATTEMPT_RUN"]

@@ -1,0 +1,202 @@
+"""A node reads what code without a server has left in the folders of its attempts, and answers there."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from ...core.outcome import Failed
+from ...core.remote.attempts import REMOTE_PROCESS
+from ...own.threads import in_own_thread
+from ...queue import remote
+from ...queue.remote import Refusal
+from ...store.db.database import Database
+from ..base.service import Watch
+from ..process.wire import FrameError
+from .contract import RemoteContract, Said
+from .folder import Box
+
+log = logging.getLogger(__name__)
+
+_SHORTEST: Final = 0.05
+"""Seconds until it is looked again into a box in which something was."""
+_AT_ONCE: Final = 8
+"""Boxes whose messages are stored at a time."""
+
+
+@dataclass(slots=True, eq=False)
+class _Open:
+    """A box that is looked into.
+
+    Attributes:
+        execution_id: The execution of its attempt.
+        token_hash: Of the attempt.
+        box: Its files.
+        due: When to look into it, by the event loop's clock.
+        pause: Seconds until the look after that.
+        said: The last answer that was written there; None: not known to this node.
+        heard: Something was in it at the last look.
+        reading: Held while its messages are stored.
+    """
+
+    execution_id: int
+    token_hash: str
+    box: Box
+    due: float = 0.0
+    pause: float = _SHORTEST
+    said: Said | None = None
+    heard: bool = False
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+class Outboxes(Watch):
+    """Reads the boxes of one executor's attempts: often those in which something is, each other one with every poll.
+
+    Args:
+        name: Of the executor.
+        database: Where signs of life are stored.
+        contract: Carries out what is read.
+        poll: Seconds between two looks into a silent box.
+        on_broken: Called with an execution and the end that it gets because its box cannot be read.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        database: Database,
+        contract: RemoteContract,
+        poll: float,
+        on_broken: Callable[[int, Failed], None],
+    ) -> None:
+        super().__init__(f"outboxes of {name}", poll=poll)
+        self._database = database
+        self._contract = contract
+        self._longest = poll
+        self._on_broken = on_broken
+        self._open: dict[int, _Open] = {}
+        self._turns = asyncio.Semaphore(_AT_ONCE)
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def place(self, token_hash: str, folder: Path) -> Refusal | str | None:
+        """Leave in a folder what code gets when it begins; why that cannot be."""
+        start = await self._contract.prepare(token_hash)
+        if isinstance(start, Refusal | str):
+            return start
+        await in_own_thread(Box(folder).place, start)
+        return None
+
+    def open(self, execution_id: int, token_hash: str, folder: Path) -> None:
+        """Look into the box of an attempt from now on."""
+        self._open[execution_id] = _Open(execution_id, token_hash, Box(folder))
+        self.poke()
+
+    def close(self, execution_id: int) -> None:
+        """Look into it no more."""
+        self._open.pop(execution_id, None)
+
+    async def tell(self, execution_id: int) -> None:
+        """Write into the box of an attempt what is stored for it: its last answer, and whether to stop."""
+        one = self._open.get(execution_id)
+        if one is not None:
+            async with one.reading:
+                await self._tell(one)
+
+    async def _tell(self, one: _Open) -> None:
+        said = await self._contract.last(one.token_hash)
+        if isinstance(said, Said):
+            await self._answer(one, said)
+
+    async def _answer(self, one: _Open, said: Said) -> None:
+        if said.sequence or said.stop is not None:
+            await in_own_thread(one.box.answer, said.sequence, said.answer, said.stop)
+        one.said = said
+
+    async def catch_up(self, execution_id: int) -> bool:
+        """Store all that is in the box of an attempt; whether nothing was there.
+
+        Raises:
+            OSError: nobody knows, because it cannot be read.
+        """
+        one = self._open.get(execution_id)
+        return one is None or not await self._read(one)
+
+    @override
+    async def look(self) -> None:
+        """Read the boxes that are due."""
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        due = [one for one in self._open.values() if one.due <= now]
+        news = await in_own_thread(_with_news, due)
+        for one in due:
+            one.pause = _SHORTEST if one in news else min(one.pause * 2, self._longest)
+            one.due = loop.time() + one.pause
+        await asyncio.gather(*(self._in_turn(one) for one in news))
+        heard = [one.execution_id for one in news if one.heard]
+        if heard:
+            await self._database.write(remote.note_lives, heard)
+        self._set_timer()
+
+    def _set_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        loop, due = asyncio.get_running_loop(), min((one.due for one in self._open.values()), default=None)
+        self._timer = None if due is None else loop.call_later(max(0.0, due - loop.time()), self.poke)
+
+    async def _in_turn(self, one: _Open) -> None:
+        async with self._turns:
+            try:
+                one.heard = await self._read(one)
+            except OSError as error:
+                log.warning("the box of execution %d cannot be read, again soon: %s", one.execution_id, error)
+
+    async def _read(self, one: _Open) -> bool:
+        """Carry out what is in a box; whether anything was."""
+        found = False
+        async with one.reading:
+            if one.said is None:
+                await self._tell(one)
+            while one.execution_id in self._open and (lines := await in_own_thread(one.box.lines)):
+                found = True
+                for line in lines:
+                    if line and not await self._carry_out(one, line):
+                        self.close(one.execution_id)
+                        break
+                    one.box.taken(line)
+        return found
+
+    async def _carry_out(self, one: _Open, line: bytes) -> bool:
+        """Store a line and answer it; False: the attempt is over."""
+        try:
+            said = await self._contract.read(one.token_hash, line)
+        except FrameError as error:
+            self._on_broken(one.execution_id, Failed(REMOTE_PROCESS, f"its messages cannot be read: {error}"))
+            return False
+        match said:
+            case Refusal.SAID_BEFORE:
+                return True
+            case Refusal.UNKNOWN | Refusal.OVER:
+                return False
+            case Refusal():
+                words = "another process has begun it" if said is Refusal.TAKEN else "one of them is missing"
+                self._on_broken(one.execution_id, Failed(REMOTE_PROCESS, f"its messages cannot be read: {words}"))
+                return False
+            case Said():
+                if said.answer is not None or said.stop != (one.said.stop if one.said else None):
+                    await self._answer(one, said)
+                return True
+
+
+def _with_news(boxes: Sequence[_Open]) -> list[_Open]:
+    return [one for one in boxes if _has_news(one)]
+
+
+def _has_news(one: _Open) -> bool:
+    try:
+        return one.said is None or one.box.has_news()
+    except OSError:
+        # It is said by whoever reads it.
+        return True

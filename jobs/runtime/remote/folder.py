@@ -7,7 +7,8 @@ The folder of an attempt has:
   file once all of it is stored and the next one has begun, and the code waits while too many are left.
 - ``in``: the number of the last message that the node has answered, that answer, and why the code should stop.
 
-Whatever breaks off, nothing is half read: the last line counts once its end is there, and the others replace a file.
+Nothing is half read, even if a process or a machine breaks off: the last line counts once its end is there, and the
+others replace a file.
 """
 
 import json
@@ -26,11 +27,11 @@ from .speaking import TIMEOUT, Channel, OverError, TakenError
 
 _START, _OUT, _IN = "start", "out.", "in"
 _PIECE: Final = 1024 * 1024
-"""Bytes after which a file of messages is followed by the next one."""
 _PIECES: Final = 64
-"""Files of messages that may be left to be read."""
 _PAUSE, _LONGEST_PAUSE = 0.02, 1.0
 """Seconds between two looks for an answer: the first, and the longest."""
+_FULL_PAUSE: Final = 0.2
+"""Seconds after which a disk that was full is tried again."""
 _ONLY_ME: Final = 0o600
 
 
@@ -48,10 +49,16 @@ class FolderChannel(Channel):
 
     Args:
         folder: Of the attempt.
+        piece: Bytes after which a file of messages is followed by the next one.
+        pieces: Files of messages that may be left to be read.
+        patience: Seconds after which a request is said again.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, piece: int = _PIECE, pieces: int = _PIECES, patience: float = TIMEOUT) -> None:
         self._folder = folder
+        self._piece = piece
+        self._pieces = pieces
+        self._patience = patience
         self._lock = threading.Lock()
         self._number = 1
 
@@ -100,15 +107,15 @@ class FolderChannel(Channel):
                     except OSError as error:
                         if is_over():
                             raise OverError(str(error)) from error
-                        time.sleep(_LONGEST_PAUSE)
+                        time.sleep(_FULL_PAUSE)
             finally:
                 os.close(file)
 
     def _open(self) -> int:
         path = self._folder / f"{_OUT}{self._number}"
         try:
-            if path.exists() and path.stat().st_size >= _PIECE:
-                oldest = self._folder / f"{_OUT}{self._number + 1 - _PIECES}"
+            if path.exists() and path.stat().st_size >= self._piece:
+                oldest = self._folder / f"{_OUT}{self._number + 1 - self._pieces}"
                 if oldest.exists():
                     raise OSError(f"nobody has read {oldest} yet")
                 self._number += 1
@@ -119,7 +126,7 @@ class FolderChannel(Channel):
 
     def _heard(self, sequence: int | None, is_over: Callable[[], bool] = lambda: False) -> dict[str, Any]:
         """Read the answer to a message; without a number only whether the code should stop."""
-        until, pause = time.monotonic() + TIMEOUT, _PAUSE
+        until, pause = time.monotonic() + self._patience, _PAUSE
         while True:
             heard = self._read()
             if sequence is None or heard["sequence"] >= sequence:
@@ -156,10 +163,12 @@ class Box:
 
     Args:
         folder: Of the attempt.
+        piece: Bytes of a file of messages below which no next one has begun.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, piece: int = _PIECE) -> None:
         self._folder = folder
+        self._piece = piece
         self._number: int | None = None
         self._place = 0
 
@@ -174,7 +183,7 @@ class Box:
             return False
         path = self._path(self._number)
         size = path.stat().st_size
-        if size <= self._place and size >= _PIECE and self._path(self._number, 1).exists():
+        if size <= self._place and size >= self._piece and self._path(self._number, 1).exists():
             # All of it is stored, and nothing is written there any more.
             path.unlink()
             self._number, self._place = (self._number or 0) + 1, 0

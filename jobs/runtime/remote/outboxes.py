@@ -198,5 +198,5 @@ def _has_news(one: _Open) -> bool:
     try:
         return one.said is None or one.box.has_news()
     except OSError:
-        # It is said by whoever reads it.
+        # The reader says so.
         return True

@@ -222,7 +222,7 @@ class RemoteSupervisor(Watch):
         secrets = sorted(references(args)) if engine.folder is not None and not engine.takes_secrets else ()
         if secrets:
             return (
-                f"its arguments have the secret '{secrets[0]}', which would lie in {engine.folder} until its code "
+                f"its arguments have the secret '{secrets[0]}', which would be kept in {engine.folder} until its code "
                 f"begins; allow that by 'secrets = true' in [executors.{name}]"
             )
         return None

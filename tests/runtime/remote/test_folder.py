@@ -13,7 +13,6 @@ import pytest
 
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.executors.finding import engine_of
-from cronograph.jobs.runtime.remote import folder as folder_module
 from cronograph.jobs.runtime.remote.folder import Box, FolderChannel
 from cronograph.jobs.runtime.remote.speaking import OverError, TakenError
 from tests.support.remote import CHANNELS, KEY, Engine
@@ -103,12 +102,8 @@ def test_a_line_counts_once_its_end_is_there(place: Path) -> None:
     assert read(box) == [{"sequence": 2, "message": {}}, None]
 
 
-def test_messages_that_were_read_are_removed_and_unread_ones_are_bounded(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(folder_module, "_PIECE", 1_000)
-    monkeypatch.setattr(folder_module, "_PIECES", 3)
-    channel, box = FolderChannel(place), Box(place)
+def test_messages_that_were_read_are_removed_and_unread_ones_are_bounded(place: Path) -> None:
+    channel, box = FolderChannel(place, piece=1_000, pieces=3), Box(place, piece=1_000)
     for number in range(1, 4):
         channel.ask("messages", message(number, 2_000))
     assert sorted(one.name for one in place.glob("out.*")) == ["out.1", "out.2", "out.3"]
@@ -121,7 +116,7 @@ def test_messages_that_were_read_are_removed_and_unread_ones_are_bounded(
     assert [one["sequence"] for one in read(box)] == [4]
     assert sorted(one.name for one in place.glob("out.*")) == ["out.4"]
     # Another node begins with what is left; what it knows already it passes over by the numbers.
-    assert [one["sequence"] for one in read(Box(place))] == [4]
+    assert [one["sequence"] for one in read(Box(place, piece=1_000))] == [4]
 
 
 def test_a_disk_that_is_full_in_the_middle_of_a_line_is_waited_for(
@@ -136,7 +131,6 @@ def test_a_disk_that_is_full_in_the_middle_of_a_line_is_waited_for(
         return write(file, data[:10])
 
     monkeypatch.setattr(os, "write", limited)
-    monkeypatch.setattr(folder_module, "_LONGEST_PAUSE", 0.0)
     FolderChannel(place).ask("messages", message(1))
     assert read(Box(place)) == [message(1)]
 
@@ -171,9 +165,8 @@ def test_an_answer_and_a_stop_come_back(place: Path) -> None:
     assert answers == [{"answer": {"number": 7}, "stop": None}]
 
 
-def test_a_request_that_nobody_answers_is_said_again(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folder_module, "TIMEOUT", 0.0)
-    channel = FolderChannel(place)
+def test_a_request_that_nobody_answers_is_said_again(place: Path) -> None:
+    channel = FolderChannel(place, patience=0.0)
     waiting = threading.Thread(target=channel.ask, args=("messages", asked(1)))
     waiting.start()
     wait_until(lambda: read(Box(place)).count(asked(1)) >= 2, message="it to be said again")
@@ -257,7 +250,7 @@ def test_secrets_do_not_lie_in_a_folder_unless_that_is_allowed(remote_engine: St
     engine.trigger("spy", password={"$secret": "door"})
     (end,) = engine.ended("spy")
     assert (end["outcome"], end["errorType"]) == ("FAILED", "SubmissionFailed")
-    assert "its arguments have the secret 'door', which would lie in" in end["errorMessage"]
+    assert "its arguments have the secret 'door', which would be kept in" in end["errorMessage"]
     assert "allow that by 'secrets = true' in [executors.command]" in end["errorMessage"]
     assert not list((engine.folder / "shared").iterdir())
 

@@ -7,6 +7,7 @@ import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
 import { Facts } from "../../parts/task-facts";
 import { cancelFlow, retryFlow } from "../../services/flows";
+import { searchParams } from "../../state/route";
 import { Action } from "../../ui/action";
 import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
 import { Icon } from "../../ui/icon";
@@ -16,26 +17,15 @@ import { Status } from "../../ui/status";
 import { Time } from "../../ui/time";
 import { FlowRowFragment } from "./flow-document";
 import { boxesOfJobs, boxesOfRuns, type FlowJob, type FlowRun, FOLDS_ABOVE } from "./flow-graph";
+import { asksForRuns, FlowRuns } from "./flow-runs";
 import { FlowProgress } from "./page";
+import { countsOf, type StateCounts } from "./state-bar";
 
 /** With the library that finds the places of boxes and lines. */
 const FlowDrawing = lazy(() => import("./flow-drawing").then((module) => module.FlowDrawing), "part");
 
 /** The server gives so many runs at once: also those in whose place a retry has put others, which are not drawn. */
 const SHOWN = 200;
-
-/** What a box of a folded flow counts. */
-const COUNTED = [
-  "running",
-  "success",
-  "failed",
-  "cancelled",
-  "skipped",
-  "stuck",
-  "scheduled",
-  "waiting",
-  "suspended",
-] as const;
 
 const FlowDocument = graphql(
   `
@@ -50,8 +40,9 @@ const FlowDocument = graphql(
       runs(first: $first, orderBy: [{ field: ID }]) {
         nodes { id state jobName flowPlace { key after } }
       }
-      jobs(first: 200) {
+      jobs(first: $first) {
         nodes { jobName after progress { running success failed cancelled skipped stuck scheduled waiting suspended } }
+        pageInfo { hasNextPage }
       }
     }
   }
@@ -99,11 +90,13 @@ export function FlowPage({ id }: { id: string }) {
       <div class={error === null && !frozen.value ? "" : "dimmed"}>
         <Section title="Runs" aside={<RunsNote flow={flow} />}>
           <FlowDrawing
+            chosen={searchParams.value.get("job") ?? ""}
             boxes={
               isFolded(flow) ? boxesOfJobs(flow.jobs.nodes.map(jobOf)) : boxesOfRuns(flow.runs.nodes.flatMap(runOf))
             }
           />
         </Section>
+        {asksForRuns() && <FlowRuns id={id} counts={(job) => countsOfJob(flow, job)} />}
         <Section title="Facts">
           <FlowFacts flow={flow} />
         </Section>
@@ -121,9 +114,7 @@ function jobOf({ jobName, after, progress }: Flow["jobs"]["nodes"][number]): Flo
   return {
     jobName,
     after,
-    counts: new Map(
-      COUNTED.flatMap((state) => (progress[state] > 0 ? [[state.toUpperCase(), progress[state]] as const] : [])),
-    ),
+    counts: countsOf(progress),
   };
 }
 
@@ -131,8 +122,29 @@ function runOf({ id, state, jobName, flowPlace }: Flow["runs"]["nodes"][number])
   return flowPlace === null ? [] : [{ id, state, jobName, key: flowPlace.key, after: flowPlace.after }];
 }
 
+/** The states of the runs of one job, or of all. */
+function countsOfJob({ progress, jobs }: Flow, job: string): StateCounts {
+  if (job === "") return countsOf(progress);
+  const found = jobs.nodes.find(({ jobName }) => jobName === job);
+  return found === undefined ? new Map() : countsOf(found.progress);
+}
+
 function RunsNote({ flow }: { flow: Flow }) {
-  return isFolded(flow) ? <span class="dim">{integer(flow.progress.total)}, folded by job</span> : null;
+  return (
+    <>
+      {isFolded(flow) && (
+        <span class="dim">
+          {integer(flow.progress.total)}, folded by job
+          {flow.jobs.pageInfo.hasNextPage && `; the first ${SHOWN} jobs`}
+        </span>
+      )}
+      {!asksForRuns() && (
+        <a class="button small" href={`${paths.flow(flow.id)}?list=1`}>
+          <Icon name="table" /> List
+        </a>
+      )}
+    </>
+  );
 }
 
 function FlowHead({ flow }: { flow: Flow }) {

@@ -20,6 +20,7 @@ import { Elapsed, Time } from "../../ui/time";
 import { SearchBar } from "../search/bar";
 import { filtersOf, type Vocabulary } from "../search/model";
 import { type FlowRow, FlowRowFragment } from "./flow-document";
+import { countsOf, StateBar } from "./state-bar";
 
 const PAGE = 50;
 const STATES = ["RUNNING", "SUCCESS", "FAILED", "CANCELLED"] as const;
@@ -121,7 +122,7 @@ const COLUMNS: readonly Column<FlowRow>[] = [
   },
 ];
 
-/** How many runs of a flow are over, and how many went wrong. */
+/** In which states the runs of a flow are, how many are over, and how many went wrong. */
 export function FlowProgress({ flow: { progress } }: { flow: FlowRow }) {
   const bad = [
     progress.failed > 0 && `${integer(progress.failed)} failed`,
@@ -130,7 +131,7 @@ export function FlowProgress({ flow: { progress } }: { flow: FlowRow }) {
   ].filter((part) => part !== false);
   return (
     <span class="flow-progress">
-      <progress max={Math.max(1, progress.total)} value={progress.done} aria-label="Runs that are over" />
+      <StateBar counts={countsOf(progress)} />
       <span class="num">
         {integer(progress.done)} of {integer(progress.total)}
         {bad.length > 0 && <span class="dim">, {bad.join(", ")}</span>}

@@ -32,7 +32,6 @@ _TAIL: Final = 1_000
 _STATES: Final = {one.value: one for one in EngineState}
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ssh"})
 """Programs that take a word for a text of a shell."""
-REMOTE_MODULE: Final = "cronograph.remote"
 
 
 class CommandExecutor:
@@ -82,9 +81,7 @@ class CommandExecutor:
 
     def submit(self, spec: Spec) -> str:
         """Start the launcher; its handle."""
-        # The name is an argument for those who look for it among processes.
-        command = [self._python, "-m", REMOTE_MODULE, spec.name]
-        words = {**_named(spec.resources), "command": command, "name": [spec.name]}
+        words = {**_named(spec.resources), "command": spec.command(self._python), "name": [spec.name]}
         words |= {"run": [str(spec.run_id)], "attempt": [str(spec.attempt)], "job": [spec.job_name]}
         output = self._run(self._launch, words, environment=spec.environment)
         last = (output.strip().splitlines() or [""])[-1].split()

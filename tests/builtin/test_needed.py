@@ -191,6 +191,7 @@ def there(conn: Connection, needed: Needed) -> tuple[int, int, int, int]:
     return counts[0], counts[1], counts[2], counts[3]
 
 
+@pytest.mark.costly
 @pytest.mark.both_databases
 @pytest.mark.parametrize("deleter", DELETERS)
 @pytest.mark.parametrize("reader", READERS)

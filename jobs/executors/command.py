@@ -41,8 +41,8 @@ class CommandExecutor:
         name: Of the executor.
         launch: Starts an attempt; the first word of the last line of its output is the handle, its name if it prints
             nothing. Its own environment has what the code needs.
-        find: Lists attempts, one a line: a handle or a name, one of ``pending``, ``running``, ``ended`` and ``gone``
-            (``running`` unless given), and any further text.
+        find: Lists attempts, one a line: a handle or a name, one of ``pending``, ``running``, ``ended``, ``gone`` and
+            ``evicted`` (``running`` unless given), and any further text.
         look: Prints the handle of the attempt that has a name, or nothing.
         cancel: Ends one.
         forget: Tidies up after one.

@@ -14,7 +14,7 @@ import pytest
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.remote.attempts import EngineState, Seen
 from cronograph.jobs.core.remote.resources import Resources
-from cronograph.jobs.executors.finding import executor_of
+from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.kubernetes import KubernetesExecutor
 from cronograph.jobs.executors.protocol import Place, Spec, SubmissionError
 from tests.support.kubernetes import Cluster, RefusedError, cluster_at
@@ -120,14 +120,14 @@ def test_what_it_cannot_make_a_job_of_is_certainly_not_taken() -> None:
 )
 def test_settings_that_do_not_fit_are_refused(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
-        executor_of("kubernetes", {"kubernetes": settings})
+        engine_of("kubernetes", {"kubernetes": settings})
 
 
 def test_its_client_is_only_needed_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     # As the import system says of a package that is not installed.
     monkeypatch.setitem(sys.modules, "kubernetes", None)
     with pytest.raises(ConfigurationError, match=r"pip install 'cronograph\[kubernetes\]'"):
-        executor_of("kubernetes", {})
+        engine_of("kubernetes", {})
 
 
 @pytest.mark.costly

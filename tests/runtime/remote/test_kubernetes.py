@@ -2,8 +2,8 @@
 
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -28,7 +28,7 @@ def on_pods(processes: ProcessStarter, database_url: str, cluster: Cluster) -> S
     """Starts a server whose jobs with `isolation="command"` become pods."""
     settings = {
         "kind": "kubernetes", "kubeconfig": str(cluster.folder / "kubeconfig"), "image": "app:1",
-        "python": str(Path(os.sys.executable)),
+        "python": sys.executable,
     }  # fmt: skip
     return lambda **env: Engine(processes, database_url, settings, **env)
 

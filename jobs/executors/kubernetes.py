@@ -24,6 +24,10 @@ LABELED: Final = "cronograph"
 _SELECTOR: Final = f"{LABEL}={LABELED}"
 _OF_JOB: Final = "batch.kubernetes.io/job-name"
 _QUEUE: Final = "kueue.x-k8s.io/queue-name"
+_TAKEN_AWAY: Final = {
+    "rules": [{"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]
+}
+"""The policy by which a Job says that its pod was taken away, even if that is gone."""
 PAGE: Final = 500
 """Jobs in one answer."""
 _WATCH_SECONDS: Final = 1
@@ -122,34 +126,8 @@ class KubernetesExecutor:
                 f"option template: '{chosen}' is not in the settings of the executor, which has: {known}"
             )
         template: Any = self.template if chosen is None else self.templates[str(chosen)]
-        given: dict[str, Any] = dict(template.get("spec", {}))
-        containers: list[dict[str, Any]] = given.get("containers") or [{}]
-        first, *others = containers
-        image = resources.image or first.get("image") or self.image
-        if image is None:
-            raise SubmissionError(
-                "no image: set it at the job by Resources(image=…), or in the settings of the executor"
-            )
-        labels: dict[str, Any] = {**template.get("metadata", {}).get("labels", {}), LABEL: LABELED}
-        container: dict[str, Any] = {
-            "name": "job",
-            **first,
-            "image": image,
-            "command": spec.command(self.python),
-            "env": [
-                *first.get("env", []),
-                *({"name": name, "value": value} for name, value in spec.environment.items()),
-            ],
-            "resources": self._requests(resources, first.get("resources", {})),
-        }
-        pod: dict[str, Any] = {
-            **given,
-            "restartPolicy": "Never",
-            "containers": [container, *others],
-            **({"serviceAccountName": account} if (account := self._account(resources)) else {}),
-            # A net for the case that no node is there to end it; the box itself counts from the start of the code.
-            **({} if spec.timeout is None else {"activeDeadlineSeconds": int(spec.timeout + self.grace) + 1}),
-        }
+        metadata: dict[str, Any] = dict(template.get("metadata", {}))
+        metadata["labels"] = {**metadata.get("labels", {}), LABEL: LABELED}
         return {
             "apiVersion": "batch/v1",
             "kind": "Job",
@@ -161,18 +139,39 @@ class KubernetesExecutor:
             "spec": {
                 "backoffLimit": 0,
                 "podReplacementPolicy": "Failed",
-                "podFailurePolicy": {
-                    "rules": [
-                        {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}
-                    ]
-                },
+                "podFailurePolicy": _TAKEN_AWAY,
                 "ttlSecondsAfterFinished": self.ttl,
-                "template": {"metadata": {**template.get("metadata", {}), "labels": labels}, "spec": pod},
+                "template": {"metadata": metadata, "spec": self._pod(spec, dict(template.get("spec", {})))},
             },
         }
 
-    def _account(self, resources: Resources) -> str | None:
-        return resources.options.get("service_account") or self.service_account
+    def _pod(self, spec: Spec, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the pod of an attempt, by the ``spec`` of its template."""
+        resources = spec.resources
+        containers: list[dict[str, Any]] = given.get("containers") or [{}]
+        first, *others = containers
+        image = resources.image or first.get("image") or self.image
+        if image is None:
+            raise SubmissionError(
+                "no image: set it at the job by Resources(image=…), or in the settings of the executor"
+            )
+        environment = [{"name": name, "value": value} for name, value in spec.environment.items()]
+        container: dict[str, Any] = {
+            "name": "job",
+            **first,
+            "image": image,
+            "command": spec.command(self.python),
+            "env": [*first.get("env", []), *environment],
+            "resources": self._requests(resources, first.get("resources", {})),
+        }
+        pod = {**given, "restartPolicy": "Never", "containers": [container, *others]}
+        account = resources.options.get("service_account") or self.service_account
+        if account is not None:
+            pod["serviceAccountName"] = account
+        if spec.timeout is not None:
+            # A net for the case that no node is there to end it; the box itself counts from the start of the code.
+            pod["activeDeadlineSeconds"] = int(spec.timeout + self.grace) + 1
+        return pod
 
     def _requests(self, resources: Resources, given: Mapping[str, Any]) -> dict[str, Any]:
         requests: dict[str, Any] = dict(given.get("requests", {}))

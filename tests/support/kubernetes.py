@@ -19,7 +19,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
@@ -347,74 +347,82 @@ def _selected(one: Mapping[str, Any], query: Mapping[str, str]) -> bool:
     return True
 
 
-def _handler(cluster: Cluster) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - a method for each verb
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Server(ThreadingHTTPServer):
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.cluster = cluster
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the library
-            """Say nothing."""
 
-        def do_GET(self) -> None:
-            self._answer()
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:
-            self._answer()
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the library
+        """Say nothing."""
 
-        def do_DELETE(self) -> None:
-            self._answer()
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster behind the server."""
+        return cast("_Server", self.server).cluster
 
-        def _answer(self) -> None:
-            parts = urlsplit(self.path)
-            query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
-            length = int(self.headers.get("Content-Length") or 0)
-            body: dict[str, Any] = json.loads(self.rfile.read(length)) if length else {}
-            cluster.asked.append(f"{self.command} {self.path}")
-            place = _PATH.fullmatch(parts.path)
-            assert place is not None, f"no path {parts.path}"
-            try:
-                self._do(place[1], place[2], place[3], query, body)
-            except RefusedError as refused:
-                self._send(refused.code, refused.status)
+    def do_GET(self) -> None:
+        self._answer()
 
-        def _do(self, namespace: str, kind: str, name: str | None, query: dict[str, str], body: dict[str, Any]) -> None:
-            if self.command == "POST":
-                made = cluster.create(namespace, body, dry_run=query.get("dryRun") == "All")
-                if cluster.loses_answers:
-                    self.close_connection = True
-                    self.connection.close()
-                    return
-                self._send(HTTPStatus.CREATED, made)
-            elif self.command == "DELETE":
-                assert name is not None
-                self._send(HTTPStatus.OK, cluster.delete(namespace, name))
-            elif name is not None:
-                self._send(HTTPStatus.OK, cluster.read(kind, namespace, name))
-            elif "watch" in query:
-                lines = [json.dumps(one).encode() + b"\n" for one in cluster.watch(kind, query)]
-                self._send_bytes(HTTPStatus.OK, b"".join(lines))
-            else:
-                self._send(HTTPStatus.OK, cluster.page(kind, namespace, query))
+    def do_POST(self) -> None:
+        self._answer()
 
-        def _send(self, code: int, document: Mapping[str, Any]) -> None:
-            self._send_bytes(code, json.dumps(document).encode())
+    def do_DELETE(self) -> None:
+        self._answer()
 
-        def _send_bytes(self, code: int, body: bytes) -> None:
-            self.send_response(code)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            # A client that was killed waits for no answer.
-            with suppress(ConnectionError):
-                self.wfile.write(body)
+    def _answer(self) -> None:
+        parts = urlsplit(self.path)
+        query = {key: values[-1] for key, values in parse_qs(parts.query).items()}
+        length = int(self.headers.get("Content-Length") or 0)
+        body: dict[str, Any] = json.loads(self.rfile.read(length)) if length else {}
+        self.cluster.asked.append(f"{self.command} {self.path}")
+        place = _PATH.fullmatch(parts.path)
+        assert place is not None, f"no path {parts.path}"
+        try:
+            self._do(place[1], place[2], place[3], query, body)
+        except RefusedError as refused:
+            self._send(refused.code, refused.status)
 
-    return Handler
+    def _do(self, namespace: str, kind: str, name: str | None, query: dict[str, str], body: dict[str, Any]) -> None:
+        if self.command == "POST":
+            made = self.cluster.create(namespace, body, dry_run=query.get("dryRun") == "All")
+            if self.cluster.loses_answers:
+                self.close_connection = True
+                self.connection.close()
+                return
+            self._send(HTTPStatus.CREATED, made)
+        elif self.command == "DELETE":
+            assert name is not None
+            self._send(HTTPStatus.OK, self.cluster.delete(namespace, name))
+        elif name is not None:
+            self._send(HTTPStatus.OK, self.cluster.read(kind, namespace, name))
+        elif "watch" in query:
+            lines = [json.dumps(one).encode() + b"\n" for one in self.cluster.watch(kind, query)]
+            self._send_bytes(HTTPStatus.OK, b"".join(lines))
+        else:
+            self._send(HTTPStatus.OK, self.cluster.page(kind, namespace, query))
+
+    def _send(self, code: int, document: Mapping[str, Any]) -> None:
+        self._send_bytes(code, json.dumps(document).encode())
+
+    def _send_bytes(self, code: int, body: bytes) -> None:
+        self.send_response(code)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        # A client that was killed waits for no answer.
+        with suppress(ConnectionError):
+            self.wfile.write(body)
 
 
 @contextmanager
 def cluster_at(folder: Path) -> Generator[tuple[Cluster, Path]]:
     """Serve a cluster; with the file by which clients find it."""
     cluster = Cluster(folder)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(cluster))
+    server = _Server(cluster)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
     config = folder / "kubeconfig"

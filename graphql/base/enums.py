@@ -467,8 +467,7 @@ describe(
         PreviewOutcome.DEDUPLICATED: "Another run holds its unique key and would be answered.",
         PreviewOutcome.RENEWED: "The same, and that run, which still waits, would get its arguments.",
         PreviewOutcome.DROPPED: "The queue is full, and it would be skipped at once.",
-        PreviewOutcome.REFUSED: "The queue is full (`QUEUE_FULL`), or the overlap policy of its task is against it "
-        "(`OVERLAP`): nothing at all would be enqueued.",
+        PreviewOutcome.REFUSED: "Nothing is enqueued: a full queue (`QUEUE_FULL`), or the overlap policy (`OVERLAP`).",
     },
 )
 describe(
@@ -485,6 +484,8 @@ describe(
         Condition.NEW_ERROR: "Runs fail with an error that they have not had for a while.",
         Condition.SKEW: "The clock of a node differs from that of the database.",
         Condition.DATABASE: "The database has too little room, an old transaction, or a standby that is behind.",
+        Condition.IDLE: "A node sends heartbeats and has free slots, and takes no runs although some are due.",
+        Condition.WEBHOOK: "A webhook was switched off or parked.",
     },
     name="AlarmCondition",
 )
@@ -507,6 +508,8 @@ describe(
         SubjectKind.GROUP: "All runs of a group.",
         SubjectKind.NODE: "A node, or every node.",
         SubjectKind.DATABASE: "The database.",
+        SubjectKind.FLOW: "All flows of a name.",
+        SubjectKind.WEBHOOK: "A webhook, or every webhook.",
     },
     name="AlarmSubjectKind",
 )

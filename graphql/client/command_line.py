@@ -82,14 +82,19 @@ ONE_FLOW: Final = f"""query OneFlow($id: ID!, $first: Int!) {{ flow(id: $id) {{ 
     flowPlace {{ key when after skippedAfter }} }} }} }} }}"""
 _ALARM: Final = """name isEnabled severity condition sentence source owner description channels silenceEndsAt silencedBy
     silenceReason version createdAt createdBy updatedAt"""
-_FIRING: Final = """id alarmName severity condition runId executionId scheduledFor sentence explanation policy
-    channels lastSuccessAt firedAt resolvedAt acknowledgedAt acknowledgedBy note isNotified"""
+_FIRING: Final = """id alarmName severity condition runId executionId flowId scheduledFor sentence explanation
+    policy channels lastSuccessAt firedAt resolvedAt acknowledgedAt acknowledgedBy note isNotified"""
 _CHANNEL: Final = "name kind address route { severities groups labels } createdAt updatedAt updatedBy"
 _DELIVERY: Final = """id messageId channel event state attempts createdAt nextAttemptAt endedAt status answer error"""
 ALARMS: Final = _listed("alarms", "Alarm", _ALARM)
 ALARM_FIRINGS: Final = _listed("alarmFirings", "AlarmFiring", _FIRING)
 CHANNELS: Final = _listed("channels", "Channel", _CHANNEL)
 ALARM_DELIVERIES: Final = _listed("alarmDeliveries", "AlarmDelivery", _DELIVERY)
+FIRING_DELIVERIES: Final = f"""query FiringDeliveries($id: ID!) {{
+  alarmFirings(first: 1, filter: {{ id: {{ eq: $id }} }}) {{
+    nodes {{ id deliveries(first: 200) {{ nodes {{ {_DELIVERY} }} }} }}
+  }}
+}}"""
 CREATE_ALARM: Final = _changing("createAlarm", f"alarm {{ {_ALARM} }}")
 UPDATE_ALARM: Final = _changing("updateAlarm", f"alarm {{ {_ALARM} }}")
 DELETE_ALARM: Final = _changing("deleteAlarm", f"alarm {{ {_ALARM} }}")

@@ -118,7 +118,7 @@ class AlarmSettings(FromModel):
         description="The time of day, in the time zone of the task, by which its occurrences have to be done."
     )
     after: Duration | None = strawberry.field(
-        description="The time after which an occurrence is overdue, or an execution slow."
+        description="The time after which an occurrence is overdue, an execution or a flow slow, or a node idle."
     )
     times_p95: float | None = strawberry.field(
         name="timesP95", description="The factor of the usual duration (its p95) after which an execution is slow."
@@ -215,26 +215,34 @@ class AlarmsAcknowledged(MutationPayload):
     one_of=True, description="Exactly one of these says what the alarm watches; the condition has to fit to it."
 )
 class AlarmSubjectInput:
-    """A task, a job, a group, or nodes."""
+    """A task, a job, a group, a flow, nodes or webhooks."""
 
     task: str | None = optional("The name of a task; of LATE, OVERDUE, SLOW, FAILING, NEW_ERROR and EMPTY.")
     job: str | None = optional("The name of a job; of SLOW, FAILING, NEW_ERROR and EMPTY.")
     group: str | None = optional("The name of a group; of SLOW, FAILING, NEW_ERROR, EMPTY and BACKLOG.")
-    node: str | None = optional("The name of a node; of NODE and SKEW.")
-    any_node: bool | None = optional("Every node; of NODE and SKEW. Only true is taken.")
+    flow: str | None = optional("The name of flows; of SLOW and FAILING.")
+    node: str | None = optional("The name of a node; of NODE, IDLE and SKEW.")
+    any_node: bool | None = optional("Every node; of NODE, IDLE and SKEW. Only true is taken.")
+    webhook: str | None = optional("The name of a webhook; of WEBHOOK.")
+    any_webhook: bool | None = optional("Every webhook; of WEBHOOK. Only true is taken.")
     database: bool | None = optional("The database; of DATABASE. Only true is taken.")
 
     def faults(self) -> Iterator[InvalidInput]:
         """Yield the faults that no action sees."""
         yield from _only_true(self.any_node, "subject", "anyNode")
+        yield from _only_true(self.any_webhook, "subject", "anyWebhook")
         yield from _only_true(self.database, "subject", "database")
 
     def to_subject(self) -> tuple[SubjectKind, str | None]:
         """Return the kind and the name."""
-        if given(self.any_node) is not None:
-            return SubjectKind.NODE, None
-        if given(self.database) is not None:
-            return SubjectKind.DATABASE, None
+        every = {
+            SubjectKind.NODE: self.any_node,
+            SubjectKind.WEBHOOK: self.any_webhook,
+            SubjectKind.DATABASE: self.database,
+        }
+        for kind, value in every.items():
+            if given(value) is not None:
+                return kind, None
         for kind in SubjectKind:
             name: str | None = given(getattr(self, kind.value))
             if name is not None:
@@ -302,6 +310,16 @@ class SkewInput:
     )
 
 
+@strawberry.input(description="The condition IDLE: a node sends heartbeats and takes nothing.")
+class IdleInput:
+    """When a node takes nothing."""
+
+    after: Duration = strawberry.field(
+        description="The seconds for which a run has been due that nothing but the node holds back. 300 unless given.",
+        default=Duration(300.0),
+    )
+
+
 @strawberry.input(description="The condition DATABASE: the database has too little room, or something holds it up.")
 class DatabaseInput:
     """When the database needs attention."""
@@ -347,18 +365,21 @@ class AlarmConditionInput:
 
     late: LateInput | None = optional("An occurrence does not start in time, or is missed.")
     overdue: OverdueInput | None = optional("An occurrence is not done in time; noticed while it runs.")
-    slow: SlowInput | None = optional("An execution takes too long; noticed while it runs.")
-    failing: FailingInput | None = optional("Runs fail one after the other, or many of the last ones do.")
+    slow: SlowInput | None = optional("An execution or a flow takes too long; noticed while it runs.")
+    failing: FailingInput | None = optional("Runs or flows fail one after the other, or many of the last ones do.")
     new_error: NewErrorInput | None = optional("Runs fail with an error that they have not had for a while.")
     empty: EmptyInput | None = optional("An execution succeeds without records.")
     backlog: BacklogInput | None = optional("Runs of a group wait too long, or too many wait.")
     node: bool | None = optional("A node is lost or silent. Only true is taken.")
+    idle: IdleInput | None = optional("A node sends heartbeats and takes nothing, although runs are due.")
     skew: SkewInput | None = optional("The clock of a node is off.")
     database: DatabaseInput | None = optional("The database has too little room, or something holds it up.")
+    webhook: bool | None = optional("A webhook was switched off or parked. Only true is taken.")
 
     def faults(self) -> Iterator[InvalidInput]:
         """Yield the faults that no action sees."""
         yield from _only_true(self.node, "condition", "node")
+        yield from _only_true(self.webhook, "condition", "webhook")
 
     def to_condition(self) -> tuple[Condition, Settings]:
         """Return the condition and its values."""

@@ -191,14 +191,18 @@ class Subscription:
         run = await load_run(info, run_id)
         if run is None:
             raise UserFacingError(f"id: there is no run {run_id}", code="NOT_FOUND")
-        yield run
+        if info.context.bus.is_live:
+            yield run
+            if run.state in FINAL:
+                return
         async with aclosing(live(info, place, events.EventFilter(run_id=run_id))) as source:
-            while run.state not in FINAL:
-                await anext(source)
+            async for _ in source:
                 run = await load_run(info, run_id)
                 if run is None:
                     return
                 yield run
+                if run.state in FINAL:
+                    return
 
     @streams(
         description="The log of an execution: the lines kept so far, then new ones as they come, each once; the last "

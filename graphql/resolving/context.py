@@ -30,7 +30,13 @@ T = TypeVar("T")
 
 
 class EventSource(Protocol):
-    """Provide events: the event bus of the node that serves the API."""
+    """Provide events: the event bus of the node that serves the API, or a page of the event log.
+
+    Attributes:
+        is_live: Whether events come as they happen, so that a subscription can begin with the present state.
+    """
+
+    is_live: bool
 
     async def cursor(self) -> Cursor:
         """The newest published place; everything committed before is visible to later reads."""

@@ -14,27 +14,30 @@ from graphql import FieldNode, GraphQLError, OperationDefinitionNode
 from ...jobs.base.services import Followed, Result
 from ...jobs.core.base.errors import InvalidInput
 from ...jobs.core.events import Cursor, Event, EventFilter
+from ..base.errors import Classification, classify
 from ..execution.schema_factory import PREPARED, GuardedSchema
 from ..guard.document import Prepared, RequestRefused
 from .context import Context
 
-FOLLOWED: Final = ("events", "executions")
-"""The subscriptions whose results follow from the events of the log."""
+FOLLOWED: Final = ("events", "executions", "run")
+"""The subscriptions whose results follow from the events of the log; not from the clock, or from lines of a log."""
 _PLACES: Final = frozenset({"after", "snapshot"})
 """Arguments that say where a subscription begins: a webhook has its own place."""
 ENOUGH: Final = 5.0
 """Seconds after which the rest of the events is left for the next time."""
-_PASSING: Final = "UNAVAILABLE"
 
 
 class LogPage:
     """Offer events that were read from the log in the place of the bus; see ``EventSource``.
 
     Attributes:
+        is_live: False: each of its results follows from an event.
         at: The event that was offered last.
         is_over: Whether all were offered.
         wanted: The filter of the subscription.
     """
+
+    is_live = False
 
     def __init__(self, events: Sequence[Event]) -> None:
         self.at: Event | None = None
@@ -43,12 +46,8 @@ class LogPage:
         self._events = events
 
     async def cursor(self) -> Cursor:
-        """Return the place before the events.
-
-        Raises:
-            LookupError: there are none; no subscription of ``FOLLOWED`` asks for it.
-        """
-        raise LookupError("a page of the event log has no place of its own")
+        """Return a place before the events."""
+        return Cursor(0, 0)
 
     async def subscribe(self, _after: Cursor | None, event_filter: EventFilter, /) -> AsyncIterator[Event]:
         """Yield the events that pass the filter."""
@@ -72,8 +71,10 @@ def prepare(schema: GuardedSchema, document: str, variables: Mapping[str, Any]) 
         raise _fault(refused.errors) from None
     root = _root(prepared.operation)
     if not prepared.is_subscription or root is None or root.name.value not in FOLLOWED:
-        names = " or ".join(f"'{name}'" for name in FOLLOWED)
-        raise InvalidInput(f"document: must be a subscription with the one field {names}", path=("document",))
+        names = ", ".join(f"'{name}'" for name in FOLLOWED)
+        raise InvalidInput(
+            f"document: must be a subscription with one field, which is one of {names}", path=("document",)
+        )
     for argument in root.arguments or ():
         if argument.name.value in _PLACES:
             name = argument.name.value
@@ -126,19 +127,16 @@ async def follow(
     found: list[Result] = []
     async with aclosing(results):
         async for result in results:
-            if isinstance(result, PreExecutionError):
+            assert isinstance(result, PreExecutionError | ExecutionResult), "incremental delivery is not enabled"
+            if _passes(result.errors):
+                # The server could not answer: the events from this one on are looked at again.
+                return Followed(found, None if page.at is None else _before(events, page.at))
+            if isinstance(result, PreExecutionError) or page.at is None:
                 return Followed([], None, None, _reasons(result.errors or []))
-            assert isinstance(result, ExecutionResult), "incremental delivery is not enabled"
-            if result.data is None and page.at is None:
-                return Followed([], None, None, _reasons(result.errors or []))
-            assert page.at is not None, "each result follows from an event"
-            if _is_passing(result):
-                # The database did not answer: the event is looked at again.
-                return Followed(found, _before(events, page.at))
             found.append(_result(page.at, result))
             if len(found) >= most or time.monotonic() - began > ENOUGH:
                 return Followed(found, page.at.cursor, page.wanted)
-    # A source that failed ends at the event at which it did.
+    # A source that ended early did so at the event that it was offered last.
     last = page.at if not page.is_over and page.at is not None else (events[-1] if events else None)
     return Followed(found, None if last is None else last.cursor, page.wanted)
 
@@ -150,8 +148,10 @@ def _result(event: Event, result: ExecutionResult) -> Result:
     return Result(event, answer, len(json.dumps(answer, default=str)))
 
 
-def _is_passing(result: ExecutionResult) -> bool:
-    return any((error.extensions or {}).get("code") == _PASSING for error in result.errors or ())
+def _passes(errors: Sequence[GraphQLError] | None) -> bool:
+    """Return whether the same document may be executed later: nobody has refused it."""
+    codes = [str((error.extensions or {}).get("code")) for error in errors or ()]
+    return any(classify(code) is Classification.UNAVAILABLE for code in codes)
 
 
 def _before(events: Sequence[Event], event: Event) -> Cursor | None:

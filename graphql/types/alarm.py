@@ -8,9 +8,13 @@ from strawberry.scalars import JSON
 
 from ...jobs.core.alarms import Condition, Severity, SubjectKind
 from ...jobs.delivery.rules import MAX_CHANNELS
+from ..base.enums import Role
 from ..base.fields import Size, sized
 from ..execution.shown import FromModel, Makers
+from ..lists.connections import Connection
+from ..lists.declared import listed
 from ..resolving.context import Info
+from .delivery import OF_FIRING, AlarmDelivery
 
 _CHANNELS: Final = Size(default=MAX_CHANNELS, most=MAX_CHANNELS)
 
@@ -20,7 +24,9 @@ class AlarmSubject:
     """A kind and a name."""
 
     kind: SubjectKind = strawberry.field(description="The kind of the thing.")
-    name: str | None = strawberry.field(description="The name of the thing; null = every node, or the database.")
+    name: str | None = strawberry.field(
+        description="The name of the thing; null = every node, every webhook, or the database."
+    )
 
 
 @strawberry.type(description="One firing of an alarm: about one thing, from its begin to its end.")
@@ -37,6 +43,9 @@ class AlarmFiring(FromModel):
     )
     execution_id: strawberry.ID | None = strawberry.field(
         description="The id of the execution that the firing is about; null if it is about none."
+    )
+    flow_id: strawberry.ID | None = strawberry.field(
+        description="The id of the flow that the firing is about; null if it is about none."
     )
     scheduled_for: datetime | None = strawberry.field(
         description="The nominal time of the occurrence that the firing is about; null if it is about none."
@@ -63,6 +72,14 @@ class AlarmFiring(FromModel):
     note: str | None = strawberry.field(description="The note of the acknowledgement.")
     notified: bool = strawberry.field(
         name="isNotified", description="Whether channels were notified; false while the alarm is silenced."
+    )
+
+    deliveries: Connection[AlarmDelivery] | None = listed(
+        OF_FIRING,
+        lambda: AlarmDelivery,
+        description="The messages about the firing, with the answers of the receivers.",
+        of=("firing_id", lambda self: int(self.id)),
+        requires=Role.OPERATOR,
     )
 
     MADE: ClassVar[Makers] = {

@@ -214,7 +214,9 @@ class WebhookEvent(Event):
     """A change of a webhook."""
 
     webhook_name: str = strawberry.field(description="The name of the webhook.")
-    webhook_state: WebhookState = strawberry.field(description="The state of the webhook right after the change.")
+    webhook_state: WebhookState = strawberry.field(
+        description="The state of the webhook right after the change; DISABLED once it is deleted."
+    )
 
     MADE: ClassVar[Makers] = {
         **Event.MADE,

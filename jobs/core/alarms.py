@@ -32,6 +32,8 @@ class Condition(StrEnum):
     NEW_ERROR = "new_error"
     SKEW = "skew"
     DATABASE = "database"
+    IDLE = "idle"
+    WEBHOOK = "webhook"
 
 
 class SubjectKind(StrEnum):
@@ -42,6 +44,8 @@ class SubjectKind(StrEnum):
     GROUP = "group"
     NODE = "node"
     DATABASE = "database"
+    FLOW = "flow"
+    WEBHOOK = "webhook"
 
 
 class Severity(StrEnum):
@@ -55,16 +59,27 @@ class Severity(StrEnum):
 SUBJECTS: Final[Mapping[Condition, frozenset[SubjectKind]]] = {
     Condition.LATE: frozenset({SubjectKind.TASK}),
     Condition.OVERDUE: frozenset({SubjectKind.TASK}),
-    Condition.SLOW: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP}),
-    Condition.FAILING: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP}),
+    Condition.SLOW: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP, SubjectKind.FLOW}),
+    Condition.FAILING: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP, SubjectKind.FLOW}),
     Condition.EMPTY: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP}),
     Condition.BACKLOG: frozenset({SubjectKind.GROUP}),
     Condition.NODE: frozenset({SubjectKind.NODE}),
     Condition.NEW_ERROR: frozenset({SubjectKind.TASK, SubjectKind.JOB, SubjectKind.GROUP}),
     Condition.SKEW: frozenset({SubjectKind.NODE}),
     Condition.DATABASE: frozenset({SubjectKind.DATABASE}),
+    Condition.IDLE: frozenset({SubjectKind.NODE}),
+    Condition.WEBHOOK: frozenset({SubjectKind.WEBHOOK}),
 }
 """The kinds of things that a condition can be about."""
+UNNAMED: Final = {
+    SubjectKind.NODE: "a node",
+    SubjectKind.DATABASE: "the database",
+    SubjectKind.WEBHOOK: "a webhook",
+}
+"""Subjects that need no name: every node, the database, every webhook."""
+_OF_SUBJECT: Final = {SubjectKind.NODE: Condition.NODE, SubjectKind.WEBHOOK: Condition.WEBHOOK}
+"""The condition of subjects that have one without values."""
+WITHOUT_VALUES: Final = frozenset(_OF_SUBJECT.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +89,8 @@ class Settings:
     Attributes:
         grace: Of LATE: the time by which an occurrence may start late.
         due_by: Of OVERDUE: a wall time of the task's zone, ``06:00``.
-        after: Of OVERDUE and SLOW: a time since the occurrence was due, or since the execution started.
+        after: Of OVERDUE, SLOW and IDLE: a time since the occurrence was due, the execution or the flow started, or a
+            run that nobody takes was due.
         times_p95: Of SLOW: a factor of the duration that 95 of 100 recent executions stay under.
         failed_runs: Of FAILING: the number of runs in a row.
         failed_share: Of FAILING, in place of that: the part of the last ``of_runs`` runs, above 0 to 1.
@@ -123,7 +139,7 @@ class AlarmSpec:
     """An alarm as it is wanted.
 
     Attributes:
-        subject: The name of what it watches; None = every node, or the database.
+        subject: The name of what it watches; None = every node, every webhook, or the database.
         channels: The names of the channels that it notifies.
     """
 
@@ -177,7 +193,7 @@ def alarm_faults(alarm: AlarmSpec) -> Iterator[UserError]:
     yield from text_faults(alarm.description, "description")
     if alarm.subject is not None:
         yield from name_faults(alarm.subject, "subject")
-    elif alarm.subject_kind not in {SubjectKind.NODE, SubjectKind.DATABASE}:
+    elif alarm.subject_kind not in UNNAMED:
         yield InvalidInput(f"subject: must be the name of a {alarm.subject_kind.value}, got nothing", path=("subject",))
     if alarm.subject_kind not in SUBJECTS[alarm.condition]:
         possible = " or a ".join(sorted(one.value for one in SUBJECTS[alarm.condition]))
@@ -236,7 +252,7 @@ def wish(alarm: AlarmSpec) -> str:
     settings = alarm.settings
     about = f"{alarm.subject_kind.value} '{alarm.subject}'"
     if alarm.subject is None:
-        about = "the database" if alarm.subject_kind is SubjectKind.DATABASE else "a node"
+        about = UNNAMED[alarm.subject_kind]
     wishes: Mapping[Condition, Callable[[], str]] = {
         Condition.LATE: lambda: f"starts more than {seconds_text(settings.grace or 0)} late or misses an occurrence",
         Condition.OVERDUE: lambda: f"is not done {_deadline(settings)}",
@@ -248,6 +264,10 @@ def wish(alarm: AlarmSpec) -> str:
         Condition.NEW_ERROR: lambda: f"fails with an error that it has not had for {seconds_text(settings.quiet or 0)}",
         Condition.SKEW: lambda: f"has a clock that is more than {seconds_text(settings.most_skew or 0)} off",
         Condition.DATABASE: lambda: _limits(settings),
+        Condition.IDLE: lambda: (
+            f"has free slots and takes none of the runs due for {seconds_text(settings.after or 0)}"
+        ),
+        Condition.WEBHOOK: lambda: "is switched off or parked",
     }
     return f"{about} {wishes[alarm.condition]()}"
 
@@ -297,7 +317,7 @@ _TOGETHER: Final = {
     **dict.fromkeys(DATABASE_LIMITS, Condition.DATABASE),
 }
 """Words of which a condition may have several."""
-WORDS: Final = ("late", "due_by", "overdue", "slow", "failing", "empty", "new_error", "skew", *_TOGETHER)
+WORDS: Final = ("late", "due_by", "overdue", "slow", "failing", "empty", "new_error", "skew", "idle", *_TOGETHER)
 """The words of a condition in code, in files and at the command line."""
 
 
@@ -336,6 +356,7 @@ def condition_of(words: Mapping[str, Any]) -> tuple[Condition, Settings]:
         "overdue": (Condition.OVERDUE, Settings(after=seconds)),
         "new_error": (Condition.NEW_ERROR, Settings(quiet=seconds)),
         "skew": (Condition.SKEW, Settings(most_skew=seconds)),
+        "idle": (Condition.IDLE, Settings(after=seconds)),
     }
     return found[word]
 
@@ -362,11 +383,9 @@ def spec_of(
         got = " and ".join(subjects) or "none"
         raise InvalidInput(f"subject: must be one of {', '.join(SubjectKind)}, got {got}", path=("subject",))
     (kind,) = subjects
-    subject = (
-        None if kind in {SubjectKind.NODE, SubjectKind.DATABASE} and words[kind.value] == ANY else words[kind.value]
-    )
+    subject = None if kind in UNNAMED and words[kind.value] == ANY else words[kind.value]
     said = {word: value for word, value in words.items() if word in WORDS and value not in (None, False)}
-    condition = (Condition.NODE, Settings()) if kind is SubjectKind.NODE and not said else condition_of(said)
+    condition = (_OF_SUBJECT[kind], Settings()) if kind in _OF_SUBJECT and not said else condition_of(said)
     return AlarmSpec(name, condition[0], kind, subject, condition[1], tuple(channels), severity, description)
 
 
@@ -386,7 +405,7 @@ def definition_of(alarm: AlarmSpec) -> dict[str, Json]:
 
 
 ANY: Final = "any"
-"""The word for every node, and for the database."""
+"""The word for every node, every webhook, and the database."""
 
 
 def _words_of(alarm: AlarmSpec) -> dict[str, Json]:
@@ -405,5 +424,7 @@ def _words_of(alarm: AlarmSpec) -> dict[str, Json]:
         Condition.EMPTY: {"empty": settings.least_records},
         Condition.BACKLOG: {"older_than": settings.older_than, "deeper_than": settings.deeper_than},
         Condition.NODE: {},
+        Condition.IDLE: {"idle": settings.after},
+        Condition.WEBHOOK: {},
     }
     return {word: value for word, value in words[alarm.condition].items() if value is not None}

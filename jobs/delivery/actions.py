@@ -34,7 +34,9 @@ from .rules import (
     TimerKind,
 )
 
-LOOKED_AT = frozenset({Condition.LATE, Condition.OVERDUE, Condition.BACKLOG, Condition.SKEW, Condition.DATABASE})
+LOOKED_AT = frozenset(
+    {Condition.LATE, Condition.OVERDUE, Condition.BACKLOG, Condition.SKEW, Condition.DATABASE, Condition.IDLE}
+)
 """Conditions with a timer of their own."""
 
 

@@ -1,7 +1,7 @@
 """Judge timers whose time has come: the state of the subject decides, so that nothing is missed after a pause."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -10,6 +10,7 @@ from sqlalchemy import Connection
 
 from ..core.alarms import Condition, SubjectKind, seconds_text
 from ..core.base.times import EARLIEST, counted
+from ..core.nodes import TAKING_NODES, Node
 from ..core.occurrences import jitter_offset
 from ..core.schedule import ScheduleError
 from ..core.schedule.zones import find_zone
@@ -19,7 +20,7 @@ from ..store.read.nodes import live
 from . import read
 from .read import DueTimer, Limit, Occurrence, TimedTask
 from .rules import LOOK_AGAIN, Alarm, TimerKind, next_wall_time
-from .watching import Cause, Findings, Watchlist, subject_of, thing
+from .watching import Cause, Findings, Watchlist, run_of, subject_of, thing
 
 SOONEST = timedelta(seconds=1)
 STILL_LATE = timedelta(seconds=60)
@@ -46,7 +47,8 @@ def judge_timers(conn: Connection, watch: Watchlist, due: Sequence[DueTimer], no
             looks[alarm.condition].append((alarm, timer.due_at))
     _look_at_executions(conn, watch, found, running, now)
     _look_at_groups(conn, watch, found, [alarm for alarm, _ in looks[Condition.BACKLOG]], now)
-    _look_at_nodes(conn, watch, found, [alarm for alarm, _ in looks[Condition.SKEW]], now)
+    for condition in (Condition.SKEW, Condition.IDLE):
+        _look_at_nodes(conn, watch, found, [alarm for alarm, _ in looks[condition]], now)
     _look_at_database(conn, watch, found, [alarm for alarm, _ in looks[Condition.DATABASE]], now)
     _look_at_tasks(conn, watch, found, looks[Condition.LATE] + looks[Condition.OVERDUE], now)
     return found
@@ -55,10 +57,14 @@ def judge_timers(conn: Connection, watch: Watchlist, due: Sequence[DueTimer], no
 def _look_at_executions(
     conn: Connection, watch: Watchlist, found: Findings, running: Sequence[tuple[Alarm, DueTimer]], now: datetime
 ) -> None:
-    """Fire about executions that run longer than they may."""
-    known = read.watched(conn, {timer.about for _, timer in running}) if running else {}
+    """Fire about executions and flows that run longer than they may."""
+    flows = {timer.about for alarm, timer in running if alarm.subject_kind is SubjectKind.FLOW}
+    executions = {timer.about for alarm, timer in running if alarm.subject_kind is not SubjectKind.FLOW}
+    known_flows = read.watched_flows(conn, flows) if flows else {}
+    known = read.watched(conn, executions) if executions else {}
     for alarm, timer in running:
-        execution = known.get(timer.about)
+        is_flow = alarm.subject_kind is SubjectKind.FLOW
+        execution = (known_flows if is_flow else known).get(timer.about)
         until = now if execution is None else execution.completed_at or now
         if execution is None or until < timer.due_at:
             continue
@@ -71,9 +77,9 @@ def _look_at_executions(
             continue
         took = seconds_text((until - execution.started_at).total_seconds())
         verb = "has been running for" if execution.completed_at is None else "took"
-        sentence = f"{thing(alarm)} {verb} {took}, in execution {timer.about}"
+        sentence = f"{thing(alarm)} {verb} {took}, in {run_of(alarm, timer.about)}"
         cause = Cause(alarm, subject, sentence, until, execution.run_id, timer.about)
-        turn.fire(cause)
+        turn.fire(Cause(alarm, subject, sentence, until, flow_id=timer.about) if is_flow else cause)
         if execution.completed_at is not None:
             turn.resolve()
 
@@ -106,19 +112,44 @@ def _look_at_groups(
 
 
 def _look_at_nodes(conn: Connection, watch: Watchlist, found: Findings, alarms: Sequence[Alarm], now: datetime) -> None:
-    """Fire about live nodes whose clocks are off, by what they said at their last heartbeat."""
-    skews = {node.name: node.clock_skew for node in live(conn)} if alarms else {}
+    """Fire about live nodes by what they said at their last heartbeat: their clocks, and their free slots."""
+    nodes = live(conn) if alarms else []
+    patience = min((one.settings.after or 0.0 for one in alarms), default=0.0)
+    is_idle = bool(alarms) and alarms[0].condition is Condition.IDLE
+    untaken = read.untaken(conn, now, timedelta(seconds=patience)) if is_idle else {}
     for alarm in alarms:
-        off = {name for name, skew in skews.items() if abs(skew) > (alarm.settings.most_skew or 0.0)}
-        watched = off if alarm.subject is None else off & {alarm.subject}
+        causes = _idle(alarm, nodes, untaken, now) if is_idle else _off(alarm, nodes)
+        watched = causes.keys() if alarm.subject is None else causes.keys() & {alarm.subject}
         for name in sorted(watched):
-            way = "ahead of" if skews[name] > 0 else "behind"
-            sentence = f"The clock of node '{name}' is {seconds_text(abs(skews[name]))} {way} the database's"
-            watch.turn(found, alarm, name).fire(Cause(alarm, name, sentence, now))
+            watch.turn(found, alarm, name).fire(Cause(alarm, name, causes[name], now))
         for alarm_id, name in [*watch.open]:
             if alarm_id == alarm.id and name not in watched:
                 watch.resolve(found, alarm, name)
         found.timers[alarm.id, TimerKind.LOOK, 0] = now + LOOK_AT_MACHINES
+
+
+def _off(alarm: Alarm, nodes: Sequence[Node]) -> dict[str, str]:
+    """Return sentences about the nodes whose clocks are off, by name."""
+    skews = {node.name: node.clock_skew for node in nodes if abs(node.clock_skew) > (alarm.settings.most_skew or 0.0)}
+    return {
+        name: f"The clock of node '{name}' is {seconds_text(abs(skew))} {'ahead of' if skew > 0 else 'behind'} the "
+        "database's"
+        for name, skew in skews.items()
+    }
+
+
+def _idle(
+    alarm: Alarm, nodes: Sequence[Node], untaken: Mapping[tuple[str, str], datetime], now: datetime
+) -> dict[str, str]:
+    """Return sentences about the nodes that have free slots, and leave due runs that they take to wait, by name."""
+    found: dict[str, str] = {}
+    patience = timedelta(seconds=alarm.settings.after or 0.0)
+    for node in nodes:
+        since = max(node.started_at, min((at for key, at in untaken.items() if node.takes(*key)), default=now))
+        if node.state in TAKING_NODES and node.running < node.slots and now - since > patience:
+            by = seconds_text((now - since).total_seconds())
+            found[node.name] = f"Node '{node.name}' sends heartbeats and takes nothing: a run has been due for {by}"
+    return found
 
 
 def _look_at_database(

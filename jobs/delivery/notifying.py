@@ -13,6 +13,7 @@ from ..core.explain.tasks import explain_task
 from ..core.model import Json, Task
 from ..store.db.transaction import Tx
 from ..store.read.facts import of_tasks
+from ..store.read.flows import by_ids
 from ..store.read.nodes import live
 from ..store.read.tasks import by_names
 from . import looking, read, write
@@ -63,6 +64,7 @@ def store_timers(tx: Tx, reader: Reader) -> tuple[Findings, dict[Key, int | None
 
 
 def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
+    _look_at_flows(tx, reader.watch, found)
     _look_at_records(tx, reader.watch, found)
     _look_at_errors(tx, reader.watch, found)
     _watch_executions(tx, reader, found)
@@ -87,7 +89,7 @@ def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
     _end_silences(tx, reader, found)
     if any(one.condition in CAUSES for one in resolved):
         release(tx)
-    return {(one.alarm_id, one.subject): one.execution_id for one in fired}
+    return {(one.alarm_id, one.subject): one.execution_id or one.flow_id for one in fired}
 
 
 CAUSES: Final = frozenset({Condition.DATABASE, Condition.NODE})
@@ -120,6 +122,16 @@ def release(tx: Tx) -> None:
     alarms = read.alarms_by_ids(tx.conn, {one.alarm_id for one in read.unnotified(tx.conn)})
     loud = [alarm.id for alarm in alarms.values() if not alarm.is_silenced(tx.now)]
     write.put_timers(tx.conn, [(one, TimerKind.SILENCE, 0, tx.now) for one in loud])
+
+
+def _look_at_flows(tx: Tx, watch: Watchlist, found: Findings) -> None:
+    """Judge changes of flows, whose events do not have their names, in their order."""
+    ids = {change.flow_id for change, _ in found.flows if change.flow_id is not None}
+    known = by_ids(tx.conn, sorted(ids)) if ids else {}
+    for change, at in found.flows:
+        flow = known.get(change.flow_id or 0)
+        if flow is not None:
+            watch.judge_flow(found, flow.name, change, at)
 
 
 def _look_at_records(tx: Tx, watch: Watchlist, found: Findings) -> None:
@@ -192,8 +204,10 @@ def new_rows(tx: Tx, causes: Sequence[Cause], quiet: Collection[Key] = ()) -> li
     skipped = read.skips(tx.conn, {one.task_id for one in causes if one.is_skipped and one.task_id is not None})
     successes = {
         kind: read.last_successes(tx.conn, kind, {one.subject for one in causes if one.alarm.subject_kind is kind})
-        for kind in (SubjectKind.TASK, SubjectKind.JOB)
+        for kind in (SubjectKind.TASK, SubjectKind.JOB, SubjectKind.FLOW)
     }
+    halted = {one.subject for one in causes if one.alarm.condition is Condition.WEBHOOK}
+    reasons = read.stop_messages(tx.conn, halted) if halted else {}
     routes = {name: route for name, one in read.channels(tx.conn).items() if (route := Route.of(one.settings))}
     rows: list[dict[str, Any]] = []
     for one in causes:
@@ -208,8 +222,9 @@ def new_rows(tx: Tx, causes: Sequence[Cause], quiet: Collection[Key] = ()) -> li
                 "subject": one.subject,
                 "run_id": one.run_id,
                 "execution_id": one.execution_id,
+                "flow_id": one.flow_id,
                 "scheduled_for": one.scheduled_for if skip is None else skip.last_scheduled_for,
-                "sentence": one.sentence,
+                "sentence": f"{one.sentence}: {reasons[one.subject]}" if one.subject in reasons else one.sentence,
                 "explanation": sentences.get(one.subject) if alarm.subject_kind is SubjectKind.TASK else None,
                 "policy": _policy(alarm, tasks.get(one.subject)),
                 "channels": _channels(alarm, one.subject, tasks.get(one.subject), routes),
@@ -282,16 +297,17 @@ def notify(
     if not even_if_quiet:
         kind = EventKind.ALARM_FIRED if event is DeliveryEvent.FIRED else EventKind.ALARM_RESOLVED
         tx.emit(change_of(kind, one) for one in firings)
-    by_channel: dict[str, list[dict[str, Json]]] = defaultdict(list)
+    by_channel: dict[str, list[Firing]] = defaultdict(list)
     for firing in firings:
         alarm = alarms.get(firing.alarm_id)
         if alarm is not None and (firing.notified or even_if_quiet):
             for channel in firing.channels:
-                by_channel[channel].append(notice(firing, public_url))
-    for channel, notices in by_channel.items():
-        for first in range(0, len(notices), MOST_IN_ONE):
-            payload = payload_of(event, notices[first : first + MOST_IN_ONE], tx.now)
-            write.insert_delivery(tx.conn, channel, event, payload, tx.now)
+                by_channel[channel].append(firing)
+    for channel, about in by_channel.items():
+        for first in range(0, len(about), MOST_IN_ONE):
+            part = about[first : first + MOST_IN_ONE]
+            payload = payload_of(event, [notice(one, public_url) for one in part], tx.now)
+            write.insert_delivery(tx.conn, channel, event, payload, tx.now, firings=[one.id for one in part])
 
 
 def change_of(kind: EventKind, firing: Firing) -> Change:
@@ -303,7 +319,8 @@ def change_of(kind: EventKind, firing: Firing) -> Change:
         SubjectKind.NODE: "node",
     }
     about: dict[str, Any] = {names[firing.subject_kind]: firing.subject} if firing.subject_kind in names else {}
-    return Change(kind, alarm=firing.alarm_name, firing_id=firing.id, run_id=firing.run_id, **about)
+    about |= {"run_id": firing.run_id, "flow_id": firing.flow_id}
+    return Change(kind, alarm=firing.alarm_name, firing_id=firing.id, **about)
 
 
 def payload_of(event: DeliveryEvent, notices: Sequence[dict[str, Json]], now: datetime) -> dict[str, Json]:

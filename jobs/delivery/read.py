@@ -4,8 +4,8 @@ No statement grows with the number of alarms: each takes any number of them in o
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from shutil import disk_usage
 from typing import Any, Final, NamedTuple
@@ -14,12 +14,20 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case,
 
 from ..core.alarms import Condition, Settings, Severity, SubjectKind
 from ..core.events import Cursor
+from ..core.explain.facts import ExplanationCode
+from ..core.explain.runs import explain_run
+from ..core.flows import FlowState
 from ..core.model import Outcome, SkippedOccurrence, Trigger
+from ..core.nodes import NodeState
+from ..core.states import CLAIMABLE
 from ..store.db import dialect
-from ..store.db.functions import duration, sql_literal
+from ..store.db.functions import duration, sql_literal, sql_literals
+from ..store.read.facts import of_runs
 from ..store.read.figures.failures import MESSAGE_PREFIX, fingerprint
+from ..store.read.flows import by_ids as flows_by_ids
 from ..store.read.listing.keyset import OrderKey
 from ..store.read.listing.listing import Indexes, Listing, columns
+from ..store.read.runs import by_ids as runs_by_ids
 from ..store.read.skipped import newest_of_tasks
 from ..store.schema.delivery import alarm as a
 from ..store.schema.delivery import alarm_firing as f
@@ -27,8 +35,9 @@ from ..store.schema.delivery import alarm_timer as t
 from ..store.schema.delivery import channel as c
 from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
+from ..store.schema.delivery import delivery_firing as df
 from ..store.schema.rows import reader_of
-from ..store.schema.tables import job, job_execution, periodic_task, run
+from ..store.schema.tables import flow, job, job_execution, node, periodic_task, run
 from .rules import Alarm, AlarmSource, Channel, ChannelKind, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
 from .watching import Watchlist
 
@@ -98,6 +107,14 @@ DELIVERIES: Listing[Delivery] = Listing(
     ),
 )
 
+OF_FIRING: Listing[Delivery] = replace(
+    DELIVERIES,
+    name="deliveriesOfFiring",
+    rows=select(d).join_from(d, df, df.c.delivery_id == d.c.id),
+    fields={**DELIVERIES.fields, "firing_id": df.c.firing_id},
+)
+"""The messages about one firing."""
+
 
 _other: Final = d.alias("other")
 _FIRST: Final = (
@@ -130,6 +147,16 @@ class Place:
     held_until: datetime | None
 
 
+_GONE: Final = exists().where(
+    node.c.id == d.c.node_id, node.c.state.in_([NodeState.STOPPED.value, NodeState.EXPIRED.value])
+)
+
+
+def due_at() -> ColumnElement[datetime]:
+    """Return the time of the next try of a delivery; it is past if the node is gone that was sending it."""
+    return case((_GONE, d.c.created_at), else_=d.c.next_attempt_at)
+
+
 def place(conn: Connection) -> Place | None:
     """Return the place of the reader; None before the first alarm."""
     row = conn.execute(select(consumer).where(consumer.c.name == READER)).first()
@@ -138,7 +165,8 @@ def place(conn: Connection) -> Place | None:
 
 def watchlist(conn: Connection) -> Watchlist:
     """Return all alarms, and what is open of each."""
-    opened = select(f.c.alarm_id, f.c.subject, f.c.execution_id).where(f.c.resolved_at.is_(None))
+    about = func.coalesce(f.c.execution_id, f.c.flow_id)
+    opened = select(f.c.alarm_id, f.c.subject, about).where(f.c.resolved_at.is_(None))
     armed = select(t.c.alarm_id).where(t.c.kind == TimerKind.LOOK)
     found = Watchlist(
         (alarm_from(row) for row in conn.execute(select(a))),
@@ -254,7 +282,11 @@ def _occurrences(conn: Connection, statement: Select[Any, Any], parameters: Mapp
 
 
 def last_successes(conn: Connection, kind: SubjectKind, names: Collection[str]) -> dict[str, datetime]:
-    """Return the end of the last execution that succeeded, of each of these tasks or jobs; of groups nothing."""
+    """Return the end of the last success of each of these tasks, jobs or flows; of groups nothing."""
+    if kind is SubjectKind.FLOW and names:
+        done = (flow.c.name.in_(names), flow.c.state == FlowState.SUCCESS.value)
+        ends = select(flow.c.name, func.max(flow.c.finished_at)).where(*done).group_by(flow.c.name)
+        return {row[0]: row[1] for row in conn.execute(ends)}
     owner = {SubjectKind.TASK: job_execution.c.task_name, SubjectKind.JOB: job_execution.c.job_name}.get(kind)
     if owner is None or not names:
         return {}
@@ -279,6 +311,36 @@ class Watched(NamedTuple):
     started_at: datetime
     completed_at: datetime | None
     records: int | None
+
+
+def watched_flows(conn: Connection, ids: Collection[int]) -> dict[int, Watched]:
+    """Return these flows, as if each were an execution."""
+    found = flows_by_ids(conn, list(ids))
+    return {one.id: Watched(0, one.submitted_at, one.finished_at, None) for one in found.values()}
+
+
+MOST_UNTAKEN: Final = 50
+"""Jobs and groups of which a run is looked at that nobody takes."""
+_LEFT: Final = frozenset(
+    {ExplanationCode.NEXT, ExplanationCode.IN_LINE, ExplanationCode.LOOP_BLOCKED, ExplanationCode.NODE_STALLED}
+)
+"""Reasons to wait that are the nodes': nothing else holds the run back, and there are free slots."""
+
+
+def untaken(conn: Connection, now: datetime, patience: timedelta) -> dict[tuple[str, str], datetime]:
+    """Return, by job and group, since when a run has been due that nodes should have taken before their patience ended.
+
+    A run that a limit, a pause or another run holds back is none of these.
+    """
+    waits = (run.c.state.in_(sql_literals(CLAIMABLE)), run.c.available_at < now - patience)
+    oldest = select(func.min(run.c.id)).where(*waits).group_by(run.c.job_name, run.c.group_name).limit(MOST_UNTAKEN)
+    found = runs_by_ids(conn, list(conn.execute(oldest).scalars()))
+    facts = of_runs(conn, list(found.values()), now)
+    return {
+        (one.job_name, one.group): one.available_at
+        for one in found.values()
+        if explain_run(one, facts[one.id], now).code in _LEFT
+    }
 
 
 def watched(conn: Connection, ids: Collection[int]) -> dict[int, Watched]:
@@ -365,11 +427,15 @@ def p95(conn: Connection, kind: SubjectKind, name: str) -> float | None:
     e = job_execution.c
     owner = {SubjectKind.TASK: e.task_name, SubjectKind.JOB: e.job_name}.get(kind)
     recent = select(duration(e.started_at, e.completed_at)).where(e.outcome == Outcome.SUCCESS.value)
-    if owner is None:
+    if kind is SubjectKind.FLOW:
+        succeeded = (flow.c.name == name, flow.c.state == FlowState.SUCCESS.value)
+        recent = select(duration(flow.c.submitted_at, flow.c.finished_at)).where(*succeeded)
+    elif owner is None:
         recent = recent.join_from(job_execution, run, run.c.id == e.run_id).where(run.c.group_name == name)
     else:
         recent = recent.where(owner == name)
-    found = sorted(float(one) for one in conn.execute(recent.order_by(e.id.desc()).limit(RECENT)).scalars())
+    key = flow.c.id if kind is SubjectKind.FLOW else e.id
+    found = sorted(float(one) for one in conn.execute(recent.order_by(key.desc()).limit(RECENT)).scalars())
     return found[min(len(found) - 1, int(len(found) * 0.95))] if len(found) >= LEAST else None
 
 
@@ -449,6 +515,12 @@ def channels(
     return {row.name: channel_from(row) for row in conn.execute(statement.order_by(c.c.name))}
 
 
+def stop_messages(conn: Connection, names: Collection[str]) -> dict[str, str]:
+    """Return the reasons why these webhooks send nothing, by name."""
+    stopped = select(c.c.name, c.c.stop_message).where(c.c.name.in_(names), c.c.stop_message.is_not(None))
+    return {row.name: row.stop_message for row in conn.execute(stopped)}
+
+
 def users_of_channel(conn: Connection, name: str) -> list[str]:
     """Return the names of the alarms that notify a channel."""
     rows = conn.execute(select(a.c.name, a.c.channels).order_by(a.c.name))
@@ -470,7 +542,7 @@ def count(conn: Connection, what: str) -> int:
 
 def next_delivery(conn: Connection) -> datetime | None:
     """Return the time of the next try of a delivery."""
-    at = case((c.c.blocked_until > d.c.next_attempt_at, c.c.blocked_until), else_=d.c.next_attempt_at)
+    at = case((c.c.blocked_until > due_at(), c.c.blocked_until), else_=due_at())
     pending = d.c.state == DeliveryState.PENDING.value
     statement = select(func.min(at)).outerjoin_from(d, c, c.c.name == d.c.channel).where(pending, SENDABLE)
     found: datetime | None = conn.execute(statement).scalar_one()

@@ -118,6 +118,7 @@ class Firing:
     subject: str
     run_id: int | None
     execution_id: int | None
+    flow_id: int | None
     scheduled_for: datetime | None
     sentence: str
     explanation: str | None
@@ -240,6 +241,7 @@ def notice(firing: Firing, public_url: str | None) -> dict[str, Json]:
         "scheduledFor": _time(firing.scheduled_for),
         "runId": None if firing.run_id is None else str(firing.run_id),
         "executionId": None if firing.execution_id is None else str(firing.execution_id),
+        "flowId": None if firing.flow_id is None else str(firing.flow_id),
         "policy": firing.policy,
         "lastSuccessAt": _time(firing.last_success_at),
         "firedAt": time_text(firing.fired_at),
@@ -252,8 +254,8 @@ def notice(firing: Firing, public_url: str | None) -> dict[str, Json]:
 def _links(firing: Firing, server: str) -> dict[str, Json]:
     """Return the pages on which a person repairs what an alarm is about; each asks who it is."""
     links: dict[str, Json] = {"Open in Cronograph": f"{server}{_page(firing)}"}
-    if firing.run_id is not None and firing.resolved_at is None:
-        links["Retry"] = f"{server}/runs/{firing.run_id}"
+    if firing.resolved_at is None and (firing.run_id is not None or firing.flow_id is not None):
+        links["Retry"] = f"{server}{_page(firing)}"
     if firing.subject_kind is SubjectKind.TASK:
         links["Pause"] = f"{server}/tasks/{quote(firing.subject, safe='')}"
     elif firing.subject_kind is SubjectKind.GROUP:
@@ -268,6 +270,10 @@ def _time(at: datetime | None) -> str | None:
 def _page(firing: Firing) -> str:
     if firing.run_id is not None:
         return f"/runs/{firing.run_id}"
+    if firing.flow_id is not None:
+        return f"/flows/{firing.flow_id}"
+    if firing.subject_kind is SubjectKind.WEBHOOK:
+        return "/alarms"
     pages = {SubjectKind.TASK: "/tasks/", SubjectKind.JOB: "/jobs/", SubjectKind.GROUP: "/runs?group="}
     page = pages.get(firing.subject_kind)
     return "/nodes" if page is None else f"{page}{quote(firing.subject, safe='')}"

@@ -8,6 +8,7 @@ from typing import Final, TypeAlias
 from ..core.alarms import Condition, SubjectKind, seconds_text
 from ..core.base.times import counted
 from ..core.events import Change, Event, EventKind
+from ..core.flows import FlowState
 from ..core.nodes import NodeState
 from ..core.states import RunState
 from .rules import LOOK_AGAIN, MISSED, Alarm, TimerKind
@@ -15,7 +16,7 @@ from .rules import LOOK_AGAIN, MISSED, Alarm, TimerKind
 Key: TypeAlias = tuple[int, str]
 """An alarm, and the name of the thing that it fires about."""
 TimerKey: TypeAlias = tuple[int, TimerKind, int]
-"""An alarm, the purpose of its timer, and the execution that the timer is about, or 0."""
+"""An alarm, the purpose of its timer, and the execution or flow that the timer is about, or 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Cause:
     task_id: int | None = None
     scheduled_for: datetime | None = None
     is_skipped: bool = False
+    flow_id: int | None = None
 
 
 @dataclass(slots=True)
@@ -84,11 +86,12 @@ class Findings:
     Attributes:
         turns: Firings that open or close.
         streaks: New numbers of failed runs in a row, by the id of the alarm.
-        started: Executions to watch, by alarm and execution, with the times of their starts.
+        started: Executions and flows to watch, by alarm and id, with the times of their starts.
         successes: Executions whose records are to be looked at, by id.
         failures: Executions whose errors are to be looked at, by id.
         timers: Timers to set, or to delete (None).
         ended_silences: Alarms whose silence is over, by id.
+        flows: Changes of flows, whose names are to be looked up.
     """
 
     turns: dict[Key, Turn] = field(default_factory=dict[Key, Turn])
@@ -104,17 +107,20 @@ class Findings:
     )
     timers: dict[TimerKey, datetime | None] = field(default_factory=dict[TimerKey, datetime | None])
     ended_silences: set[int] = field(default_factory=set[int])
+    flows: list[tuple[Change, datetime]] = field(default_factory=list[tuple[Change, datetime]])
 
     def __bool__(self) -> bool:
-        return any(
-            (self.turns, self.streaks, self.started, self.successes, self.failures, self.timers, self.ended_silences)
-        )
+        # Each of them is empty, or there is something to store.
+        return any(getattr(self, name) for name in self.__slots__)
 
 
 _Judge: TypeAlias = Callable[[Findings, Change, datetime], None]
 _NODE_GONE: Final = frozenset({NodeState.EXPIRED.value, NodeState.STALLED.value})
 _NODE_WELL: Final = frozenset({NodeState.ACTIVE.value, NodeState.STARTING.value, NodeState.STOPPED.value})
-_RUN_OVER: Final = frozenset({RunState.SUCCESS.value, RunState.FAILED.value})
+_OVER: Final = frozenset({RunState.SUCCESS.value, RunState.FAILED.value})
+"""Ends of runs and of flows that count; a cancellation is neither a success nor a failure."""
+_HALTED: Final = frozenset({"parked", "stopped"})
+"""States of webhooks that send nothing until somebody resumes them."""
 _NO_ALARMS: Final[tuple[Alarm, ...]] = ()
 
 
@@ -123,7 +129,7 @@ class Watchlist:
 
     Args:
         alarms: All alarms.
-        open: The executions of open firings, by alarm and thing; None = it is about none.
+        open: The executions or flows of open firings, by alarm and thing; None = it is about none.
     """
 
     def __init__(self, alarms: Iterable[Alarm], open: Mapping[Key, int | None]) -> None:  # noqa: A002 - the word
@@ -151,6 +157,10 @@ class Watchlist:
             yield kind, self._on_task, {Condition.LATE, Condition.OVERDUE}
         for kind in (EventKind.NODE_STARTED, EventKind.NODE_UPDATED, EventKind.NODE_STOPPED):
             yield kind, self._on_node, {Condition.NODE}
+        if any(alarm.subject_kind is SubjectKind.FLOW for alarm in self.alarms.values()):
+            for kind in (EventKind.FLOW_CREATED, EventKind.FLOW_UPDATED):
+                yield kind, self._on_flow, {Condition.SLOW, Condition.FAILING}
+        yield EventKind.WEBHOOK_UPDATED, self._on_webhook, {Condition.WEBHOOK}
 
     def judge(self, events: Iterable[Event]) -> Findings:
         """Return the consequences of events, in their order."""
@@ -215,30 +225,57 @@ class Watchlist:
         if execution_id is None:
             return
         for alarm in self._about(Condition.SLOW, change):
-            self._end_watch(found, alarm, change, execution_id, at)
+            self._end_watch(found, alarm, Cause(alarm, "", "", at, change.run_id, execution_id, change.task_id))
         success = change.state == RunState.SUCCESS.value
         for alarm in self._about(Condition.EMPTY if success else Condition.NEW_ERROR, change):
             if at >= alarm.created_at:
                 looks = found.successes if success else found.failures
                 looks.setdefault(execution_id, []).append((alarm, change, at))
 
-    def _end_watch(self, found: Findings, alarm: Alarm, change: Change, execution_id: int, at: datetime) -> None:
-        began = found.started.pop((alarm.id, execution_id), None)
+    def _end_watch(self, found: Findings, alarm: Alarm, end: Cause) -> None:
+        """Judge the end of an execution or of a flow; ``end`` has its time and its ids."""
+        about = end.flow_id or end.execution_id or 0
+        began = found.started.pop((alarm.id, about), None)
         if began is None:
-            found.timers[alarm.id, TimerKind.RUNNING, execution_id] = None
-        elif alarm.settings.after is not None and at - began[1] > timedelta(seconds=alarm.settings.after):
+            found.timers[alarm.id, TimerKind.RUNNING, about] = None
+        elif alarm.settings.after is not None and end.at - began[1] > timedelta(seconds=alarm.settings.after):
             # Both were read at once: nobody read them in time.
-            took = seconds_text((at - began[1]).total_seconds())
-            sentence = f"{thing(alarm)} took {took} in execution {execution_id}"
-            cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, execution_id, change.task_id)
+            took = seconds_text((end.at - began[1]).total_seconds())
+            sentence = f"{thing(alarm)} took {took} in {run_of(alarm, about)}"
             turn = self.turn(found, alarm, subject_of(alarm))
-            turn.fire(cause)
+            turn.fire(replace(end, subject=subject_of(alarm), sentence=sentence))
             turn.resolve()
-        if self.open.get((alarm.id, subject_of(alarm))) == execution_id:
+        if self.open.get((alarm.id, subject_of(alarm))) == about:
             self.resolve(found, alarm, subject_of(alarm))
 
+    def _on_flow(self, found: Findings, change: Change, at: datetime) -> None:
+        found.flows.append((change, at))
+
+    def judge_flow(self, found: Findings, name: str, change: Change, at: datetime) -> None:
+        """Judge a change of a flow by the alarms of its name."""
+        about, flow_id = (SubjectKind.FLOW, name), change.flow_id or 0
+        for alarm in self._by_condition.get(Condition.SLOW, {}).get(about, _NO_ALARMS):
+            if change.state != FlowState.RUNNING.value:
+                self._end_watch(found, alarm, Cause(alarm, "", "", at, flow_id=flow_id))
+            elif at >= alarm.created_at:
+                found.started[alarm.id, flow_id] = (alarm, at)
+        for alarm in self._by_condition.get(Condition.FAILING, {}).get(about, _NO_ALARMS):
+            if change.state in _OVER:
+                self._count(found, alarm, change, at)
+
+    def _on_webhook(self, found: Findings, change: Change, at: datetime) -> None:
+        webhook = change.webhook or ""
+        known = self._by_condition.get(Condition.WEBHOOK, {})
+        for name in (webhook, ""):
+            for alarm in known.get((SubjectKind.WEBHOOK, name), _NO_ALARMS):
+                if change.state in _HALTED and at >= alarm.created_at:
+                    word = "is parked" if change.state == "parked" else "is switched off"
+                    self.turn(found, alarm, webhook).fire(Cause(alarm, webhook, f"Webhook '{webhook}' {word}", at))
+                elif change.state not in _HALTED:
+                    self.resolve(found, alarm, webhook)
+
     def _on_run(self, found: Findings, change: Change, at: datetime) -> None:
-        if change.state not in _RUN_OVER:
+        if change.state not in _OVER:
             return
         if change.state == RunState.SUCCESS.value:
             for condition in (Condition.OVERDUE, Condition.NEW_ERROR):
@@ -261,9 +298,7 @@ class Watchlist:
             return
         found.streaks[alarm.id] = streak + 1
         if streak + 1 >= (alarm.settings.failed_runs or 1):
-            sentence = f"{thing(alarm)} failed {counted(streak + 1, 'time')} in a row, last in run {change.run_id}"
-            cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, None, change.task_id)
-            self.turn(found, alarm, subject_of(alarm)).fire(cause)
+            self._fail(found, alarm, change, at, f"failed {counted(streak + 1, 'time')} in a row")
 
     def _count_share(self, found: Findings, alarm: Alarm, change: Change, at: datetime, before: int) -> None:
         """Judge the outcomes of the last runs, the bits of a number behind a leading 1."""
@@ -276,9 +311,15 @@ class Watchlist:
         if outcomes.bit_length() <= runs or failures < (alarm.settings.failed_share or 1) * runs:
             self.resolve(found, alarm, subject_of(alarm))
         elif failed:
-            sentence = f"{thing(alarm)} failed in {failures} of its last {runs} runs, last in run {change.run_id}"
-            cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, None, change.task_id)
-            self.turn(found, alarm, subject_of(alarm)).fire(cause)
+            self._fail(found, alarm, change, at, f"failed in {failures} of its last {runs} runs")
+
+    def _fail(self, found: Findings, alarm: Alarm, change: Change, at: datetime, way: str) -> None:
+        last = run_of(alarm, change.flow_id or 0) if change.run_id is None else f"run {change.run_id}"
+        flow_id = change.flow_id if change.run_id is None else None
+        sentence = f"{thing(alarm)} {way}, last in {last}"
+        ids = (change.run_id, None, change.task_id)
+        cause = Cause(alarm, subject_of(alarm), sentence, at, *ids, flow_id=flow_id)
+        self.turn(found, alarm, subject_of(alarm)).fire(cause)
 
     def _on_skipped(self, found: Findings, change: Change, at: datetime) -> None:
         if change.state not in MISSED:
@@ -321,10 +362,15 @@ class Watchlist:
 
 
 def subject_of(alarm: Alarm) -> str:
-    """Return the name of the thing that an alarm fires about, unless it is about every node."""
+    """Return the name of the thing that an alarm fires about, unless it is about every one."""
     return alarm.subject or ""
 
 
 def thing(alarm: Alarm) -> str:
     """Return the subject of an alarm as a sentence begins with it."""
     return f"{alarm.subject_kind.value.capitalize()} '{alarm.subject}'"
+
+
+def run_of(alarm: Alarm, about: int) -> str:
+    """Return the words for the execution, or of a flow the flow, that an alarm fires about."""
+    return f"{'flow' if alarm.subject_kind is SubjectKind.FLOW else 'execution'} {about}"

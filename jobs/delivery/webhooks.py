@@ -352,7 +352,7 @@ def delete_webhook(tx: Tx, name: str, *, expected: int | None = None) -> Webhook
     write.delete_channel(tx.conn, name)
     write.end_reader(tx.conn, reader_name(name))
     _end_pending(tx.conn, name, "the webhook was deleted", tx.now)
-    _note(tx, webhook)
+    _note(tx, replace(webhook, enabled=False))
     tx.record("webhook.deleted", name, before=_described(webhook))
     return webhook
 

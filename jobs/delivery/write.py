@@ -19,7 +19,8 @@ from ..store.schema.delivery import alarm_timer as t
 from ..store.schema.delivery import channel as c
 from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
-from .read import READER, SENDABLE, alarm_from, channel_from, delivery_from, firing_from
+from ..store.schema.delivery import delivery_firing as df
+from .read import READER, SENDABLE, alarm_from, channel_from, delivery_from, due_at, firing_from
 from .rules import Alarm, Channel, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
 
 _PENDING = d.c.state == sql_literal(DeliveryState.PENDING)
@@ -214,8 +215,19 @@ def insert_delivery(
     now: datetime,
     *,
     cursor: Cursor | None = None,
+    firings: Sequence[int] = (),
 ) -> Delivery:
-    """Record a message that is to be sent at once; ``cursor`` is the place of the last event of a webhook in it."""
+    """Record a message that is to be sent at once.
+
+    Args:
+        conn: The transaction.
+        channel: Where to.
+        event: What it notifies of.
+        payload: Its content.
+        now: The time.
+        cursor: The place of the last event of a webhook in it.
+        firings: The firings that it is about.
+    """
     values = {
         "message_id": f"msg_{token_hex(16)}",
         "channel": channel,
@@ -227,16 +239,20 @@ def insert_delivery(
         "created_at": now,
         "next_attempt_at": now,
     }
-    return delivery_from(conn.execute(insert(d).values(**values).returning(d)).one())
+    kept = delivery_from(conn.execute(insert(d).values(**values).returning(d)).one())
+    if firings:
+        conn.execute(insert(df), [{"firing_id": one, "delivery_id": kept.id} for one in firings])
+    return kept
 
 
 def claim_deliveries(
-    conn: Connection, now: datetime, until: datetime, *, per_channel: int, busy: Mapping[str, int]
+    conn: Connection, node_id: int, now: datetime, until: datetime, *, per_channel: int, busy: Mapping[str, int]
 ) -> list[Delivery]:
-    """Take due deliveries, a few of each channel; another node may take them from ``until`` on.
+    """Take due deliveries, a few of each channel; another node may take them from ``until`` on, or if this one is gone.
 
     Args:
         conn: The transaction.
+        node_id: The node that takes them.
         now: The time.
         until: The time at which a try that nobody has ended counts as lost.
         per_channel: The most that are on their way to one channel.
@@ -246,14 +262,15 @@ def claim_deliveries(
     full = [name for name, number in busy.items() if number >= per_channel]
     most = case((c.c.failures > 0, 1), else_=per_channel).label("most")
     rows = select(d.c.id, place, most).outerjoin_from(d, c, c.c.name == d.c.channel)
-    rows = rows.where(_PENDING, SENDABLE, d.c.next_attempt_at <= now, d.c.channel.not_in(full))
+    rows = rows.where(_PENDING, SENDABLE, due_at() <= now, d.c.channel.not_in(full))
     due = rows.where(or_(c.c.blocked_until.is_(None), c.c.blocked_until <= now)).subquery("due")
     chosen = conn.execute(
         select(d.c.id)
-        .where(d.c.id.in_(select(due.c.id).where(due.c.place <= due.c.most)), _PENDING, d.c.next_attempt_at <= now)
+        .where(d.c.id.in_(select(due.c.id).where(due.c.place <= due.c.most)), _PENDING, due_at() <= now)
         .with_for_update(skip_locked=True)
     ).scalars()
-    statement = update(d).where(d.c.id.in_(list(chosen))).values(attempts=d.c.attempts + 1, next_attempt_at=until)
+    claimed = {"attempts": d.c.attempts + 1, "next_attempt_at": until, "node_id": node_id}
+    statement = update(d).where(d.c.id.in_(list(chosen))).values(**claimed)
     taken = sorted((delivery_from(row) for row in conn.execute(statement.returning(d))), key=lambda one: one.id)
     # A receiver that does not answer gets one message at a time, whichever node sends it.
     tried = update(c).where(c.c.name.in_({one.channel for one in taken}), c.c.failures > 0).values(blocked_until=until)
@@ -279,6 +296,7 @@ def end_delivery(
         .where(d.c.id == delivery.id, d.c.attempts == delivery.attempts, _PENDING)
         .values(
             state=state.value,
+            node_id=None,
             next_attempt_at=next_at,
             ended_at=None if next_at is not None else now,
             status=status,

@@ -252,7 +252,7 @@ class NodeLife:
         self.alarms = (
             AlarmReader(services, node.id, poll=poll),
             WebhookReader(services, node.id, poll=poll),
-            AlarmSender(services, poll=poll),
+            AlarmSender(services, node.id, poll=poll),
         )
         self.worker = Worker(services, registry, settings, node, logs, progress, on_held_back=self.releaser.poke)
         self._heartbeat = Heartbeat(

@@ -96,14 +96,16 @@ Table(
     PrimaryKeyConstraint("id", name="pk_alarm"),
     UniqueConstraint("name", name="uq_alarm_name"),
     CheckConstraint(
-        "condition IN ('backlog', 'database', 'empty', 'failing', 'late', 'new_error', "
-        "'node', 'overdue', 'skew', 'slow')",
+        "condition IN ('backlog', 'database', 'empty', 'failing', 'idle', 'late', "
+        "'new_error', 'node', 'overdue', 'skew', 'slow', 'webhook')",
         name="ck_alarm_condition",
     ),
     CheckConstraint("(source = 'api') = (owner IS NULL)", name="ck_alarm_owned_iff_defined"),
     CheckConstraint("severity IN ('critical', 'info', 'warning')", name="ck_alarm_severity"),
     CheckConstraint("source IN ('api', 'code', 'file')", name="ck_alarm_source"),
-    CheckConstraint("subject_kind IN ('database', 'group', 'job', 'node', 'task')", name="ck_alarm_subject_kind"),
+    CheckConstraint(
+        "subject_kind IN ('database', 'flow', 'group', 'job', 'node', 'task', 'webhook')", name="ck_alarm_subject_kind"
+    ),
     sqlite_autoincrement=True,
 )
 Table(
@@ -118,6 +120,7 @@ Table(
     Column("subject", NAME, nullable=False),
     Column("run_id", KEY),
     Column("execution_id", KEY),
+    Column("flow_id", KEY),
     Column("scheduled_for", TIME),
     Column("sentence", Text(), nullable=False),
     Column("explanation", Text()),
@@ -174,6 +177,7 @@ Table(
     Column("name", NAME, nullable=False),
     Column("kind", String(12), nullable=False),
     Column("settings", DOCUMENT, nullable=False),
+    Column("set_name", NAME),
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME, nullable=False),
     Column("updated_by", NAME, nullable=False),
@@ -224,6 +228,7 @@ Table(
     Column("cursor", String(60)),
     Column("state", String(8), nullable=False),
     Column("attempts", Integer(), nullable=False),
+    Column("node_id", KEY),
     Column("created_at", TIME, nullable=False),
     Column("next_attempt_at", TIME),
     Column("ended_at", TIME),
@@ -665,8 +670,7 @@ Table(
     UniqueConstraint("run_id", "attempt", name="uq_remote_attempt_run_id_attempt"),
     UniqueConstraint("token_hash", name="uq_remote_attempt_token_hash"),
     CheckConstraint(
-        "engine_state IN ('ended', 'evicted', 'gone', 'pending', 'running', 'unknown')",
-        name="ck_remote_attempt_engine_state",
+        "engine_state IN ('ended', 'gone', 'pending', 'running', 'unknown')", name="ck_remote_attempt_engine_state"
     ),
     CheckConstraint("over_at IS NULL OR ended_at IS NOT NULL", name="ck_remote_attempt_over_after_end"),
     _partial("ix_remote_attempt_ended", "node_id", where="over_at IS NULL AND ended_at IS NOT NULL"),
@@ -993,6 +997,15 @@ Table(
     CheckConstraint("role IN ('admin', 'operator', 'viewer')", name="ck_api_token_role"),
     Index("ix_api_token_user_id", "user_id"),
     sqlite_autoincrement=True,
+)
+Table(
+    "delivery_firing",
+    SCHEMA,
+    Column("firing_id", KEY, autoincrement=False, nullable=False),
+    Column("delivery_id", KEY, autoincrement=False, nullable=False),
+    PrimaryKeyConstraint("firing_id", "delivery_id", name="pk_delivery_firing"),
+    ForeignKeyConstraint(["delivery_id"], ["delivery.id"], name="fk_delivery_firing_delivery_id", ondelete="CASCADE"),
+    Index("ix_delivery_firing_delivery", "delivery_id"),
 )
 Table(
     "device_code",

@@ -46,9 +46,9 @@ class Alarms:
         """A reader of another node."""
         return AlarmReader(self.services(), node_id, poll=60.0)
 
-    def another_sender(self) -> AlarmSender:
+    def another_sender(self, node_id: int = 1) -> AlarmSender:
         """A sender of another node, which always draws the same pauses."""
-        return AlarmSender(self.services(), poll=60.0, chance=Random(1))
+        return AlarmSender(self.services(), node_id, poll=60.0, chance=Random(1))
 
     async def close(self) -> None:
         """Stop both, and close every connection."""

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,12 +49,13 @@ class Hooks:
         self._database = database
         self.api = OwnApi(shared_schema(), self._context_of)
         self.signs_in = False
+        self.away: Database | None = None
         self.readers: list[WebhookReader] = []
         self.reader = self.another_reader(1)
 
     async def _context_of(self, owner: Submitter | None, _place: str | None) -> Context:
-        person = await person_behind(self._database, owner) if self.signs_in else LOCAL_ADMINISTRATOR
-        return Context(self._database, EventBus(self._database), LogFeed(self._database), person)
+        person = await person_behind(self.away or self._database, owner) if self.signs_in else LOCAL_ADMINISTRATOR
+        return Context(self.away or self._database, EventBus(self._database), LogFeed(self._database), person)
 
     def another_reader(self, node_id: int) -> WebhookReader:
         """A reader of another node."""
@@ -409,6 +411,64 @@ async def test_rights_that_are_taken_away_stop_it_visibly(hooks: Hooks, alarms: 
         await hooks.reader.look()
         await alarms.send()
     assert sorted(run_ids(server.asked), key=int) == made
+
+
+@pytest.fixture
+async def away(tmp_path: Path) -> AsyncIterator[Database]:
+    """A database that cannot be reached."""
+    database = Database(f"sqlite:///{tmp_path}/nowhere/at-all.db")
+    yield database
+    await database.close()
+
+
+async def test_a_database_that_is_away_stops_nothing_and_loses_nothing(
+    hooks: Hooks, alarms: Alarms, away: Database
+) -> None:
+    async with answering(ok) as server:
+        ada = alarms.stored.do(accounts.add_account, "ada", Role.OPERATOR, None)
+        hooks.signs_in = True
+        alarms.actor = Actor("ada", Role.OPERATOR, ada.id)
+        hooks.create(server.port)
+        made = hooks.runs()
+        hooks.away = away
+        await hooks.reader.look()
+        assert (hooks.find().state, alarms.deliveries()) == (WebhookState.ACTIVE, [])
+        hooks.away = None
+        await hooks.another_reader(1).look()
+        await alarms.send()
+    assert run_ids(server.asked) == made
+
+
+async def test_a_result_that_cannot_be_read_now_is_made_later(hooks: Hooks, alarms: Alarms, away: Database) -> None:
+    document = "subscription { events(filter: { kinds: [RUN_CREATED] }) { ... on RunEvent { runId run { state } } } }"
+    async with answering(ok) as server:
+        hooks.create(server.port, document=document, variables={})
+        made = hooks.runs(2)
+        hooks.away = away
+        await hooks.reader.look()
+        assert (hooks.find().state, alarms.deliveries()) == (WebhookState.ACTIVE, [])
+        hooks.away = None
+        await hooks.another_reader(1).look()
+        await alarms.send()
+    assert run_ids(server.asked) == made
+
+
+async def test_one_run_is_followed_to_its_end(hooks: Hooks, alarms: Alarms) -> None:
+    async with answering(ok) as server:
+        run_id, _ = hooks.runs(2)
+        document = "subscription($id: ID!) { run(id: $id) { id state } }"
+        hooks.create(server.port, document=document, variables={"id": run_id})
+        worker = alarms.stored.node("node-b")
+        started = worker.start()
+        await hooks.reader.look()
+        await alarms.send()
+        worker.end(started)
+        hooks.runs()
+        await hooks.reader.look()
+        await alarms.send()
+    found = [one["data"]["run"] for body in bodies(server.asked) for one in body["events"]]
+    assert list(dict.fromkeys(one["state"] for one in found)) == ["RUNNING", "SUCCESS"]
+    assert {one["id"] for one in found} == {run_id}
 
 
 async def test_a_document_that_the_schema_no_longer_takes_stops_it(hooks: Hooks, alarms: Alarms) -> None:

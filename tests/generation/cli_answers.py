@@ -266,6 +266,7 @@ REMOTE: Final[dict[str, Shape]] = {
         ("alarms create", "alarms delete", "alarms disable", "alarms enable", "alarms silence"),
         done(alarm=answered(documents.CREATE_ALARM, "createAlarm.alarm")),
     ),
+    "alarms deliveries": done(deliveries=answered(documents.FIRING_DELIVERIES, "alarmFirings.nodes.deliveries.nodes")),
     "alarms firings": _listed(documents.ALARM_FIRINGS, "firings", "alarmFirings"),
     "alarms list": _listed(documents.ALARMS, "alarms"),
     **dict.fromkeys(

@@ -227,7 +227,7 @@ async def _seconds_until(database: Database, at: datetime | None) -> float | Non
 PER_CHANNEL: Final = 4
 """Deliveries on their way to one channel, so that one that hangs delays no other."""
 LOST_AFTER: Final = timedelta(seconds=1.5 * WHOLE)
-"""Time after which a delivery whose node is gone is tried again."""
+"""Time after which a delivery is tried again that its node has not ended; at once if that node is known to be gone."""
 PRUNE_EVERY: Final = timedelta(hours=1)
 
 
@@ -236,13 +236,15 @@ class AlarmSender(Timed):
 
     Args:
         services: The database, the addresses that are allowed, and the keys of secrets.
+        node_id: This node.
         poll: Seconds after which it looks without a hint.
         chance: Draws the pauses between tries.
     """
 
-    def __init__(self, services: Services, *, poll: float, chance: Random | None = None) -> None:
+    def __init__(self, services: Services, node_id: int, *, poll: float, chance: Random | None = None) -> None:
         super().__init__("alarm deliveries", services.database, poll)
         self._services = services
+        self._node_id = node_id
         self._database = services.database
         self._guard = AddressGuard(AllowList.parse(services.http_allow))
         self._chance = chance or SystemRandom()
@@ -258,7 +260,7 @@ class AlarmSender(Timed):
             busy = dict[str, int]()
             for channel in self._sending.values():
                 busy[channel] = busy.get(channel, 0) + 1
-            for delivery in await self._database.write(_claim, busy):
+            for delivery in await self._database.write(_claim, self._node_id, busy):
                 task = asyncio.create_task(self._send(delivery), name=f"cronograph-delivery-{delivery.id}")
                 self._sending[task] = delivery.channel
                 task.add_done_callback(self._ended)
@@ -301,8 +303,9 @@ class AlarmSender(Timed):
             await asyncio.wait(list(self._sending))
 
 
-def _claim(tx: Tx, busy: dict[str, int]) -> list[Delivery]:
-    return write.claim_deliveries(tx.conn, tx.now, tx.now + LOST_AFTER, per_channel=PER_CHANNEL, busy=busy)
+def _claim(tx: Tx, node_id: int, busy: dict[str, int]) -> list[Delivery]:
+    until = tx.now + LOST_AFTER
+    return write.claim_deliveries(tx.conn, node_id, tx.now, until, per_channel=PER_CHANNEL, busy=busy)
 
 
 def _prune(tx: Tx) -> int:

@@ -176,7 +176,12 @@ class EventBus(Watch):
         queue: How many events may wait for one subscriber.
         poll: Seconds after which it looks for events without a hint.
         recent: How many events are kept in memory for readers that come back; others read them from the table.
+
+    Attributes:
+        is_live: True: events come as they happen.
     """
+
+    is_live = True
 
     def __init__(self, database: Database, *, queue: int = QUEUE, poll: float = POLL, recent: int = RECENT) -> None:
         super().__init__("event-bus", hints=Wake.EVENTS, poll=poll)

@@ -14,7 +14,7 @@ alarm = Table(
     Column("severity", String(8), nullable=False),
     Column("condition", String(12), nullable=False),
     Column("subject_kind", String(8), nullable=False),
-    # No value: every node, or the database.
+    # No value: every node, every webhook, or the database.
     Column("subject", Name),
     Column("settings", JsonDocument, nullable=False),
     Column("channels", JsonDocument, nullable=False),
@@ -31,14 +31,16 @@ alarm = Table(
     Column("created_by", Name, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     CheckConstraint(
-        "condition IN ('backlog', 'database', 'empty', 'failing', 'late', 'new_error', 'node', 'overdue', 'skew', "
-        "'slow')",
+        "condition IN ('backlog', 'database', 'empty', 'failing', 'idle', 'late', 'new_error', 'node', 'overdue', "
+        "'skew', 'slow', 'webhook')",
         name="condition",
     ),
     CheckConstraint("severity IN ('critical', 'info', 'warning')", name="severity"),
     CheckConstraint("source IN ('api', 'code', 'file')", name="source"),
     CheckConstraint("(source = 'api') = (owner IS NULL)", name="owned_iff_defined"),
-    CheckConstraint("subject_kind IN ('database', 'group', 'job', 'node', 'task')", name="subject_kind"),
+    CheckConstraint(
+        "subject_kind IN ('database', 'flow', 'group', 'job', 'node', 'task', 'webhook')", name="subject_kind"
+    ),
     **NO_REUSE,
 )
 
@@ -47,7 +49,7 @@ alarm_timer = Table(
     metadata,
     Column("alarm_id", Key, ForeignKey("alarm.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("kind", String(8), primary_key=True),
-    # The execution that is watched; 0 = the timer is about the alarm as a whole.
+    # The execution or the flow that is watched; 0 = the timer is about the alarm as a whole.
     Column("about", Key, primary_key=True, autoincrement=False),
     Column("due_at", UtcDateTime, nullable=False, index=True),
     CheckConstraint("kind IN ('look', 'running', 'silence')", name="kind"),
@@ -66,6 +68,7 @@ alarm_firing = Table(
     Column("subject", Name, nullable=False),
     Column("run_id", Key),
     Column("execution_id", Key),
+    Column("flow_id", Key),
     Column("scheduled_for", UtcDateTime),
     Column("sentence", Text, nullable=False),
     Column("explanation", Text),
@@ -92,6 +95,8 @@ channel = Table(
     Column("name", Name, primary_key=True),
     Column("kind", String(12), nullable=False),
     Column("settings", JsonDocument, nullable=False),
+    # The set of the file that defines it; no value: people do.
+    Column("set_name", Name),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     Column("updated_by", Name, nullable=False),
@@ -137,6 +142,8 @@ delivery = Table(
     Column("cursor", String(60)),
     Column("state", String(8), nullable=False),
     Column("attempts", Integer, nullable=False),
+    # The node that sends it; if that is gone, another one sends it at once.
+    Column("node_id", Key),
     Column("created_at", UtcDateTime, nullable=False),
     Column("next_attempt_at", UtcDateTime),
     Column("ended_at", UtcDateTime),
@@ -151,6 +158,15 @@ delivery = Table(
     Index("ix_delivery_channel", "channel", "id"),
     Index("ix_delivery_created_at", "created_at"),
     **NO_REUSE,
+)
+
+delivery_firing = Table(
+    "delivery_firing",
+    metadata,
+    # Without a foreign key to the firing: either is pruned by its own age.
+    Column("firing_id", Key, primary_key=True, autoincrement=False),
+    Column("delivery_id", Key, ForeignKey("delivery.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Index("ix_delivery_firing_delivery", "delivery_id"),
 )
 
 hook = Table(

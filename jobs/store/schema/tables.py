@@ -35,7 +35,16 @@ from .accounts import (
     user_account,
     webauthn_challenge,
 )
-from .delivery import alarm, alarm_firing, alarm_timer, channel, consumer, delivery, hook, public_address
+from .delivery import (
+    alarm,
+    alarm_firing,
+    alarm_timer,
+    channel,
+    consumer,
+    delivery,
+    hook,
+    public_address,
+)
 from .figures import execution_hour, execution_minute, queue_depth
 from .flows import flow, flow_edge, flow_run, run_awaited, run_signal, run_step, signal_link
 from .parts import Split, split

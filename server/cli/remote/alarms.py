@@ -14,19 +14,20 @@ from ....graphql.client.command_line import (
     CREATE_ALARM,
     DELETE_ALARM,
     DELETE_CHANNEL,
+    FIRING_DELIVERIES,
     REDELIVER_ALARM,
     SET_CHANNEL,
     SILENCE_ALARM,
     TEST_CHANNEL,
     UPDATE_ALARM,
 )
-from ....jobs.core.alarms import ANY, AlarmSpec, Condition, Severity, SubjectKind, spec_of
+from ....jobs.core.alarms import ANY, WITHOUT_VALUES, AlarmSpec, Severity, SubjectKind, spec_of
 from ....jobs.core.base.errors import ConfigurationError, InvalidInput
 from ....jobs.core.base.times import counted
 from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, Limit, at_server, changes_server
-from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show
+from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show, table
 from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel, labels_of
 
 ALARM_LIST: Final = Listing(
@@ -95,6 +96,17 @@ def show_firings(
     show(api, FIRING_LIST, (filter, columns, sort, limit, watch), None if resolved else {"isOpen": {"eq": True}})
 
 
+@alarms.command(name="deliveries")
+@at_server
+def show_messages(api: Api, firing: Annotated[str, typer.Argument(help="Id of the firing.", metavar="FIRING")]) -> None:
+    """List the messages about a firing, with the answers of the receivers."""
+    found = api.ask(FIRING_DELIVERIES, id=firing)["alarmFirings"]["nodes"]
+    if not found:
+        raise Refused(f"there is no firing {firing}; `cronograph alarms firings --resolved` lists them")
+    rows = found[0]["deliveries"]["nodes"]
+    api.result({"deliveries": rows}, table(rows, DELIVERY_LIST.shown) if rows else "Nobody was notified of it")
+
+
 def _flag(name: str, metavar: str | None, text: str) -> typer.models.OptionInfo:
     option: typer.models.OptionInfo = typer.Option(name, metavar=metavar, help=text)
     return option
@@ -109,6 +121,8 @@ def create_alarm(
     job: Annotated[str | None, _flag("--job", "NAME", "Watch the runs of this job.")] = None,
     group: Annotated[str | None, _flag("--group", "NAME", "Watch the runs of this group.")] = None,
     node: Annotated[str | None, _flag("--node", "NAME", "Watch this node; `any` = every node.")] = None,
+    flow: Annotated[str | None, _flag("--flow", "NAME", "Watch the flows of this name.")] = None,
+    webhook: Annotated[str | None, _flag("--webhook", "NAME", "Watch this webhook; `any` = every one.")] = None,
     database: Annotated[bool, typer.Option("--database", help="Watch the database.")] = False,
     late: Annotated[str | None, _flag("--late", "TIME", "An occurrence starts so late, or is missed.")] = None,
     due_by: Annotated[str | None, _flag("--due-by", "HH:MM", "It is not done by this time of day.")] = None,
@@ -117,6 +131,7 @@ def create_alarm(
     failing: Annotated[str | None, _flag("--failing", "N", "N runs in a row fail; `50% of 20` = 10 of 20.")] = None,
     new_error: Annotated[str | None, _flag("--new-error", "TIME", "It fails as it has not for so long.")] = None,
     skew: Annotated[str | None, _flag("--skew", "TIME", "The clock of the node is more than so much off.")] = None,
+    idle: Annotated[str | None, _flag("--idle", "TIME", "The node takes none of the runs due for so long.")] = None,
     larger: Annotated[int | None, _flag("--larger-than", "BYTES", "The database has more bytes.")] = None,
     least_free: Annotated[int | None, _flag("--least-free", "BYTES", "Fewer bytes are free on its disk.")] = None,
     transaction: Annotated[str | None, _flag("--transaction", "TIME", "A transaction is open for longer.")] = None,
@@ -132,7 +147,7 @@ def create_alarm(
     words |= {"overdue": overdue, "slow": slow, "failing": _counted(failing), "empty": empty}
     words |= {"older_than": older, "deeper_than": deeper, "new_error": new_error, "skew": skew}
     words |= {"larger_than": larger, "least_free": least_free, "transaction": transaction, "lag": lag}
-    words |= {"database": ANY if database else None}
+    words |= {"database": ANY if database else None, "flow": flow, "webhook": webhook, "idle": idle}
     try:
         spec = spec_of(name, words, channels=channel or (), severity=_severity(severity), description="")
     except InvalidInput as fault:
@@ -145,12 +160,13 @@ def alarm_input(spec: AlarmSpec) -> dict[str, Any]:
     """Return an alarm as the API takes it."""
     subject: dict[str, Any] = {spec.subject_kind.value: spec.subject}
     if spec.subject is None:
-        subject = {"database": True} if spec.subject_kind is SubjectKind.DATABASE else {"anyNode": True}
+        named = "database" if spec.subject_kind is SubjectKind.DATABASE else f"any{spec.subject_kind.value.title()}"
+        subject = {named: True}
     values = {camel(name): value for name, value in spec.settings.to_json().items()}
     return {
         "name": spec.name,
         "subject": subject,
-        "condition": {camel(spec.condition.value): True if spec.condition is Condition.NODE else values},
+        "condition": {camel(spec.condition.value): True if spec.condition in WITHOUT_VALUES else values},
         "channels": list(spec.channels),
         "severity": spec.severity.name,
         "description": spec.description,

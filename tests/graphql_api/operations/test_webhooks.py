@@ -48,9 +48,14 @@ async def test_a_webhook_is_stored_and_its_url_is_shown_without_its_query(api: A
 
 
 REFUSED: list[tuple[dict[str, Any], str]] = [
-    ({"document": "{ asOf }"}, "must be a subscription with the one field 'events' or 'executions'"),
+    ({"document": "{ asOf }"}, "one field, which is one of 'events', 'executions', 'run'"),
     ({"document": "subscription { overview { now } }"}, "Cannot query field 'now'"),
-    ({"document": "subscription { overview { at: __typename } }"}, "must be a subscription with the one field"),
+    (
+        {"document": "subscription { overview { at: __typename } }"},
+        "must be a subscription with one field, which is one of",
+    ),
+    ({"document": 'subscription { run(id: "77") { state } }'}, "there is no run 77"),
+    ({"document": 'subscription { executionLog(executionId: "1") { hasEnded } }'}, "one field, which is one of"),
     ({"document": "subscription { executions(snapshot: true) { id } }"}, "must not have the argument 'snapshot'"),
     ({"document": 'subscription { events(after: "1.0") { at } }'}, "must not have the argument 'after'"),
     ({"document": "subscription { events { nope } }"}, "Cannot query field 'nope'"),

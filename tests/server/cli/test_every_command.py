@@ -206,6 +206,7 @@ ELSEWHERE = {
     "serve": "its line is read from the server of this module",
     "worker": "tests/server/test_worker.py",
     "demo": "answers as `serve` does",
+    "alarms deliveries": "tests/server/test_alarms.py, of a firing",
     "channels test": "tests/server/test_alarms.py, with a receiver",
     "channels redeliver": "tests/server/test_alarms.py, after a delivery",
 }

@@ -20,7 +20,7 @@ test("each kind of thing has the conditions that the server takes for it", () =>
   ]);
   expect(conditionsOf("JOB").map(({ key }) => key)).toEqual(["failing", "newError", "slow", "empty"]);
   expect(conditionsOf("GROUP").map(({ key }) => key)).toContain("backlog");
-  expect(conditionsOf("NODE").map(({ key }) => key)).toEqual(["node", "skew"]);
+  expect(conditionsOf("NODE").map(({ key }) => key)).toEqual(["node", "idle", "skew"]);
   expect(conditionsOf("DATABASE").map(({ key }) => key)).toEqual(["database"]);
 });
 

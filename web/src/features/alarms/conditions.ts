@@ -2,7 +2,7 @@
 import { type Span, spanSeconds } from "../../lib/spans";
 import type { NewAlarm } from "../../services/alarms";
 
-export type SubjectKind = "TASK" | "JOB" | "GROUP" | "NODE" | "DATABASE";
+export type SubjectKind = "TASK" | "JOB" | "GROUP" | "FLOW" | "NODE" | "WEBHOOK" | "DATABASE";
 
 /** `span`: a number with a unit of time; `clock`: a time of day. The others are numbers. */
 type FieldKind = "span" | "clock" | "count" | "times" | "percent" | "gigabytes";
@@ -46,7 +46,7 @@ export const CONDITIONS: readonly ConditionForm[] = [
   {
     key: "failing",
     word: "Its runs fail",
-    of: RUNS,
+    of: [...RUNS, "FLOW"],
     fields: [
       { name: "failedRuns", label: "So many in a row", kind: "count", hint: "Empty: 1, unless a share is given" },
       { name: "failedShare", label: "… or this share", kind: "percent" },
@@ -63,7 +63,7 @@ export const CONDITIONS: readonly ConditionForm[] = [
     key: "slow",
     oneOf: true,
     word: "It takes too long",
-    of: RUNS,
+    of: [...RUNS, "FLOW"],
     fields: [
       { name: "after", label: "Longer than", kind: "span" },
       { name: "timesP95", label: "… or longer than its usual duration (p95)", kind: "times" },
@@ -86,11 +86,18 @@ export const CONDITIONS: readonly ConditionForm[] = [
   },
   { key: "node", word: "It is lost or silent", of: ["NODE"], fields: [] },
   {
+    key: "idle",
+    word: "It sends heartbeats and takes nothing",
+    of: ["NODE"],
+    fields: [{ name: "after", label: "Although a run has been due for", kind: "span", hint: "Empty: 5 minutes" }],
+  },
+  {
     key: "skew",
     word: "Its clock is off",
     of: ["NODE"],
     fields: [{ name: "mostSkew", label: "By more than", kind: "span", hint: "Empty: 2 seconds" }],
   },
+  { key: "webhook", word: "It is switched off or parked", of: ["WEBHOOK"], fields: [] },
   {
     key: "database",
     word: "It has too little room, or something holds it up",
@@ -158,7 +165,7 @@ export function conditionOf({ key, fields }: ConditionForm, values: Values): New
 
 export interface Subject {
   readonly kind: SubjectKind;
-  /** Of nodes, none is every node. */
+  /** Of nodes and webhooks, none is every one. */
   readonly name: string;
 }
 
@@ -171,8 +178,12 @@ export function subjectOf({ kind, name }: Subject): NewAlarm["subject"] {
       return { job: name };
     case "GROUP":
       return { group: name };
+    case "FLOW":
+      return { flow: name };
     case "NODE":
       return name === "" ? { anyNode: true } : { node: name };
+    case "WEBHOOK":
+      return name === "" ? { anyWebhook: true } : { webhook: name };
     case "DATABASE":
       return { database: true };
   }

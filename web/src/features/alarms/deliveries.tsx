@@ -9,10 +9,10 @@ import { LivePart } from "../../ui/live-part";
 import { Status } from "../../ui/status";
 import { Time } from "../../ui/time";
 import { DeliveriesDocument, DeliveryDocument, type DeliveryRow, type FiringRow } from "./document";
-import { isAbout, nextLook } from "./model";
+import { nextLook } from "./model";
 
-/** Messages that are looked through for those of a firing. */
-const LOOKED_THROUGH = 100;
+/** Messages of a firing that are shown. */
+const SHOWN = 100;
 
 /** What the receiver said at the last try. */
 export function Answer({ delivery: { status, answer, error } }: { delivery: DeliveryRow }) {
@@ -63,14 +63,14 @@ export function Message({ delivery, reload }: { delivery: DeliveryRow; reload?: 
 }
 
 /** The messages about a firing, and the answers to them. */
-export function Deliveries({ firing: { id, firedAt, resolvedAt } }: { firing: FiringRow }) {
+export function Deliveries({ firing: { id, resolvedAt } }: { firing: FiringRow }) {
   const live = useLive(`alarm-deliveries/${id}/${resolvedAt ?? ""}`, {
     document: DeliveriesDocument,
-    variables: () => ({ first: LOOKED_THROUGH, fired: firedAt, resolved: resolvedAt ?? firedAt }),
-    init: ({ fired, resolved }) => ({
-      about: [...(fired?.nodes ?? []), ...(resolved?.nodes ?? [])].filter((each) => isAbout(each, id)),
-      more: fired?.pageInfo.hasNextPage === true || resolved?.pageInfo.hasNextPage === true,
-    }),
+    variables: () => ({ id, first: SHOWN }),
+    init: ({ alarmFirings }) => {
+      const found = alarmFirings?.nodes[0]?.deliveries;
+      return { about: found?.nodes ?? [], more: found?.pageInfo.hasNextPage === true };
+    },
     outdates: ({ kind }) => kind.startsWith("ALARM_"),
     expires: ({ about }) => nextLook(about, serverNow()),
     every: 500,
@@ -83,13 +83,10 @@ export function Deliveries({ firing: { id, firedAt, resolvedAt } }: { firing: Fi
             {about.map((delivery) => (
               <Message key={delivery.id} delivery={delivery} reload={live.reload} />
             ))}
+            {more && <li class="dim">Older ones are among all deliveries.</li>}
           </ul>
         ) : (
-          <p class="dim">
-            {more
-              ? "None of the first messages since then is about it; cronograph channels deliveries has all."
-              : "No channel was notified."}
-          </p>
+          <p class="dim">No channel was notified.</p>
         )
       }
     </LivePart>

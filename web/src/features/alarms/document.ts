@@ -8,6 +8,7 @@ export const FiringRowFragment = graphql(`
     subject { kind name }
     runId
     executionId
+    flowId
     scheduledFor
     sentence
     explanation
@@ -151,22 +152,15 @@ export const AllDeliveriesDocument = graphql(
   [DeliveryRowFragment],
 );
 
-/** The messages that began to be sent when an alarm fired or was resolved: that of a firing is among the first. */
+/** The messages about a firing, the newest first. */
 export const DeliveriesDocument = graphql(
   `
-  query AlarmDeliveriesSince($first: Int!, $fired: DateTime!, $resolved: DateTime!) {
+  query AlarmFiringDeliveries($id: ID!, $first: Int!) {
     asOf
     serverTime
-    fired: alarmDeliveries(
-      first: $first
-      filter: { createdAt: { gte: $fired }, event: { eq: FIRED } }
-      orderBy: [{ field: ID, direction: ASC }]
-    ) { nodes { ...DeliveryRow } pageInfo { hasNextPage } }
-    resolved: alarmDeliveries(
-      first: $first
-      filter: { createdAt: { gte: $resolved }, event: { eq: RESOLVED } }
-      orderBy: [{ field: ID, direction: ASC }]
-    ) { nodes { ...DeliveryRow } pageInfo { hasNextPage } }
+    alarmFirings(first: 1, filter: { id: { eq: $id } }) {
+      nodes { deliveries(first: $first) { nodes { ...DeliveryRow } pageInfo { hasNextPage } } }
+    }
   }
 `,
   [DeliveryRowFragment],

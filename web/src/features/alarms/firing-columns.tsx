@@ -1,3 +1,4 @@
+import { words } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { inZone } from "../../lib/time";
 import { zone } from "../../state/prefs";
@@ -17,9 +18,16 @@ export interface AlarmContext {
 
 type FiringColumn = Column<FiringRow, AlarmContext>;
 
+/** Subjects without a name. */
+const UNNAMED: Readonly<Record<string, string>> = {
+  NODE: "every node",
+  WEBHOOK: "every webhook",
+  DATABASE: "the database",
+};
+
 /** The thing that an alarm watches, with the way to it. */
 export function Subject({ subject: { kind, name } }: Pick<AlarmRow, "subject">) {
-  if (name === null) return <>every node</>;
+  if (name === null || name === "") return <>{UNNAMED[kind]}</>;
   switch (kind) {
     case "TASK":
       return <a href={paths.task(name)}>task {name}</a>;
@@ -29,16 +37,23 @@ export function Subject({ subject: { kind, name } }: Pick<AlarmRow, "subject">) 
       return <a href={paths.group(name)}>group {name}</a>;
     case "NODE":
       return <a href={`/nodes?q=${encodeURIComponent(name)}`}>node {name}</a>;
+    default:
+      return (
+        <>
+          {words(kind)} {name}
+        </>
+      );
   }
 }
 
-/** The run and the execution that it is about. */
-function About({ runId, executionId }: FiringRow) {
-  if (runId === null && executionId === null) return <span class="dim">–</span>;
+/** The run, the execution or the flow that it is about. */
+function About({ runId, executionId, flowId }: FiringRow) {
+  if (runId === null && executionId === null && flowId === null) return <span class="dim">–</span>;
   return (
     <>
       {runId !== null && <a href={paths.run(runId)}>run {runId}</a>}{" "}
       {executionId !== null && <a href={paths.execution(executionId)}>execution {executionId}</a>}
+      {flowId !== null && <a href={paths.flow(flowId)}>flow {flowId}</a>}
     </>
   );
 }

@@ -1,19 +1,11 @@
 import { expect, test } from "vitest";
-import { aboutAny, alarmsIn, isAbout, isSilenced, nextLook, silenceEnds } from "./model";
+import { aboutAny, alarmsIn, isSilenced, nextLook, silenceEnds } from "./model";
 
 const NOW = Date.parse("2026-03-01T03:00:00Z");
 
 function delivery(state: string, nextAttemptAt: string | null, error: string | null = null) {
   return { state, nextAttemptAt, error };
 }
-
-test("a message is about each of its firings, and a test about none", () => {
-  const payload = { data: { count: 2, alarms: [{ id: "3" }, { id: "17" }] } };
-  expect(isAbout({ payload }, "17")).toBe(true);
-  expect(isAbout({ payload }, "1")).toBe(false);
-  expect(isAbout({ payload: { data: { alarms: [] } } }, "17")).toBe(false);
-  expect(isAbout({ payload: null }, "17")).toBe(false);
-});
 
 test("a message names its alarms", () => {
   expect(alarmsIn({ payload: { data: { alarms: [{ alarm: "late" }, { alarm: "slow" }, {}] } } })).toEqual([

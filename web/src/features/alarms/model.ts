@@ -7,12 +7,6 @@ interface Delivery {
   readonly error: string | null;
 }
 
-/** Whether a message is about a firing: it may be about many. */
-export function isAbout({ payload }: Pick<Delivery, "payload">, firing: string): boolean {
-  const data = (payload as { readonly data?: { readonly alarms?: readonly { readonly id?: unknown }[] } } | null)?.data;
-  return data?.alarms?.some(({ id }) => id === firing) ?? false;
-}
-
 /** What a message is about: the alarms in it, by their names. */
 export function alarmsIn({ payload }: Pick<Delivery, "payload">): readonly string[] {
   const data = (payload as { readonly data?: { readonly alarms?: readonly { readonly alarm?: unknown }[] } } | null)

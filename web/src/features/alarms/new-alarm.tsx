@@ -25,10 +25,22 @@ const KINDS: readonly (readonly [SubjectKind, string])[] = [
   ["TASK", "a task"],
   ["JOB", "a job"],
   ["GROUP", "a group"],
+  ["FLOW", "flows of a name"],
   ["NODE", "nodes"],
+  ["WEBHOOK", "webhooks"],
   ["DATABASE", "the database"],
 ];
-const SUGGESTED = { TASK: "task", JOB: "job", GROUP: "group", NODE: "node", DATABASE: null } as const;
+const SUGGESTED = {
+  TASK: "task",
+  JOB: "job",
+  GROUP: "group",
+  FLOW: null,
+  NODE: "node",
+  WEBHOOK: null,
+  DATABASE: null,
+} as const;
+/** Of these, no name is every one. */
+const EVERY: readonly SubjectKind[] = ["NODE", "WEBHOOK"];
 const UNITS = { count: "", times: "times", percent: "%", gigabytes: "GB", clock: "" } as const;
 const SEVERITIES = [
   ["INFO", "info"],
@@ -131,7 +143,7 @@ export function NewAlarm({ subject: given, onClose, onDone }: NewAlarmProps) {
 
 /** What an alarm is called unless one says otherwise. */
 function nameOf({ kind, name }: Subject, { key }: ConditionForm): string {
-  const thing = kind === "DATABASE" || (kind === "NODE" && name === "") ? "" : `${name.trim()}-`;
+  const thing = kind === "DATABASE" || (EVERY.includes(kind) && name === "") ? "" : `${name.trim()}-`;
   return `${thing}${key === "newError" ? "new-error" : key}`;
 }
 
@@ -149,7 +161,7 @@ function SubjectFields({ subject: { kind, name }, onChange, error }: SubjectFiel
         <Select value={kind} onChange={(value) => onChange({ kind: value as SubjectKind, name: "" })} options={KINDS} />
       </Field>
       {kind !== "DATABASE" && (
-        <Field label="Called" hint={kind === "NODE" ? "Empty: every node" : undefined} error={error}>
+        <Field label="Called" hint={EVERY.includes(kind) ? "Empty: every one" : undefined} error={error}>
           <TextInput
             value={name}
             onChange={(next) => onChange({ kind, name: next })}

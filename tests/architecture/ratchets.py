@@ -43,7 +43,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 19 and 2,710 for executors: the commands of launchers, the node that looks after what runs at an engine,
     # its table, the contract over HTTP, and the process there.
     # Raised by 2 and 640 for the shared folder by which code speaks that reaches no server.
-    # Raised by 1 and 340 for alarms on flows, on webhooks that stop and on nodes that take nothing, and for the messages
+    # Raised by 1 and 340 for alarms on flows, on webhooks that stop and on nodes that take nothing, and for messages
     # of a firing.
     "modules": 648,
     # Raised by 120 for pauses of tasks and groups that end by themselves.

@@ -107,6 +107,7 @@ def enqueueing() -> Iterator[None]:
             thread.join(30)
 
 
+@pytest.mark.costly
 def test_a_fork_of_a_process_that_enqueues_has_connections_and_writers_of_its_own(connection: Connection) -> None:
     def enqueue() -> None:
         first = note.enqueue_sync(number=1)
@@ -161,6 +162,7 @@ async def test_what_job_code_forks_is_told_that_it_belongs_to_no_job(start_engin
     assert (done.run.state, done.run.result) == (RunState.SUCCESS, [0])
 
 
+@pytest.mark.costly
 def test_the_collector_of_a_fork_closes_nothing_of_its_parent() -> None:
     class Circle:
         def __init__(self) -> None:

@@ -239,6 +239,7 @@ describe(
         EngineState.RUNNING: "It runs at the engine.",
         EngineState.ENDED: "It has ended at the engine.",
         EngineState.GONE: "The engine has lost it.",
+        EngineState.EVICTED: "The engine has taken it off its machine, through no fault of its own.",
     },
 )
 

@@ -1,7 +1,7 @@
 """Retention: deletes history that is too old or too much, in batches, each a transaction of its own."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime, timedelta
 from functools import partial
@@ -192,7 +192,7 @@ class _Pruning:
         try:
             await self._old_executions(kept)
             await self._walk("flows", statements.delete_old_flows, kept)
-            end = await self._old_blocks(RUNS, drop_runs, kept, "runs")
+            end = await self._old_blocks(RUNS, drop_runs, kept)
             await self._walk("runs", partial(statements.delete_old_runs, end=end), kept)
             await self._briefly_kept(kept)
             if self._retention.max_per_task is not None:
@@ -209,7 +209,7 @@ class _Pruning:
         return self._pruned
 
     async def _old_executions(self, kept: Keeping) -> None:
-        end = await self._old_blocks(EXECUTIONS, drop_executions, kept, "executions", "log_lines")
+        end = await self._old_blocks(EXECUTIONS, drop_executions, kept)
         after, more = 0, True
         while more:
             step = await self._read(stored_prunable.old_executions, after, end, BATCH, kept)
@@ -219,9 +219,8 @@ class _Pruning:
     async def _old_blocks(
         self,
         history: History,
-        drop: Callable[[Connection, OldBlocks, Keeping], tuple[int, ...] | None],
+        drop: Callable[[Connection, OldBlocks, Keeping], Mapping[str, int] | None],
         kept: Keeping,
-        *names: str,
     ) -> int | None:
         """Drop old blocks on PostgreSQL; the id from which rows wait for their blocks to be old, None = none do."""
         if self._database.is_sqlite:
@@ -236,7 +235,7 @@ class _Pruning:
                     raise
                 log.warning("old blocks of %s are deleted row by row: %s", history.name, why)
                 gone = None
-            for name, rows in zip(names, gone or (), strict=False):
+            for name, rows in (gone or {}).items():
                 self._count(name, rows)
         return old.spared
 

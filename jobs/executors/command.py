@@ -32,7 +32,6 @@ _TAIL: Final = 1_000
 _STATES: Final = {one.value: one for one in EngineState}
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ssh"})
 """Programs that take a word for a text of a shell."""
-REMOTE_MODULE: Final = "cronograph.remote"
 
 
 class CommandExecutor:
@@ -42,8 +41,8 @@ class CommandExecutor:
         name: Of the executor.
         launch: Starts an attempt; the first word of the last line of its output is the handle, its name if it prints
             nothing. Its own environment has what the code needs.
-        find: Lists attempts, one a line: a handle or a name, one of ``pending``, ``running``, ``ended`` and ``gone``
-            (``running`` unless given), and any further text.
+        find: Lists attempts, one a line: a handle or a name, one of ``pending``, ``running``, ``ended``, ``gone`` and
+            ``evicted`` (``running`` unless given), and any further text.
         look: Prints the handle of the attempt that has a name, or nothing.
         cancel: Ends one.
         forget: Tidies up after one.
@@ -82,9 +81,7 @@ class CommandExecutor:
 
     def submit(self, spec: Spec) -> str:
         """Start the launcher; its handle."""
-        # The name is an argument for those who look for it among processes.
-        command = [self._python, "-m", REMOTE_MODULE, spec.name]
-        words = {**_named(spec.resources), "command": command, "name": [spec.name]}
+        words = {**_named(spec.resources), "command": spec.command(self._python), "name": [spec.name]}
         words |= {"run": [str(spec.run_id)], "attempt": [str(spec.attempt)], "job": [spec.job_name]}
         output = self._run(self._launch, words, environment=spec.environment)
         last = (output.strip().splitlines() or [""])[-1].split()

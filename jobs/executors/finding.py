@@ -18,7 +18,10 @@ FOLDER: Final = "folder"
 SECRETS: Final = "secrets"
 """The setting that allows secrets in that folder."""
 
-BUILT_IN: Final = (EntryPoint("command", "cronograph.jobs.executors.command:CommandExecutor", GROUP),)
+BUILT_IN: Final = (
+    EntryPoint("command", "cronograph.jobs.executors.command:CommandExecutor", GROUP),
+    EntryPoint("kubernetes", "cronograph.jobs.executors.kubernetes:KubernetesExecutor", GROUP),
+)
 """As other packages declare theirs; metadata of a source checkout may be older than its code."""
 
 

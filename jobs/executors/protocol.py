@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from ..core.remote.attempts import Seen
 from ..core.remote.resources import Resources
 
 GROUP = "cronograph.executors"
 """The entry points by which executors are found: a name, and a function that makes one of its settings."""
+REMOTE_MODULE: Final = "cronograph.remote"
 
 
 class SubmissionError(Exception):
@@ -26,6 +27,7 @@ class Spec:
         job_name: Its job.
         run_id: Its run.
         attempt: Its number.
+        timeout: Its time box, in seconds from the start of its code; None = it has none.
     """
 
     name: str
@@ -34,6 +36,12 @@ class Spec:
     job_name: str
     run_id: int
     attempt: int
+    timeout: float | None = None
+
+    def command(self, python: str) -> list[str]:
+        """Return the words that run the attempt by this interpreter."""
+        # The name is an argument for those who look for it among processes.
+        return [python, "-m", REMOTE_MODULE, self.name]
 
 
 @dataclass(frozen=True, slots=True)

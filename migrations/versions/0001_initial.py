@@ -670,7 +670,8 @@ Table(
     UniqueConstraint("run_id", "attempt", name="uq_remote_attempt_run_id_attempt"),
     UniqueConstraint("token_hash", name="uq_remote_attempt_token_hash"),
     CheckConstraint(
-        "engine_state IN ('ended', 'gone', 'pending', 'running', 'unknown')", name="ck_remote_attempt_engine_state"
+        "engine_state IN ('ended', 'evicted', 'gone', 'pending', 'running', 'unknown')",
+        name="ck_remote_attempt_engine_state",
     ),
     CheckConstraint("over_at IS NULL OR ended_at IS NOT NULL", name="ck_remote_attempt_over_after_end"),
     _partial("ix_remote_attempt_ended", "node_id", where="over_at IS NULL AND ended_at IS NOT NULL"),

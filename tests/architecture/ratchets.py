@@ -43,9 +43,10 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 19 and 2,710 for executors: the commands of launchers, the node that looks after what runs at an engine,
     # its table, the contract over HTTP, and the process there.
     # Raised by 2 and 640 for the shared folder by which code speaks that reaches no server.
+    # And by 1 and 420 for Kubernetes as an engine.
     # Raised by 1 and 340 for alarms on flows, on webhooks that stop and on nodes that take nothing, and for messages
     # of a firing.
-    "modules": 648,
+    "modules": 649,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.
@@ -53,7 +54,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 40 for the page for people at the waits of a run.
     # Raised by 40 for what doctor says about blocks of the history.
     # Raised by 180 for routes of alarms, and for buttons in messages.
-    "lines": 110_360,
+    "lines": 110_780,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

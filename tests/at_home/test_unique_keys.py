@@ -47,6 +47,7 @@ def test_a_second_click_answers_the_first_run(paused: tuple[Client, str]) -> Non
         client.trigger_job("charge", {"order_id": 9}, unique_key="x" * 201)
 
 
+@pytest.mark.costly
 def test_all_ways_to_make_a_run_share_the_key(paused: tuple[Client, str]) -> None:
     client, url = paused
     (first,) = client.enqueue_runs([NewRun(job_name="print_receipt", args={"order_id": 7})])

@@ -22,6 +22,7 @@ from cronograph.jobs.store.schema.tables import (
     job,
     job_execution,
     queue_group,
+    remote_attempt,
     run,
     run_signal,
     run_step,
@@ -125,12 +126,28 @@ def the_first_run_of_a_throttle(tx: Tx) -> Needed:
     return _holder(tx, until_start=True)
 
 
+def an_attempt_that_its_engine_still_knows(tx: Tx) -> Needed:
+    run_id, execution_id = ended(tx)
+    at = tx.now - AGO
+    values = {
+        "run_id": run_id, "attempt": 1, "executor": "command", "name": "n", "token_hash": "t", "submitted_at": at,
+        "engine_state": "unknown", "engine_text": "", "engine_since": at, "begin": {}, "sequence": 0, "log_lines": 0,
+    }  # fmt: skip
+    tx.conn.execute(insert(remote_attempt).values(**values, execution_id=execution_id, ended_at=at))
+
+    def end(tx: Tx) -> None:
+        tx.conn.execute(update(remote_attempt).values(over_at=at))
+
+    return Needed((run_id,), (execution_id,), (), end)
+
+
 READERS = (
     a_child_flow_of_a_run_that_goes_on,
     an_attempt_of_a_run_that_goes_on,
     a_member_of_a_flow_that_goes_on,
     a_run_that_holds_its_key_for_a_time,
     the_first_run_of_a_throttle,
+    an_attempt_that_its_engine_still_knows,
 )
 
 
@@ -174,6 +191,7 @@ def there(conn: Connection, needed: Needed) -> tuple[int, int, int, int]:
     return counts[0], counts[1], counts[2], counts[3]
 
 
+@pytest.mark.costly
 @pytest.mark.both_databases
 @pytest.mark.parametrize("deleter", DELETERS)
 @pytest.mark.parametrize("reader", READERS)

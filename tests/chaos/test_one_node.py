@@ -58,6 +58,7 @@ def test_no_second_is_lost_or_doubled_by_kills_at_random_moments(cluster: Cluste
     assert {node.state.value for node in history.nodes[:-1]} == {"expired"}
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(120 + 2 * SOAK)
 def test_a_task_of_every_second_runs_every_second(cluster: Cluster) -> None:
     cluster.start("steady")
@@ -125,6 +126,7 @@ def _asked_again(node: CronographProcess) -> bool:
     return not node.running
 
 
+@pytest.mark.costly
 def test_a_second_signal_ends_at_once_and_the_next_start_takes_over(cluster: Cluster) -> None:
     cluster.start("ada")
     cluster.trigger("work", seconds=6.0)

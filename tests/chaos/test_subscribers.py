@@ -27,6 +27,7 @@ def saw_everything_once(cluster: Cluster, reader: Subscriber) -> None:
     assert "RESYNC" not in reader.kinds
 
 
+@pytest.mark.costly
 def test_a_subscriber_that_was_away_for_seconds_has_seen_every_event_once(
     processes: ProcessStarter, sqlite_url: str
 ) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.core.outcome import Failed, Lost
+from cronograph.jobs.core.outcome import Failed, HandedBack, Lost
 from cronograph.jobs.core.remote.attempts import (
     REMOTE_LOST,
     REMOTE_PROCESS,
@@ -93,6 +93,14 @@ def test_what_its_engine_has_lost_is_lost() -> None:
     lost = end_without_words(attempt(EngineState.GONE, since=100, heard=5), gone, at(115), LEASE)
     assert isinstance(lost, Lost)
     assert lost.message == "hpc lost 77: NODE_FAIL"
+
+
+def test_what_its_engine_takes_off_its_machine_goes_back_to_the_queue() -> None:
+    taken = Seen(EngineState.EVICTED, "PreemptionByScheduler")
+    # Its code may still say so itself.
+    assert end_without_words(attempt(EngineState.RUNNING, heard=5), taken, at(100), LEASE) is None
+    back = end_without_words(attempt(EngineState.EVICTED, since=100, heard=5), taken, at(115), LEASE)
+    assert back == HandedBack("hpc took 77 off its machine: PreemptionByScheduler")
 
 
 def test_resources_that_make_sense_pass_and_say_what_was_given() -> None:

@@ -442,6 +442,7 @@ async def test_a_message_to_a_deleted_channel_fails(alarms: Alarms, stored: Stor
     assert (failed.state, failed.error) == (DeliveryState.FAILED, "channel 'ops' was deleted")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("kind", "settings", "fault"),
     [
@@ -528,6 +529,7 @@ async def test_chats_and_mails_have_buttons_that_lead_to_the_pages(alarms: Alarm
     assert {one["title"]: one["url"] for one in actions_of_card} == wanted
 
 
+@pytest.mark.costly
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 async def test_apprise_sends_to_schemes_that_are_allowed(alarms: Alarms, stored: Stored) -> None:
     async with answering(ok) as server:

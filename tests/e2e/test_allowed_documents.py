@@ -42,6 +42,7 @@ def test_every_operation_of_the_sources_is_listed() -> None:
     assert len(listed) == written
 
 
+@pytest.mark.costly
 def test_every_operation_fits_the_schema() -> None:
     need_dashboard()
     schema = build_schema((ROOT / "graphql" / "schema.graphql").read_text())

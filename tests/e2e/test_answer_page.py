@@ -137,6 +137,7 @@ def test_it_fits_a_phone(shop: Site, contexts: Contexts, browser_watch: BrowserW
     context.close()
 
 
+@pytest.mark.costly
 def test_the_inbox_asks_as_the_page_does(shop: Site, new_page: PageOpener) -> None:
     run_id, other = asked(shop)[0], asked(shop)[0]
     page = new_page(shop.url)

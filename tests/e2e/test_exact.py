@@ -113,6 +113,7 @@ MOST_ROWS = """() => {
 
 
 class TestSlots:
+    @pytest.mark.costly
     def test_slots_in_use_follow_the_runs(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
         live(page, "/nodes?state=up")

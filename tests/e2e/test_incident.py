@@ -218,6 +218,7 @@ def test_the_page_of_a_job_shows_a_month_its_errors_and_what_was_changed(site: S
     expect(page.get_by_role("region", name="Facts").get_by_role("link", name="breaks")).to_be_visible()
 
 
+@pytest.mark.costly
 def test_a_change_is_shown_field_by_field_and_taken_back(site: Site, new_page: PageOpener) -> None:
     site.create_task("tuned", "quick", retries=1, args={"batch": 3})
     edit(site, "tuned", retries=5, args={"batch": 4}, description="faster")
@@ -274,6 +275,7 @@ def test_the_failed_runs_of_one_customer_are_found_by_argument_and_tried_again(
     expect(page.locator("tbody tr")).to_have_count(4)
 
 
+@pytest.mark.costly
 def test_an_error_has_a_page_with_its_course_its_executions_and_its_runs_are_retried_there(
     site: Site, new_page: PageOpener
 ) -> None:

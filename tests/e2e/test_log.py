@@ -56,6 +56,7 @@ class TestFilters:
         expect(page.get_by_role("button", name="Change outcome:failures")).to_be_visible()
         expect(page.locator("tbody .status", has_text="success")).to_have_count(0)
 
+    @pytest.mark.costly
     def test_only_matching_executions_join_live(self, page: Page, site: Site) -> None:
         page.goto("/log?job=broken")
         expect(page.locator(".pill")).to_have_text("live")
@@ -114,6 +115,7 @@ class TestExecution:
         expect(page.locator("#L1")).to_be_in_viewport()
         assert page.locator(".log-line").count() < MOST_DRAWN
 
+    @pytest.mark.costly
     def test_of_a_noisy_one_the_newest_lines_are_kept_and_those_that_are_read_stay(
         self, page: Page, site: Site
     ) -> None:
@@ -215,6 +217,7 @@ def test_success_is_quiet_in_the_log_and_failure_is_loud(site: Site, new_page: P
     assert page.evaluate(QUIET) == {"quiet": True, "loud": True}
 
 
+@pytest.mark.costly
 def test_a_failure_whose_run_succeeded_later_is_shown_as_that_and_is_not_loud(site: Site, page: Page) -> None:
     made = site.ask(
         'mutation { enqueueRuns(input: { runs: [{ jobName: "flaky", retries: 3, retryDelay: 0.05 }] }) '

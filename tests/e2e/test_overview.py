@@ -130,6 +130,7 @@ class TestLive:
         expect(late).to_have_count(0)
         site.ask(DELETE, name=name)
 
+    @pytest.mark.costly
     def test_the_page_does_not_poll(self, site: Site, new_page: PageOpener) -> None:
         site.create_task("quiet", "quick")
         page = new_page(site.url)

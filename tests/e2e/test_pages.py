@@ -157,6 +157,7 @@ def test_a_page_fits_every_width_and_is_accessible_in_both_themes(path: str, sit
     assert violations(page) == []
 
 
+@pytest.mark.costly
 @pytest.mark.rotating(20)
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("path", EVERY_PAGE)
@@ -223,6 +224,7 @@ def test_a_dialog_takes_the_focus_gives_it_back_and_is_accessible(title: str, si
     wait_until(lambda: page.evaluate("document.activeElement.tagName") == "BUTTON", message="the focus to come back")
 
 
+@pytest.mark.costly
 @pytest.mark.rotating(20)
 @pytest.mark.parametrize("title", DIALOGS)
 def test_a_dialog_is_accessible_on_all_screens_and_in_forced_colours(

@@ -52,6 +52,7 @@ def page(states: str, new_page: PageOpener) -> Page:
     return page
 
 
+@pytest.mark.costly
 def test_every_primitive_is_shown(page: Page) -> None:
     shown = set(page.locator("[data-primitive]").evaluate_all("all => all.map((each) => each.dataset.primitive)"))
     modules = {path.stem for path in (WEB / "src" / "ui").glob("*.ts*") if ".test" not in path.name}

@@ -85,6 +85,7 @@ def test_the_counts_of_the_tabs_obey_the_filters(page: Page, site: Site) -> None
     expect(page).to_have_url(f"{site.url}/runs?group=other")
 
 
+@pytest.mark.costly
 def test_a_run_is_cancelled_and_the_row_shows_it_without_a_reload(page: Page, site: Site) -> None:
     [run] = enqueue(site, "cancel-one", 1)
     page.goto("/runs?group=cancel-one")

@@ -50,6 +50,7 @@ def test_terms_become_chips_and_words_stay(site: Site, new_page: PageOpener) -> 
     expect(field).to_have_value("")
 
 
+@pytest.mark.costly
 def test_an_address_is_shown_as_one_would_type_it(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     field = listed(page, f"{SEARCHED}&q=job%3Aa")
@@ -167,6 +168,7 @@ def test_lines_of_logs_are_found_across_a_job_and_in_one_execution(site: Site, n
     expect(chips(page)).to_have_text([f"execution:{site.execution_of(run)}"])
 
 
+@pytest.mark.costly
 def test_an_open_menu_shows_what_others_save_and_closes_when_a_view_is_chosen(site: Site, new_page: PageOpener) -> None:
     page = new_page(site.url)
     listed(page, "/tasks")

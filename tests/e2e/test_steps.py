@@ -123,6 +123,7 @@ def test_people_answer_and_reject_what_waits_for_them(page: Page, site: Site) ->
     assert results == ["receipt for order 7, at most 9", "rejected: too dear"]
 
 
+@pytest.mark.costly
 def test_more_than_the_overview_lists_are_in_the_inbox(page: Page, site: Site) -> None:
     runs = [site.trigger("ordered", order=order) for order in range(6)]
     wait_until(lambda: {site.run_state(run) for run in runs} == {"SUSPENDED"}, message="all runs to wait")

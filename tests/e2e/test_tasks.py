@@ -98,6 +98,7 @@ class TestScheduleField:
         expect(field).to_have_value("0 */5 * * * *")
         expect(page.locator(".preview-sentence")).to_contain_text("Every 5 minutes")
 
+    @pytest.mark.costly
     def test_the_strip_of_days_shows_weekends_and_the_next_change_of_a_zones_clocks(self, page: Page) -> None:
         page.get_by_role("button", name="New task").click()
         page.get_by_label("When", exact=True).fill("0 30 9 * * Mon")

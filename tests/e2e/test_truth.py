@@ -147,6 +147,7 @@ def rows_of(site: Site, job: str) -> int:
 
 
 class TestFeed:
+    @pytest.mark.costly
     def test_only_what_a_page_shows_is_asked_of_events(self, site: Site, new_page: PageOpener) -> None:
         page = new_page(site.url)
         asked: list[dict[str, Any]] = []

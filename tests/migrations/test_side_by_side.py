@@ -86,6 +86,7 @@ def test_a_database_of_the_previous_draft_is_served_only_if_it_has_all_columns(
     assert columns(empty_database_url) == before
 
 
+@pytest.mark.costly
 def test_a_database_that_lost_a_column_is_refused_by_the_start_and_by_check(
     processes: ProcessStarter, database_url: str
 ) -> None:

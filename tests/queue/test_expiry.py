@@ -166,6 +166,7 @@ def test_a_waiting_run_says_until_when_it_has_to_start(stored: Stored) -> None:
     )
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("expires_at", "ttl", "run_at", "fault"),
     [

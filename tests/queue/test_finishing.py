@@ -29,6 +29,7 @@ def test_a_success_closes_the_run_and_its_execution(stored: Stored) -> None:
     assert execution.progress == {"done": 1, "total": 1, "message": None}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("outcome", "logged", "state"),
     [

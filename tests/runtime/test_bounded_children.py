@@ -41,6 +41,7 @@ class FanOut:
             await ctx.run_all([bounded.run(1)], max_concurrent=2)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("keyed", [False, True])
 async def test_no_more_of_them_run_at_once_than_the_job_says(start_engine: StartEngine, keyed: bool) -> None:
     fan = FanOut(keyed=keyed)

@@ -96,6 +96,7 @@ def nothing_at_work() -> Iterator[None]:
     assert branch_jobs.AT_WORK == []
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("nothing_at_work")
 @pytest.mark.parametrize("how", ["step", "task", "shield"])
 async def test_what_goes_on_when_a_branch_fails_is_over_before_the_next_attempt(

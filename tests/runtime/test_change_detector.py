@@ -59,6 +59,7 @@ def test_every_look_is_worth_it_where_nobody_can_report_commits_or_the_time_is_r
         database.close_sync()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("poll", [0.02, 3600.0], ids=["by slow looks", "without slow looks"])
 async def test_what_another_process_makes_due_starts_though_the_node_had_left_looks_out(
     sqlite_url: str, poll: float

@@ -65,6 +65,7 @@ async def test_a_clock_that_drifts_by_less_than_a_second_rings_nothing() -> None
     alarm.set(0.0)
 
 
+@pytest.mark.costly
 async def test_what_was_due_goes_on_at_once_though_the_databases_clock_is_set_back(
     stored: Stored, database_url: str
 ) -> None:

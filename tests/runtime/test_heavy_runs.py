@@ -93,6 +93,7 @@ async def test_what_waits_behind_a_heavy_run_goes_on_once_that_is_cancelled(star
     gate.set()
 
 
+@pytest.mark.costly
 async def test_a_heavy_run_takes_the_place_of_child_processes(start_engine: StartEngine) -> None:
     registry = Registry()
     registry.add(define("child", _short, isolation="process"))

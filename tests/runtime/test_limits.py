@@ -73,6 +73,7 @@ async def test_no_key_runs_twice_at_once_and_all_of_its_runs_run(start_engine: S
     assert most == {"a": 1, "b": 1, "c": 1, "d": 1}
 
 
+@pytest.mark.costly
 async def test_a_rate_of_each_key_is_kept_and_what_waits_starts_by_its_timer(start_engine: StartEngine) -> None:
     async def work(customer: str) -> None: ...
 

@@ -30,6 +30,7 @@ async def test_a_job_that_ends_within_the_drain_time_is_complete(start_engine: S
     assert (done.run.state, done.execution.outcome) == (RunState.SUCCESS, Outcome.SUCCESS)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_job_that_leaves_when_the_node_stops_has_succeeded(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(registry_of(kind), drain_timeout=0.1, hard_stop_grace=15.0)

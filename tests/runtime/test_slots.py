@@ -48,6 +48,7 @@ async def test_threads_take_their_share_of_the_slots_and_coroutines_the_rest(sta
         assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS
 
 
+@pytest.mark.costly
 async def test_child_processes_and_threads_have_slots_of_their_own(start_engine: StartEngine, tmp_path: Path) -> None:
     release = threading.Event()
 

@@ -88,6 +88,7 @@ async def test_a_stop_during_the_start_waits_for_it_and_leaves_no_live_node_behi
     await database.close()
 
 
+@pytest.mark.costly
 async def test_a_start_that_is_cut_short_while_the_database_is_unavailable_ends_all_the_same(
     sqlite_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:

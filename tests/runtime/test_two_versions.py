@@ -355,6 +355,7 @@ def test_the_version_of_the_setting_is_for_jobs_that_say_none() -> None:
     assert versions == ["abc", "own", None]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("flags", "variables", "said"),
     [({}, {}, None), ({}, {"CRONOGRAPH_CODE_VERSION": "v1"}, "v1"), ({"code_version": "v2"}, {}, "v2")],
@@ -397,6 +398,7 @@ async def test_a_run_that_one_version_began_keeps_its_steps_and_goes_on_in_anoth
         assert (done.run.state, done.execution.value) == (RunState.SUCCESS, ["old receipt", 1, "none"])
 
 
+@pytest.mark.costly
 async def test_a_run_that_another_version_began_and_cannot_go_on_waits_and_keeps_its_steps(database_url: str) -> None:
     async with running_engine(database_url, of_steps("old receipt", begun)) as engine:
         run_id = await engine.enqueue("order", {"number": 1})

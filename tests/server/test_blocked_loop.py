@@ -103,6 +103,7 @@ async def node(database_url: str, blocker: Blocker) -> AsyncIterator[Node]:
     await node.stop()
 
 
+@pytest.mark.costly
 async def test_the_run_that_blocks_the_loop_is_named_in_the_log_in_explain_and_with_the_node(
     node: Node, blocker: Blocker, caplog: pytest.LogCaptureFixture
 ) -> None:

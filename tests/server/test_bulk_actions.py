@@ -95,6 +95,7 @@ def test_more_than_ten_thousand_runs_are_changed_once_each_though_the_node_is_ki
     assert (undone["result"]["changed"], number(server, "WAITING")) == (NUMBER, 0)
 
 
+@pytest.mark.costly
 def test_a_bulk_action_that_is_stopped_says_how_far_it_came_and_undoes_just_that(
     database_url: str, processes: ProcessStarter
 ) -> None:
@@ -111,6 +112,7 @@ def test_a_bulk_action_that_is_stopped_says_how_far_it_came_and_undoes_just_that
     assert (undone["result"]["changed"], number(server, "WAITING", priority={"eq": "HIGH"})) == (changed, 0)
 
 
+@pytest.mark.costly
 def test_what_cannot_be_done_is_said_at_once(sqlite_url: str, processes: ProcessStarter) -> None:
     server = processes.serve(sqlite_url)
     for args, why in (

@@ -17,6 +17,7 @@ from tests.support.processes import ProcessStarter
 DONE, REFUSED, USAGE, UNREACHABLE, IN_USE = range(5)
 
 
+@pytest.mark.costly
 def test_version_says_what_is_installed(processes: ProcessStarter) -> None:
     status, output = processes.run("version", "--json", fresh=True)
     assert status == DONE

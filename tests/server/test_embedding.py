@@ -179,6 +179,7 @@ async def test_who_that_returns_no_visitor_is_said_in_the_log(
     assert "who: must return Visitor(name, role) or None, got tuple ('ada', 'admin')" in caplog.text
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("answers", [[None], [Visitor("ada", "viewer")], [RuntimeError("no database"), None]])
 async def test_an_open_stream_ends_once_the_application_knows_its_reader_no_more(
     empty_sqlite_url: str, answers: list[Visitor | Exception | None]

@@ -106,6 +106,7 @@ def test_the_table_has_a_row_for_each_status_that_there_is() -> None:
     assert set(ExitCode) <= documented()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("status", ROWS)
 def test_a_command_ends_with_the_status_of_its_row(processes: ProcessStarter, tmp_path: Path, status: int) -> None:
     assert ROWS[status](processes, sqlite_address(tmp_path / "row.db")) == status

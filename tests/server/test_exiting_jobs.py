@@ -104,6 +104,7 @@ async def node(database_url: str) -> AsyncIterator[Node]:
     await node.stop()
 
 
+@pytest.mark.costly
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 async def test_whatever_wants_to_end_the_node_ends_its_own_attempt_only(
     node: Node, caplog: pytest.LogCaptureFixture
@@ -147,6 +148,7 @@ async def test_an_exit_in_a_task_says_what_was_raised_and_where(node: Node) -> N
     assert len(PLAIN) >= 20
 
 
+@pytest.mark.costly
 async def test_a_loop_that_ends_all_the_same_is_named_with_its_runs_which_go_back_to_the_queue(
     database_url: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -67,6 +67,7 @@ def test_what_is_not_is_refused_naming_what_to_set(given: dict[str, Any], words:
     assert words in faults(**given)
 
 
+@pytest.mark.costly
 async def test_a_server_for_others_needs_an_administrator_first(empty_database_url: str) -> None:
     settings = Settings(host="0.0.0.0", database_url=empty_database_url)
     with pytest.raises(ConfigurationError, match="needs an administrator: make one by `cronograph user add"):

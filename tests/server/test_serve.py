@@ -103,6 +103,7 @@ def test_a_foreign_name_for_this_machine_opens_nothing(processes: ProcessStarter
         assert client.post("/graphql", json={"query": "{ viewer { name } }"}).status_code == 421
 
 
+@pytest.mark.costly
 def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -125,6 +126,7 @@ def test_sigterm_during_a_job_lets_it_finish_and_ends_with_status_zero(
     assert rows(sqlite_url, "SELECT count(*) FROM run WHERE state IN ('running', 'scheduled')") == [(0,)]
 
 
+@pytest.mark.costly
 def test_sigterm_after_drain_node_lets_the_running_job_finish_and_ends_with_status_zero(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -141,6 +143,7 @@ def test_sigterm_after_drain_node_lets_the_running_job_finish_and_ends_with_stat
     assert rows(sqlite_url, "SELECT state FROM node") == [("stopped",)]
 
 
+@pytest.mark.costly
 def test_a_job_that_outlasts_the_drain_is_asked_to_leave_and_else_handed_back(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -185,6 +188,7 @@ def test_sigint_stops_like_sigterm(processes: ProcessStarter, sqlite_url: str) -
     assert "Traceback" not in server.output()
 
 
+@pytest.mark.costly
 def test_ctrl_c_in_a_terminal_reaches_children_too_and_still_lets_them_finish(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -197,6 +201,7 @@ def test_ctrl_c_in_a_terminal_reaches_children_too_and_still_lets_them_finish(
     assert rows(sqlite_url, log) == [("success", 9)]
 
 
+@pytest.mark.costly
 def test_children_of_a_killed_server_do_not_keep_its_file(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -218,6 +223,7 @@ def test_a_second_signal_ends_at_once(processes: ProcessStarter, sqlite_url: str
     assert "ending at once" in server.output()
 
 
+@pytest.mark.costly
 def test_one_stop_that_is_delivered_more_than_once_cuts_nothing_off(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -356,6 +362,7 @@ NONSENSE = [
 ]
 
 
+@pytest.mark.costly
 def test_nonsense_is_answered_clearly_and_leaves_the_log_short(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
     before = len(server.output())

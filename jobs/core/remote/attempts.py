@@ -23,13 +23,17 @@ _LAST_WORDS: Final = 1.5
 
 
 class EngineState(StrEnum):
-    """The state of a submitted attempt, as its engine says it."""
+    """The state of a submitted attempt, as its engine says it.
+
+    ``GONE``: the engine has lost it. ``EVICTED``: the engine has taken it off its machine, through no fault of its own.
+    """
 
     UNKNOWN = "unknown"
     PENDING = "pending"
     RUNNING = "running"
     ENDED = "ended"
     GONE = "gone"
+    EVICTED = "evicted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +100,7 @@ def heartbeat_of(lease: float) -> float:
     return lease / _HEARTBEATS
 
 
-def end_without_words(one: RemoteAttempt, seen: Seen, now: datetime, lease: float) -> Failed | Lost | None:
+def end_without_words(one: RemoteAttempt, seen: Seen, now: datetime, lease: float) -> Failed | HandedBack | Lost | None:
     """Return how an attempt has ended whose code says nothing; None: it may be at work.
 
     Not to be listed means nothing by itself: lists of engines are late and incomplete. What an engine says is at work
@@ -115,6 +119,8 @@ def end_without_words(one: RemoteAttempt, seen: Seen, now: datetime, lease: floa
     words = f": {seen.text}" if seen.text else ""
     if seen.state is EngineState.GONE and quiet >= last_words:
         return Lost(f"{one.executor} lost {one.handle or one.name}{words}", REMOTE_LOST)
+    if seen.state is EngineState.EVICTED and quiet >= last_words:
+        return HandedBack(f"{one.executor} took {one.handle or one.name} off its machine{words}")
     if seen.state is EngineState.ENDED and quiet >= last_words:
         begun = "before its job ended" if one.started_at else "before its job began"
         return Failed(REMOTE_PROCESS, f"{one.handle or one.name} at {one.executor} ended {begun}{words}")

@@ -194,7 +194,8 @@ class RemoteSupervisor(Watch):
         if not await self._write(remote.note_submission, run, execution_id, new):
             return LET_GO
         where = {URL: self._url or "", TOKEN: token} if folder is None else {FOLDER: folder}
-        spec = Spec(name, _environment(where, name, held), resources, run.job_name, run.id, run.attempt)
+        environment = _environment(where, name, held)
+        spec = Spec(name, environment, resources, run.job_name, run.id, run.attempt, run.timeout)
         if folder is not None and not await self._place(held, new.token_hash, folder):
             return None
         handle: str | None = None

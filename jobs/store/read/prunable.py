@@ -22,7 +22,7 @@ from ..schema.tables import execution_log as line
 from ..schema.tables import flow as f
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
-from ..schema.tables import periodic_task, skipped_occurrence
+from ..schema.tables import periodic_task, remote_attempt, skipped_occurrence
 from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 from ..schema.tables import run_awaited as a
@@ -40,22 +40,37 @@ NEEDED_FLOW: Final = or_(
 )
 """That a flow has not ended, or that the run has not that began it: each attempt reads how the flow ended."""
 
+
+def _at_engine(run_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Return that an engine outside is yet to be asked to forget an attempt of this run."""
+    return exists().where(remote_attempt.c.run_id == run_id, remote_attempt.c.over_at.is_(None))
+
+
 _of_execution = r.alias("of_execution")
-NEEDED_EXECUTION: Final = exists().where(
-    _of_execution.c.id == e.c.run_id,
-    or_(_of_execution.c.finished_at.is_(None), exists().where(f.c.id == _of_execution.c.flow_id, NEEDED_FLOW)),
+NEEDED_EXECUTION: Final = or_(
+    exists().where(
+        _of_execution.c.id == e.c.run_id,
+        or_(_of_execution.c.finished_at.is_(None), exists().where(f.c.id == _of_execution.c.flow_id, NEEDED_FLOW)),
+    ),
+    _at_engine(e.c.run_id),
 )
-"""That the run of an execution has not ended, or is one of a flow that is needed: its page shows all attempts."""
+"""That the run of an execution has not ended, is one of a flow that is needed (its page shows all attempts), or has an
+attempt that an engine still knows."""
 
 
 def needed_run(now: datetime) -> ColumnElement[bool]:
-    """Return that a run which has ended is part of a flow, is yet to be read by a step, or holds its key.
+    """Return that an ended run is part of a flow, is yet to be read by a step, is known by an engine, or holds its key.
 
     It holds its unique key for a time that is not over.
     """
     released = sql_literals(RELEASING)
     awaited = exists().where(a.c.awaited_id == r.c.id)
-    return or_(IN_FLOW, awaited, and_(r.c.key_until.is_not(None), r.c.key_until > now, r.c.state.not_in(released)))
+    return or_(
+        IN_FLOW,
+        awaited,
+        _at_engine(r.c.id),
+        and_(r.c.key_until.is_not(None), r.c.key_until > now, r.c.state.not_in(released)),
+    )
 
 
 def over_execution(kept: Keeping) -> ColumnElement[bool]:
@@ -204,7 +219,7 @@ def _needed(conn: Connection, ids: Sequence[int]) -> set[int]:
 
 
 def kept_executions(conn: Connection, task_ids: Sequence[int] | None) -> set[int]:
-    """Of each of these tasks that still exist (None = of each): the newest execution and the newest finished one."""
+    """Return the newest execution, and the newest finished one, of each of these tasks that exist (None = of all)."""
     newest = select(func.max(e.c.id)).where(e.c.task_id == periodic_task.c.id)
     finished = newest.where(e.c.completed_at.is_not(None))
     statement = select(newest.scalar_subquery(), finished.scalar_subquery()).select_from(periodic_task)

@@ -121,24 +121,24 @@ class Carried:
         return OldBlocks(self.blocks, None).end
 
 
-def drop_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> tuple[int, int] | None:
+def drop_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str, int] | None:
     """Drop old blocks of executions with their log lines; what is still needed is carried over.
 
     Returns:
-        How many executions and how many lines are gone; None = too much would have to be carried over.
+        How many ``executions`` and ``log_lines`` are gone; None = too much would have to be carried over.
     """
     carried = carry_over_executions(conn, old, kept)
     return None if carried is None else replace_executions(conn, *carried)
 
 
-def drop_runs(conn: Connection, old: OldBlocks, kept: Keeping) -> tuple[int] | None:
+def drop_runs(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str, int] | None:
     """Drop old blocks of runs, with what belongs to them; what is still needed is carried over.
 
     Returns:
-        How many are gone; None = too much would have to be carried over.
+        How many ``runs`` are gone; None = too much would have to be carried over.
     """
     carried = carry_over_runs(conn, old, kept)
-    return None if carried is None else (replace_runs(conn, carried),)
+    return None if carried is None else {"runs": replace_runs(conn, carried)}
 
 
 def carry_over_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> tuple[Carried, Carried] | None:
@@ -166,7 +166,7 @@ def carry_over_runs(conn: Connection, old: OldBlocks, kept: Keeping) -> Carried 
     return runs
 
 
-def replace_executions(conn: Connection, executions: Carried, lines: Carried) -> tuple[int, int]:
+def replace_executions(conn: Connection, executions: Carried, lines: Carried) -> dict[str, int]:
     """Put the copies into the place of the old blocks; how many executions and lines are gone."""
     for one in (lines, executions):
         _lock(conn, one.history)
@@ -175,7 +175,7 @@ def replace_executions(conn: Connection, executions: Carried, lines: Carried) ->
     _copy_lines(conn, _with_open(executions, executions.next.c.completed_at >= executions.before))
     for one in (lines, executions):
         _swap(conn, one)
-    return executions.rows - executions.copies, lines.rows - lines.copies
+    return {"executions": executions.rows - executions.copies, "log_lines": lines.rows - lines.copies}
 
 
 def _with_open(executions: Carried, condition: ColumnElement[bool]) -> CompoundSelect[Any]:

@@ -30,6 +30,7 @@ async def world(api: Api) -> World:
     return await World.of(api)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("subject", "condition", "settings", "sentence"),
     [
@@ -64,6 +65,7 @@ async def test_each_condition_is_created_and_said_in_words(
     assert (alarm["severity"], alarm["isEnabled"], alarm["version"]) == ("WARNING", True, 1)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("changes", "code", "path"),
     [

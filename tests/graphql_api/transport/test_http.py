@@ -61,6 +61,7 @@ async def raw_request(server: Served, body: bytes, *headers: str) -> bytes:
         writer.close()
 
 
+@pytest.mark.costly
 async def test_a_body_without_length_is_cut_off_at_the_limit(server: Served) -> None:
     # The chunks add up to 600,000 bytes and promise more; nothing ends the body.
     chunks = b"".join(b"ea60\r\n" + b" " * 60_000 + b"\r\n" for _ in range(10))
@@ -74,6 +75,7 @@ async def test_a_length_beyond_the_limit_is_refused_before_the_body_arrives(serv
     assert answer.startswith(b"HTTP/1.1 4")
 
 
+@pytest.mark.costly
 async def test_a_body_that_does_not_arrive_is_given_up() -> None:
     async with served(Limits(body_seconds=0.05)) as server:
         answer = await raw_request(server, b"{", "content-length: 100")

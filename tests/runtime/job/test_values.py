@@ -17,6 +17,7 @@ DOCUMENTS = st.recursive(
 )
 
 
+@pytest.mark.costly
 @given(DOCUMENTS)
 def test_a_document_without_odd_characters_stays_as_it_is(document: Any) -> None:
     text = json.dumps(document)

@@ -161,6 +161,7 @@ async def test_what_logs_while_a_line_is_being_kept_waits_for_nobody(writer: Log
     assert [(line.line, line.message) for line in tail.lines] == [(1, "inner"), (2, "outer")]
 
 
+@pytest.mark.costly
 async def test_without_a_database_all_newest_lines_are_left_for_the_end(writer: LogWriter, started: Started) -> None:
     writer.open(started.execution_id)
     for number in range(KEPT_LINES + 7):
@@ -394,6 +395,7 @@ RECONFIGURED: dict[str, Callable[[], object]] = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("restored_logging")
 @pytest.mark.parametrize("way", RECONFIGURED)
 async def test_no_line_of_a_job_is_lost_whatever_configures_logging(start_engine: StartEngine, way: str) -> None:

@@ -79,6 +79,7 @@ async def test_another_history_is_noticed_though_its_newest_number_is_not_behind
     await reader.leave()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("recent", [0, 2000], ids=["from the table", "from memory"])
 @pytest.mark.parametrize("new", [(), (13,), (13, 14, 15), (13, 14, 15, 16)])
 async def test_a_cursor_of_the_lost_history_is_asked_to_read_again_by_a_node_that_never_saw_it(

@@ -186,6 +186,7 @@ launcher.main()
 """
 
 
+@pytest.mark.costly
 def test_a_launcher_that_cannot_fork_says_so_and_goes_on() -> None:
     ours, theirs = socket.socketpair()
     with theirs:

@@ -86,6 +86,7 @@ async def test_sqlalchemy_is_imported_once_it_is_needed_and_found_by_the_childre
     assert [one.execution.value for one in done] == [False, True, True]
 
 
+@pytest.mark.costly
 async def test_what_cannot_be_imported_later_on_does_no_harm() -> None:
     spawner = Spawner()
     spawner.import_too("no_such_module")

@@ -163,6 +163,7 @@ async def test_a_child_ends_as_an_interpreter_does(engine: RunningEngine, tmp_pa
     assert (tmp_path / "unclosed").read_text() == "written out"
 
 
+@pytest.mark.costly
 async def test_a_thread_that_never_ends_does_not_keep_the_process(start_engine: StartEngine) -> None:
     engine = await start_engine(JOBS, slots=1)
     done = await engine.finish("leaves_a_thread")
@@ -174,6 +175,7 @@ async def test_a_stray_sigterm_does_not_end_a_job(engine: RunningEngine) -> None
     assert (done.run.state, done.messages) == (RunState.SUCCESS, ["still here"])
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("job_name", ["waits_with_child", "holds_the_interpreter"])
 async def test_a_killed_run_takes_all_its_processes_with_it(
     engine: RunningEngine, tmp_path: Path, job_name: str

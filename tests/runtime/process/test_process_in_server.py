@@ -81,6 +81,7 @@ def test_sigterm_to_every_process_lets_a_running_process_job_finish(processes: P
     assert newest(again) == {"success": True, "errorMessage": None}
 
 
+@pytest.mark.costly
 def test_a_killed_server_takes_its_process_jobs_with_it_and_the_next_one_says_so(
     processes: ProcessStarter, sqlite_url: str
 ) -> None:

@@ -52,6 +52,7 @@ def line(number: int) -> RawLine:
     return RawLine.now(20, f"line {number}", None)
 
 
+@pytest.mark.costly
 def test_of_a_flood_the_newest_lines_arrive_and_the_dropped_ones_are_counted_in_their_place(
     ends: tuple[socket.socket, socket.socket],
 ) -> None:

@@ -62,6 +62,7 @@ async def test_anyone_who_changes_what_a_task_runs_becomes_its_submitter(server:
         assert (answer["task"], answer["errors"]) == ({"submitter": submitter}, [])
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("knows_the_job")
 async def test_a_token_of_a_lower_role_cannot_borrow_the_rights_of_its_account(server: Protected) -> None:
     await server.account("boss", Role.ADMIN)
@@ -210,6 +211,7 @@ async def test_an_idempotency_key_belongs_to_its_account(server: Protected) -> N
     assert theirs == {"run": {"submitter": "eve"}, "errors": []}
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("knows_the_job")
 async def test_the_audit_log_says_what_things_were_before_they_were_changed(server: Protected) -> None:
     await server.account("ada", Role.ADMIN)

@@ -56,6 +56,7 @@ def pings(stored: Stored) -> list[tuple[int, dict[str, Any]]]:
     return [(one.run_id, one.payload) for one in stored.rows(tables.run_signal)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
 @pytest.mark.parametrize(
     ("ending", "kind", "code"),

@@ -216,6 +216,7 @@ def test_whatever_is_shown_is_escaped(value: Any) -> None:
     assert "&lt;script&gt;" in html
 
 
+@pytest.mark.costly
 @given(st.dictionaries(st.text(min_size=1), JSON, max_size=4))
 def test_no_schema_breaks_the_form(schema: dict[str, Any]) -> None:
     form = form_of({"type": "object", "properties": {"<i>": schema}})

@@ -178,6 +178,7 @@ def _wordy(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("_wordy")
 async def test_a_dump_of_the_database_and_the_log_give_nothing_away(
     prepared: Protected, caplog: pytest.LogCaptureFixture

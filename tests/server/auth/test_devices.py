@@ -174,6 +174,7 @@ async def test_of_six_exchanges_at_once_one_pair_lives(server: Protected, device
     assert (await device.refresh(alive[0]["refresh_token"])).status_code == 200
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", ["access_token", "refresh_token"])
 async def test_signing_out_makes_both_tokens_worthless(server: Protected, device: Device, kind: str) -> None:
     tokens = await device.sign_in()

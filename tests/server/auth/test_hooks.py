@@ -132,6 +132,7 @@ async def test_a_request_that_is_not_proven_starts_nothing(
     assert SECRETS[kind] not in caplog.text
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", [HookKind.STRIPE, HookKind.STANDARD])
 @pytest.mark.parametrize(("seconds", "status"), [(-301, 401), (-299, 202), (299, 202), (302, 401)])
 async def test_a_signature_holds_for_five_minutes(server: Protected, kind: HookKind, seconds: int, status: int) -> None:
@@ -140,6 +141,7 @@ async def test_a_signature_holds_for_five_minutes(server: Protected, kind: HookK
     assert (await send(server, kind.value, BODY, signed(kind, BODY, at))).status_code == status
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("body", "status", "code"),
     [
@@ -230,6 +232,7 @@ async def test_a_secret_that_cannot_be_used_is_no_open_door(
     assert stored.rows(tables.run) == []
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("changes", "error"),
     [

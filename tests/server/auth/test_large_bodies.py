@@ -52,6 +52,7 @@ def answered(port: int, path: str, send: Callable[[socket.socket, str], None]) -
         return answer.decode()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("send", [sent_with_length, sent_in_chunks, sent_as_expected])
 @pytest.mark.parametrize(
     ("path", "status"), [("/graphql", 401), ("/auth/password", 413), ("/signal/x", 404), ("/nothing", 405)]

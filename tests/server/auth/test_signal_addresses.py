@@ -199,6 +199,7 @@ async def test_what_does_not_fit_is_refused_and_uses_nothing_up(server: Protecte
 FORM_TYPE = {"content-type": "application/x-www-form-urlencoded"}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("body", "query", "named"),
     [

@@ -130,6 +130,7 @@ def test_a_missing_index_is_named_and_its_statement_makes_it(database_url: str) 
     assert doctor(database_url)[1]["indexes"][0]["level"] == "ok"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "other",
     [

@@ -98,6 +98,7 @@ def test_a_run_is_enqueued_waited_for_and_looked_at(run: Commands) -> None:
     assert again["result"] == "hello bob"
 
 
+@pytest.mark.costly
 def test_a_trigger_of_a_job_says_that_there_is_a_task_of_that_name(run: Commands) -> None:
     status, said = run("trigger", "hourly")
     assert (status, "Job hourly triggered" in said, "trigger --task hourly" in said) == (0, True, True), said

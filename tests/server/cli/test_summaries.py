@@ -16,6 +16,7 @@ def test_the_help_is_the_same_whether_commands_are_imported_or_not() -> None:
     assert of_none == of_all
 
 
+@pytest.mark.costly
 def test_the_help_imports_neither_jobs_nor_the_server() -> None:
     code = (
         "import sys; from typer.testing import CliRunner; from cronograph.server.cli import application;"

@@ -219,6 +219,7 @@ def test_what_a_board_says() -> None:
     assert found.summary().startswith("3 running of 3 slots · 3 waiting")
 
 
+@pytest.mark.costly
 def test_without_a_terminal_it_says_what_to_do(processes: ProcessStarter, server: CronographProcess) -> None:
     status, said = processes.run("top", "--url", server.url)
     assert (status, "needs a terminal; in a script use --json" in said) == (2, True)
@@ -256,6 +257,7 @@ def terminal(tmp_path: Path) -> Iterator[Terminal]:
     made.end()
 
 
+@pytest.mark.costly
 def test_in_a_real_terminal(server: CronographProcess, terminal: Terminal) -> None:
     run = trigger(server.url, "long")
     terminal.start(server.url)

@@ -76,6 +76,7 @@ def test_a_command_of_the_page_finds_schedules(command: str, tmp_path: Path, mon
     assert {path.name for path in set(tmp_path.rglob("*")) - before if "__pycache__" not in path.parts} == named
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_where_no_schedule_is_the_command_says_so_and_writes_nothing(
     program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

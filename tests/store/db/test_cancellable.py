@@ -49,6 +49,7 @@ async def test_a_statement_on_a_line_that_is_cancelled_waits_for_nobody(
     await own.close()
 
 
+@pytest.mark.costly
 async def test_anyone_who_waits_on_a_connection_hears_that_it_was_hung_up(line: Proxy) -> None:
     database = Database(line.url)
     lane = database.autocommit_connection()
@@ -73,6 +74,7 @@ def asks(tx: Tx) -> object:
     return one(tx.conn)
 
 
+@pytest.mark.costly
 async def test_a_cancelled_read_of_a_server_that_cannot_be_asked_is_hung_up_without_a_traceback(
     line: Proxy, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -216,6 +216,7 @@ def test_the_next_of_a_long_queue_are_found_by_their_place_in_it(conn: Connectio
     assert work(conn, first) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
 
 
+@pytest.mark.costly
 def test_counting_the_runs_of_a_state_does_not_look_at_those_that_succeeded(conn: Connection) -> None:
     for state in set(RunState) - {RunState.SUCCESS}:
         touched = work(conn, partial(count, conn, RUNS, equal("state", state)))

@@ -16,7 +16,7 @@ INSTALL_SOURCES := pyproject.toml $(LOCK) $(WEB_SOURCES)
 
 # Within the arguments of a call.
 comma := ,
-PROGRAMS := browser pgbouncer nginx prometheus tmux
+PROGRAMS := browser pgbouncer nginx prometheus tmux slurm
 
 # uv takes a sixth of pip's processor time. It knows nothing of pip's own configuration: where it cannot, pip has the last word.
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python $(1); } || $(PIP) $(1)
@@ -215,7 +215,7 @@ $(VENV)/.libraries: $(VENV)/.tools
 debian-lists:
 	@PATH="$$PATH:/usr/sbin"; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
-	  ! { command -v nginx && command -v pgbouncer && command -v promtool && command -v prometheus-alertmanager && command -v tmux && { [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ] || command -v chromium-headless-shell; }; } >/dev/null; \
+	  ! { command -v nginx && command -v pgbouncer && command -v promtool && command -v prometheus-alertmanager && command -v tmux && command -v slurmctld && { [ -n "$$CRONOGRAPH_TEST_CHROMIUM" ] || command -v chromium-headless-shell; }; } >/dev/null; \
 	then apt-get update -qq; fi
 
 $(PROGRAMS): debian-lists
@@ -253,6 +253,13 @@ tmux:
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo 'Installing tmux …'; apt-get install -y -qq --no-install-recommends tmux >/dev/null; \
 	else echo 'tmux is missing, so nothing is tried in a terminal: as root, apt-get install tmux' >&2; fi
+
+# Debian's Slurm (38 MB) has jobs at an engine in several tests. Without root they are skipped (under CI: they fail).
+slurm:
+	@if command -v slurmctld >/dev/null || [ -x /usr/sbin/slurmctld ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo 'Installing Slurm …'; apt-get install -y -qq --no-install-recommends slurm-wlm >/dev/null; \
+	else echo 'Slurm is missing, so nothing is tried at a cluster: as root, apt-get install slurm-wlm' >&2; fi
 
 # Debian's Prometheus tries the alert rules and scrapes a server in one test, and its Alertmanager is sent alarms in another; their
 # services are not installed. Without root that is skipped (under CI: it fails).

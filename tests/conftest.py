@@ -20,6 +20,7 @@ pytest_plugins = (
     "tests.support.engines",
     "tests.support.processes",
     "tests.support.remote",
+    "tests.support.slurm",
     "tests.support.browser",
 )
 

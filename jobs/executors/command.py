@@ -22,7 +22,7 @@ from typing import IO, Any, Final, cast
 from ..core.base.errors import ConfigurationError
 from ..core.remote.attempts import EngineState, Seen
 from ..core.remote.resources import Resources
-from .protocol import Place, Spec, SubmissionError
+from .protocol import EngineAbsentError, Place, Spec, SubmissionError
 
 Template = Sequence[str] | str
 _PLACE: Final = re.compile(r"\{([a-z][a-z0-9_]*)\}")
@@ -30,6 +30,8 @@ _HANDLE: Final = re.compile(r"\S{1,500}")
 _TAIL: Final = 1_000
 """Characters of a command's output that its error shows."""
 _STATES: Final = {one.value: one for one in EngineState}
+_ABSENT: Final = 75
+"""The status of a launcher whose engine is not there at the moment (``EX_TEMPFAIL``)."""
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ssh"})
 """Programs that take a word for a text of a shell."""
 
@@ -83,12 +85,17 @@ class CommandExecutor:
         """Start the launcher; its handle."""
         words = {**_named(spec.resources), "command": spec.command(self._python), "name": [spec.name]}
         words |= {"run": [str(spec.run_id)], "attempt": [str(spec.attempt)], "job": [spec.job_name]}
-        output = self._run(self._launch, words, environment=spec.environment)
+        output = self._run(self.launch_of(spec), words, environment=spec.environment)
         last = (output.strip().splitlines() or [""])[-1].split()
         handle = last[0] if last else spec.name
         if not _HANDLE.fullmatch(handle):
             raise ValueError(f"executor '{self._name}': its launcher printed no handle, but {handle[:60]!r}")
         return handle
+
+    def launch_of(self, spec: Spec) -> Sequence[str]:
+        """Return the command that starts an attempt, with places for its words."""
+        del spec
+        return self._launch
 
     def find(self, places: Sequence[Place]) -> Mapping[str, Seen]:
         """Have the launcher list attempts."""
@@ -96,7 +103,7 @@ class CommandExecutor:
             return {}
         handles = [one.handle for one in places if one.handle is not None]
         output = self._run(self._find, {"handles": handles, "names": [one.name for one in places]})
-        listed = dict(_seen(line) for line in output.splitlines() if line.strip())
+        listed = self.listed(output)
         found = {one.name: listed.get(one.handle or "", listed.get(one.name)) for one in places}
         missing = Seen(EngineState.ENDED, "no longer listed") if self._complete else None
         return {
@@ -104,6 +111,10 @@ class CommandExecutor:
             for one in places
             if (seen := found[one.name] or (missing if one.handle is not None else None)) is not None
         }
+
+    def listed(self, output: str) -> Mapping[str, Seen]:
+        """Read what the launcher lists, by handle or name."""
+        return dict(_seen(line) for line in output.splitlines() if line.strip())
 
     def look(self, place: Place) -> str | None:
         """Ask the launcher for the handle of a name."""
@@ -152,7 +163,7 @@ class CommandExecutor:
         """Run a command; its output.
 
         Raises:
-            SubmissionError: it could not be started, or ended with another status than 0.
+            SubmissionError: it could not be started, or ended with another status than 0; 75: nobody was there.
             TimeoutError: it took too long, and was killed.
         """
         command = _filled(template, words)
@@ -177,7 +188,8 @@ class CommandExecutor:
                 raise TimeoutError(f"'{command[0]}' took more than {self._timeout:g} s") from error
             text, said = _read(output), _read(errors)
         if status != 0:
-            raise SubmissionError(f"'{command[0]}' ended with status {status}: {(said or text).strip()[-_TAIL:]}")
+            fault = EngineAbsentError if status == _ABSENT else SubmissionError
+            raise fault(f"'{command[0]}' ended with status {status}: {(said or text).strip()[-_TAIL:]}")
         return text
 
 

@@ -16,6 +16,10 @@ class SubmissionError(Exception):
     """The engine has certainly not taken an attempt; any other exception leaves that open."""
 
 
+class EngineAbsentError(SubmissionError):
+    """The engine cannot be reached at the moment: the submission is tried again later."""
+
+
 @dataclass(frozen=True, slots=True)
 class Spec:
     """An attempt that is to run at an engine.
@@ -60,6 +64,7 @@ class Executor(Protocol):
 
         Raises:
             SubmissionError: it has certainly not taken it.
+            EngineAbsentError: neither has it, and may do so later.
         """
         ...
 

@@ -46,7 +46,8 @@ MOST: Final[Mapping[str, float]] = {
     # And by 1 and 420 for Kubernetes as an engine.
     # Raised by 1 and 340 for alarms on flows, on webhooks that stop and on nodes that take nothing, and for messages
     # of a firing.
-    "modules": 649,
+    # Raised by 1 and 210 for Slurm.
+    "modules": 650,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.
@@ -54,7 +55,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 40 for the page for people at the waits of a run.
     # Raised by 40 for what doctor says about blocks of the history.
     # Raised by 180 for routes of alarms, and for buttons in messages.
-    "lines": 110_780,
+    "lines": 110_940,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

@@ -118,13 +118,23 @@ def spy(ctx: JobContext, password: str) -> Result:
 class Engine:
     """A server with jobs at an engine, and the traces that these leave in its folder."""
 
-    def __init__(self, processes: ProcessStarter, database_url: str, executor: Mapping[str, Any], **env: str) -> None:
+    def __init__(
+        self,
+        processes: ProcessStarter,
+        database_url: str,
+        executor: Mapping[str, Any],
+        *,
+        name: str = "command",
+        jobs: str = "remote_jobs",
+        **env: str,
+    ) -> None:
         self.folder = processes.folder
         (self.folder / "remote_jobs.py").write_text(MODULE)
         self._processes = processes
         self._url = database_url
+        self._jobs = jobs
         self._env = {
-            "CRONOGRAPH_EXECUTORS": json.dumps({"command": {**executor}}),
+            "CRONOGRAPH_EXECUTORS": json.dumps({name: {**executor}}),
             "CRONOGRAPH_REMOTE_LEASE": "6",
             "CRONOGRAPH_REMOTE_POLL": "0.2",
             "CRONOGRAPH_HARD_STOP_GRACE": "0.5",
@@ -136,14 +146,14 @@ class Engine:
 
     def serve(self, **env: str) -> CronographProcess:
         """Start a node; what runs at the engine finds the first one, or whoever comes to its address."""
-        return self._processes.serve(self._url, "--jobs", "remote_jobs", env={**self._env, **env})
+        return self._processes.serve(self._url, "--jobs", self._jobs, env={**self._env, **env})
 
     def restart(self, **env: str) -> CronographProcess:
         """Start a node at the address of the first one, which has ended."""
         port = self.server.port
         where = ["--host", "127.0.0.1", "--port", str(port), "--database-url", self._url, "--no-auth"]
         again = self._processes.start(
-            "serve", *where, "--jobs", "remote_jobs", env={**self._env, **env}, port=port
+            "serve", *where, "--jobs", self._jobs, env={**self._env, **env}, port=port
         ).wait_ready()
         self.server = again
         return again
@@ -207,21 +217,28 @@ EXECUTION = """{
 
 CHANNELS: Final = ("http", "folder")
 """How code at an engine may speak with its node."""
+KINDS: Final = (*CHANNELS, "slurm", "slurm folder")
+"""The engines, and how their code speaks."""
 
 
 @pytest.fixture
 def channel(request: pytest.FixtureRequest) -> str:
-    """How the code at the engine speaks with its node."""
+    """Of `KINDS`: the engine, and how the code there speaks with its node."""
     return str(getattr(request, "param", "http"))
 
 
 @pytest.fixture
-def remote_engine(processes: ProcessStarter, database_url: str, channel: str) -> Iterator[Callable[..., Engine]]:
+def remote_engine(
+    request: pytest.FixtureRequest, processes: ProcessStarter, database_url: str, channel: str
+) -> Iterator[Callable[..., Engine]]:
     """Starts a server with jobs at an engine; nothing of it outlives the test."""
     folder = processes.folder
     env: dict[str, str] = {}
     executor = dict(EXECUTOR)
-    if channel == "folder":
+    if channel.startswith("slurm"):
+        env |= request.getfixturevalue("slurm").environment
+        executor = {"kind": "slurm", "directory": str(folder), "output": f"{folder}/engine.log"}
+    if channel.endswith("folder"):
         (folder / SHARED).mkdir(mode=0o700)
         executor["folder"] = str(folder / SHARED)
         # No code reaches a server there.
@@ -229,7 +246,8 @@ def remote_engine(processes: ProcessStarter, database_url: str, channel: str) ->
 
     def start(**changes: Any) -> Engine:
         env.update(changes.pop("env", {}))
-        return Engine(processes, database_url, {**executor, **changes}, **env)
+        named = {name: changes.pop(name) for name in ("name", "jobs") if name in changes}
+        return Engine(processes, database_url, {**executor, **changes}, **named, **env)
 
     yield start
     for line in (folder / "started").read_text().split() if (folder / "started").exists() else []:

@@ -7,6 +7,7 @@ it up or stops it hard, do so by ``queue.remote.end``, which accepts one end; it
 import asyncio
 import logging
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,11 +24,11 @@ from ...core.arguments.secrets import references
 from ...core.base.errors import ConfigurationError
 from ...core.model import Json
 from ...core.nodes import Node
-from ...core.outcome import Failed, JobOutcome
+from ...core.outcome import Failed, HandedBack, JobOutcome
 from ...core.remote.attempts import LET_GO, UNSEEN, RemoteAttempt, Seen, end_without_words, heartbeat_of
 from ...core.remote.resources import Resources
 from ...executors.finding import Engine, engine_of
-from ...executors.protocol import Place, Spec, SubmissionError
+from ...executors.protocol import EngineAbsentError, Place, Spec, SubmissionError
 from ...own.threads import in_own_thread
 from ...queue import remote
 from ...queue.claims.claim import Started
@@ -36,7 +37,7 @@ from ...registry import JobDefinition
 from ...store.db.database import Database
 from ...store.db.faults import first_line, log_fault
 from ...store.db.transaction import Tx, Wake
-from ..base.service import Watch, repeated
+from ..base.service import Backoff, Watch, repeated
 from ..base.settings import EngineSettings
 from ..process.finding import check_findable
 from ..process.wire import Ended
@@ -54,8 +55,8 @@ AT_ONCE: Final = 8
 """Commands to one engine at a time."""
 NO_ANSWER: Final = 300.0
 """Seconds after which nobody waits for an engine any more; its call goes on in its thread."""
-_PAUSE: Final = 0.2
-"""Seconds before a write that failed is tried again the first time."""
+_PAUSE, _LONGEST_PAUSE = 0.2, 30.0
+"""Seconds before a write or a submission that failed is tried again: the first time, and at most."""
 SUBMISSION: Final = "SubmissionFailed"
 """Error type of an attempt that its engine has not taken."""
 
@@ -121,7 +122,7 @@ class RemoteSupervisor(Watch):
         self._url = url
         self._room = room
         self._held: dict[int, Held] = {}
-        self._lets_go = False
+        self._leaving = asyncio.Event()
         self._turns = {name: asyncio.Semaphore(AT_ONCE) for name in engines}
         self._asked_at = float("-inf")
         self._every = poll
@@ -152,7 +153,7 @@ class RemoteSupervisor(Watch):
         """Look after an attempt that is at its engine already."""
         held.place = Place(one.name, one.handle)
         self._open(held, one.token_hash, one.folder)
-        if self._lets_go and not held.ended.done():
+        if self._leaving.is_set() and not held.ended.done():
             held.ended.set_result(None)
         # Its end may have been accepted meanwhile.
         self.poke()
@@ -164,14 +165,14 @@ class RemoteSupervisor(Watch):
 
     def let_go_at_once(self) -> None:
         """``let_go`` without writing so: this node is taken for dead, or will be."""
-        self._lets_go = True
+        self._leaving.set()
         for held in list(self._held.values()):
             if held.place is not None and not held.ended.done():
                 held.ended.set_result(None)
 
     def take_again(self) -> None:
         """Look after attempts again after ``let_go``."""
-        self._lets_go = False
+        self._leaving.clear()
         self.poke()
 
     # Submitting.
@@ -200,7 +201,7 @@ class RemoteSupervisor(Watch):
             return None
         handle: str | None = None
         try:
-            handle = await self._call(held.executor, engine.executor.submit, spec)
+            handle = await self._submitted(held, engine, spec)
         except SubmissionError as error:
             await self._end(held, Failed(SUBMISSION, f"{held.executor} has not taken it: {error}"))
         except Exception as error:
@@ -209,8 +210,25 @@ class RemoteSupervisor(Watch):
         held.place = Place(name, handle)
         if handle is not None:
             await self._write(remote.note_handle, execution_id, handle)
-        if self._lets_go and not held.ended.done():
+        if self._leaving.is_set() and not held.ended.done():
             held.ended.set_result(None)
+        return None
+
+    async def _submitted(self, held: Held, engine: Engine, spec: Spec) -> str | None:
+        """Submit an attempt, again while its engine is absent; its handle, None: it has ended meanwhile."""
+        backoff = Backoff(_PAUSE, _LONGEST_PAUSE)
+        while not held.ended.done():
+            try:
+                return await self._call(held.executor, engine.executor.submit, spec)
+            except EngineAbsentError as error:
+                if self._leaving.is_set():
+                    await self._end(held, HandedBack(f"{held.executor} could not be reached: {error}"))
+                    return None
+                pause = backoff.fail()
+                log.warning("%s cannot be reached, again in %.1f s: %s", held.executor, pause, error)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._leaving.wait()
         return None
 
     def _fault(self, name: str, engine: Engine, args: Mapping[str, Json]) -> str | None:
@@ -311,7 +329,7 @@ class RemoteSupervisor(Watch):
     @override
     async def look(self) -> None:
         """Take accepted ends; now and then ask the engines, mind the time, and take over what nobody looks after."""
-        if self._lets_go:
+        if self._leaving.is_set():
             return
         for one in await self._database.read(remote.looked_after_by, self._node.id, ended=True):
             held = self._held.get(one.execution_id)
@@ -410,7 +428,7 @@ class RemoteSupervisor(Watch):
         try:
             run = await self._database.read(remote.still_running, one)
             if run is not None:
-                if one.execution_id not in self._held and not self._lets_go:
+                if one.execution_id not in self._held and not self._leaving.is_set():
                     self.on_taken_over(Started(run, one.execution_id, run.checkpoint), one)
                 return
             place, engine = Place(one.name, one.handle), self._engines.get(one.executor)

@@ -1,0 +1,216 @@
+"""The executor `slurm`: its words, what the answers of Slurm's commands mean, and real daemons that are killed."""
+
+import os
+import re
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import psutil
+import pytest
+
+from cronograph.jobs.core.base.errors import ConfigurationError
+from cronograph.jobs.core.remote.attempts import EngineState, Seen
+from cronograph.jobs.core.remote.resources import Resources
+from cronograph.jobs.executors.finding import engine_of
+from cronograph.jobs.executors.protocol import EngineAbsentError, Place, Spec, SubmissionError
+from cronograph.jobs.executors.slurm import SlurmExecutor
+from tests.support.processes import ProcessStarter
+from tests.support.remote import KINDS, Engine
+from tests.support.slurm import Slurm
+from tests.support.sources import ROOT
+from tests.support.waiting import wait_until
+
+StartEngine = Callable[..., Engine]
+
+by_slurm = pytest.mark.parametrize("channel", KINDS[2:], indirect=True)
+
+
+def spec(name: str = "cronograph-1-2", **resources: Any) -> Spec:
+    return Spec(name, {"CRONOGRAPH_ATTEMPT_TOKEN": "secret"}, Resources(**resources), "a job", 1, 2)
+
+
+def test_resources_are_words_of_sbatch() -> None:
+    made = SlurmExecutor(name="slurm", options=["--account=physics"], directory="/app", output="/log/%j")
+    options = {"time": "1-0", "mail_type": "FAIL"}
+    words = made.launch_of(spec(cpus=1.5, memory=2**30, gpus=2, queue="long", image="/images/one", options=options))
+    assert list(words) == [
+        "sbatch", "--parsable", "--account=physics", "--time=1-0", "--mail-type=FAIL", "--cpus-per-task=2",
+        "--mem={memory_mb}M", "--gres=gpu:{gpus}", "--partition={queue}", "--container={image}", "--job-name={name}",
+        "--comment=cronograph run {run} attempt {attempt}: {job}", "--no-requeue", "--export=ALL", "--output=/log/%j",
+        "--chdir=/app", "--wrap=exec {command}",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["array", "wrap", "requeue"])
+def test_options_that_would_break_a_promise_are_refused(name: str) -> None:
+    with pytest.raises(SubmissionError, match=f"the option '{name}' of sbatch is not for jobs"):
+        SlurmExecutor(name="slurm").submit(spec(options={name: "1"}))
+
+
+def test_options_that_are_no_list_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="options must be a list of words, got '--account=physics'"):
+        engine_of("slurm", {"slurm": {"options": "--account=physics"}})
+
+
+def test_each_state_of_slurm_means_something() -> None:
+    lines = "1|PENDING|Priority\n2|RUNNING|None\n3|COMPLETING|\n4|TIMEOUT|TimeLimit\n5|NODE_FAIL|None\nnoise\n"
+    assert SlurmExecutor(name="slurm").listed(lines) == {
+        "1": Seen(EngineState.PENDING, "PENDING (Priority)"),
+        "2": Seen(EngineState.RUNNING, "RUNNING"),
+        "3": Seen(EngineState.RUNNING, "COMPLETING"),
+        "4": Seen(EngineState.ENDED, "TIMEOUT (TimeLimit)"),
+        "5": Seen(EngineState.GONE, "NODE_FAIL"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        ("Batch job submission failed: Unable to contact slurm controller (connect failure)", EngineAbsentError),
+        ("Batch job submission failed: Socket timed out on send/recv operation", TimeoutError),
+        ("Batch job submission failed: Zero Bytes were transmitted or received", TimeoutError),
+        ("Batch job submission failed: Invalid partition name specified", SubmissionError),
+    ],
+)
+def test_a_submission_whose_answer_was_lost_is_not_taken_for_refused(
+    said: str, error: type[Exception], tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sbatch").write_text(f"#!/bin/sh\necho 'sbatch: error: {said}' >&2\nexit 1\n")
+    (tmp_path / "sbatch").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(error) as raised:
+        SlurmExecutor(name="slurm").submit(spec())
+    assert type(raised.value) is error
+
+
+@pytest.fixture
+def here(slurm: Slurm, monkeypatch: pytest.MonkeyPatch) -> Slurm:
+    """A cluster whose commands this process may use."""
+    for name, value in slurm.environment.items():
+        monkeypatch.setenv(name, value)
+    return slurm
+
+
+@pytest.mark.costly
+def test_slurm_lists_finds_and_cancels_by_the_name(here: Slurm) -> None:
+    made = SlurmExecutor(name="slurm", python="/bin/sleep")
+    assert made.check() == []
+    # What it starts ends at once, except for those that have to wait.
+    waits = [made.submit(spec("cronograph-a", queue="closed", options={"begin": "now+1hour"})) for _ in range(2)]
+    ended = made.submit(spec("cronograph-b", cpus=2, memory=2**20, gpus=1))
+    places = [Place("cronograph-a", waits[0]), Place("cronograph-b", ended), Place("cronograph-c", None)]
+    wait_until(lambda: made.find(places)["cronograph-b"].state is EngineState.ENDED, message="it to end")
+    seen = made.find(places)
+    assert seen["cronograph-a"].state is EngineState.PENDING
+    assert seen["cronograph-b"].text == "FAILED (NonZeroExitCode)"
+    assert "cronograph-c" not in seen
+    assert made.look(Place("cronograph-a", None)) in waits
+    assert made.look(Place("cronograph-c", None)) is None
+    # Both of one name, and those that have ended or never were there, as often as it is said.
+    for place in (*places, *places):
+        made.cancel(place)
+        made.forget(place)
+    wait_until(lambda: made.find(places)["cronograph-a"].state is EngineState.ENDED, message="the cancel")
+    with pytest.raises(SubmissionError, match=r"[Ii]nvalid partition"):
+        made.submit(spec(queue="nowhere"))
+
+
+@pytest.mark.costly
+def test_without_a_controller_nothing_is_said_of_any_attempt(here: Slurm) -> None:
+    made = SlurmExecutor(name="slurm")
+    here.kill_controller()
+    with pytest.raises(SubmissionError):
+        made.find([Place("cronograph-a", "1")])
+    with pytest.raises(EngineAbsentError):
+        made.submit(spec())
+    assert made.check()[0].startswith("squeue: 'squeue' ended with status 1")
+
+
+@by_slurm
+@pytest.mark.costly
+@pytest.mark.timeout(180)
+def test_the_controller_is_killed_while_a_job_runs_and_another_one_is_submitted(
+    remote_engine: StartEngine, slurm: Slurm
+) -> None:
+    engine = remote_engine()
+    engine.trigger("away", until="go")
+    engine.begun()
+    # A controller that dies before it has saved that a job runs ends that itself when it comes back.
+    slurm.save("1")
+    slurm.kill_controller()
+    engine.trigger("away", until="go")
+    wait_until(lambda: "cannot be reached, again" in engine.server.output(), message="the controller to be missed")
+    slurm.start_controller()
+    engine.begun(2)
+    engine.touch("go")
+    ends = engine.ended("away", 2)
+    assert [(one["outcome"], one["attempt"]) for one in ends] == [("SUCCESS", 1)] * 2, ends
+    assert len(engine.begun()) == 2
+
+
+@by_slurm
+@pytest.mark.costly
+@pytest.mark.timeout(180)
+def test_a_node_that_stops_while_the_controller_is_absent_gives_the_run_back(
+    remote_engine: StartEngine, slurm: Slurm
+) -> None:
+    engine = remote_engine()
+    slurm.kill_controller()
+    engine.trigger("away")
+    wait_until(lambda: "cannot be reached, again" in engine.server.output(), message="the controller to be missed")
+    assert engine.server.stop() == 0
+    slurm.start_controller()
+    again = engine.restart()
+    ends = engine.ended("away", 2, server=again)
+    assert [one["outcome"] for one in ends] == ["SUCCESS", "HANDED_BACK"]
+    assert len(engine.begun()) == 1
+
+
+@by_slurm
+@pytest.mark.costly
+@pytest.mark.timeout(180)
+def test_what_slurm_says_of_a_job_is_shown_and_a_cancel_at_slurm_is_its_end(
+    remote_engine: StartEngine, slurm: Slurm
+) -> None:
+    engine = remote_engine(options=["--begin=now+1hour"])
+    engine.trigger("away")
+    document = "{ executions(first: 1) { nodes { remoteAttempt { handle engineState engineText } } } }"
+
+    def seen() -> Any:
+        nodes = engine.query(document)["executions"]["nodes"]
+        return (nodes and nodes[0]["remoteAttempt"]) or {}
+
+    wait_until(lambda: seen().get("engineState") == "PENDING", message="it to wait there")
+    assert seen()["engineText"] == "PENDING (BeginTime)"
+    slurm.ask("scancel", seen()["handle"])
+    (end,) = engine.ended("away")
+    assert (end["outcome"], end["errorType"]) == ("FAILED", "RemoteProcessError")
+    assert "ended before its job began: CANCELLED" in end["errorMessage"]
+
+
+@by_slurm
+@pytest.mark.costly
+@pytest.mark.timeout(180)
+def test_code_that_is_killed_at_slurm_is_a_failure_with_slurms_words(remote_engine: StartEngine) -> None:
+    engine = remote_engine()
+    engine.trigger("away", until="never")
+    (pid,) = engine.begun()
+    os.kill(int(pid), signal.SIGKILL)
+    (end,) = engine.ended("away")
+    assert (end["outcome"], end["errorType"]) == ("FAILED", "RemoteProcessError")
+    assert "ended before its job ended: FAILED" in end["errorMessage"]
+    assert not psutil.pid_exists(int(pid))
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("channel", ["slurm folder"], indirect=True)
+def test_the_fan_out_of_the_page_runs(remote_engine: StartEngine, processes: ProcessStarter) -> None:
+    text = (ROOT / "docs" / "executors.md").read_text()
+    (example,) = [one for one in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "def sweep" in one]
+    (processes.folder / "sweeping.py").write_text(example)
+    engine = remote_engine(name="slurm", jobs="sweeping")
+    engine.trigger("sweep", count=5)
+    end, _began = engine.ended("sweep", 2)
+    assert (end["outcome"], end["value"]) == ("SUCCESS", sum(seed * seed for seed in range(5)))

@@ -1,0 +1,114 @@
+"""A real Slurm on this machine: its controller and one node, on ports of their own, without an accounting database."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.ports import free_port
+from tests.support.requirements import unavailable
+from tests.support.waiting import wait_until
+
+_PATH = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"
+SETTINGS = """
+ClusterName=tests
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser=root
+AuthType=auth/none
+CredType=cred/none
+SlurmctldPort={controller}
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/spool
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmdPidFile={folder}/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core_Memory
+SchedulerType=sched/builtin
+SchedulerParameters=sched_min_interval=10000,batch_sched_delay=0
+MpiDefault=none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+ReturnToService=2
+MessageTimeout=3
+KillWait=1
+GresTypes=gpu
+DefMemPerCPU=1
+SlurmdParameters=config_overrides
+NodeName=worker NodeHostname={host} NodeAddr=127.0.0.1 Port={node} CPUs=2000 RealMemory=100000 Gres=gpu:4
+PartitionName=main Nodes=worker Default=YES MaxTime=INFINITE State=UP
+PartitionName=closed Nodes=worker MaxTime=INFINITE State=DOWN
+"""
+
+
+class Slurm:
+    """Both daemons; the controller may be killed and comes back with what it knew.
+
+    Args:
+        folder: For their files.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        programs = {name: shutil.which(name, path=_PATH) for name in ("slurmctld", "slurmd", "sbatch")}
+        if None in programs.values() or os.getuid() != 0:
+            unavailable("Slurm", "as root, apt-get install slurm-wlm")
+        self._folder = folder
+        for name in ("state", "spool"):
+            (folder / name).mkdir()
+        config = {"host": socket.gethostname(), "controller": free_port(), "node": free_port(), "folder": folder}
+        (folder / "slurm.conf").write_text(SETTINGS.format(**config))
+        (folder / "gres.conf").write_text("NodeName=worker Name=gpu File=/dev/null,/dev/zero,/dev/full,/dev/random\n")
+        self.environment = {"SLURM_CONF": str(folder / "slurm.conf")}
+        self._controller: subprocess.Popen[bytes] | None = None
+        self.start_controller()
+        self._node = self._start("slurmd", "-N", "worker")
+        wait_until(lambda: "idle" in self.ask("sinfo", "--noheader"), message="Slurm to have a node")
+
+    def _start(self, program: str, *words: str) -> "subprocess.Popen[bytes]":
+        command = [str(shutil.which(program, path=_PATH)), "-D", *words]
+        with (self._folder / f"{program}.log").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **self.environment})
+
+    def ask(self, *words: str) -> str:
+        """Run a command of Slurm; its output."""
+        run = subprocess.run(words, env={**os.environ, **self.environment}, capture_output=True, text=True, check=False)
+        return run.stdout
+
+    def start_controller(self) -> None:
+        """Start slurmctld, with what it has saved."""
+        self._controller = self._start("slurmctld")
+
+    def kill_controller(self) -> None:
+        """Kill slurmctld as `kill -9` does."""
+        if self._controller is not None:
+            self._controller.kill()
+            self._controller.wait()
+
+    def save(self, job: str) -> None:
+        """Wait until the controller has saved what it knows of a job: it does so some seconds after a change."""
+        began = time.time()
+        self.ask("scontrol", "update", f"jobid={job}", "comment=to be saved")
+        state = self._folder / "state" / "job_state"
+        wait_until(lambda: state.exists() and state.stat().st_mtime > began, message="Slurm to save its state")
+
+    def stop(self) -> None:
+        """End all jobs and both daemons."""
+        self.ask("scancel", "--me")
+        self._node.send_signal(signal.SIGTERM)
+        self._node.wait()
+        self.kill_controller()
+
+
+@pytest.fixture
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Slurm]:
+    """A cluster for one test: it may be broken."""
+    made = Slurm(tmp_path_factory.mktemp("slurm"))
+    yield made
+    made.stop()

@@ -144,7 +144,7 @@ def test_the_controller_is_killed_while_a_job_runs_and_another_one_is_submitted(
     slurm.start_controller()
     engine.begun(2)
     engine.touch("go")
-    ends = engine.ended("away", 2)
+    ends = engine.ended("away", 2, within=150)
     assert [(one["outcome"], one["attempt"]) for one in ends] == [("SUCCESS", 1)] * 2, ends
     assert len(engine.begun()) == 2
 
@@ -162,7 +162,7 @@ def test_a_node_that_stops_while_the_controller_is_absent_gives_the_run_back(
     assert engine.server.stop() == 0
     slurm.start_controller()
     again = engine.restart()
-    ends = engine.ended("away", 2, server=again)
+    ends = engine.ended("away", 2, server=again, within=150)
     assert [one["outcome"] for one in ends] == ["SUCCESS", "HANDED_BACK"]
     assert len(engine.begun()) == 1
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.processes import CronographProcess, ProcessStarter
 from tests.support.sources import ROOT
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEFAULT_WAIT, wait_until
 from tests.support.web import post
 
 LAUNCH = "nohup {command} >>engine.log 2>&1 & echo $! | tee -a started"
@@ -183,7 +183,9 @@ class Engine:
         found = self.query(document, server, job=job)["executions"]["nodes"]
         return [one for one in found if one["outcome"] is not None]
 
-    def ended(self, job: str, count: int = 1, server: CronographProcess | None = None) -> list[dict[str, Any]]:
+    def ended(
+        self, job: str, count: int = 1, server: CronographProcess | None = None, within: float = DEFAULT_WAIT
+    ) -> list[dict[str, Any]]:
         """Wait until so many executions of a job have ended."""
         found: list[dict[str, Any]] = []
 
@@ -191,7 +193,7 @@ class Engine:
             found[:] = self.logs(job, server)
             return len(found) >= count
 
-        wait_until(are_there, message=f"{count} ends of {job}")
+        wait_until(are_there, within=within, message=f"{count} ends of {job}")
         return found
 
     def lines(self, name: str) -> list[str]:

@@ -20,7 +20,8 @@ _LIST: Final = ("squeue", "--noheader", "--states=all")
 _CANCEL: Final = ("scancel", "--me", "--name={name}")
 _PENDING: Final = frozenset({"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
 _ENDED: Final = frozenset({"CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "TIMEOUT"})
-_GONE: Final = frozenset({"BOOT_FAIL", "NODE_FAIL", "PREEMPTED", "REVOKED"})
+_GONE: Final = frozenset({"BOOT_FAIL", "NODE_FAIL", "REVOKED"})
+_EVICTED: Final = frozenset({"PREEMPTED"})
 _ABSENT: Final = re.compile(r"connect(?:ion)? failure", re.IGNORECASE)
 """Words of ``sbatch`` if nobody was there to take the job."""
 _UNKNOWN: Final = re.compile(
@@ -127,4 +128,6 @@ def _seen(state: str, reason: str) -> Seen:
         return Seen(EngineState.PENDING, words)
     if state in _GONE:
         return Seen(EngineState.GONE, words)
+    if state in _EVICTED:
+        return Seen(EngineState.EVICTED, words)
     return Seen(EngineState.ENDED if state in _ENDED else EngineState.RUNNING, words)

@@ -54,13 +54,15 @@ def test_options_that_are_no_list_are_refused() -> None:
 
 
 def test_each_state_of_slurm_means_something() -> None:
-    lines = "1|PENDING|Priority\n2|RUNNING|None\n3|COMPLETING|\n4|TIMEOUT|TimeLimit\n5|NODE_FAIL|None\nnoise\n"
+    lines = "1|PENDING|Priority\n2|RUNNING|None\n3|COMPLETING|\n4|TIMEOUT|TimeLimit\n5|NODE_FAIL|None\n"
+    lines += "6|PREEMPTED|None\nnoise\n"
     assert SlurmExecutor(name="slurm").listed(lines) == {
         "1": Seen(EngineState.PENDING, "PENDING (Priority)"),
         "2": Seen(EngineState.RUNNING, "RUNNING"),
         "3": Seen(EngineState.RUNNING, "COMPLETING"),
         "4": Seen(EngineState.ENDED, "TIMEOUT (TimeLimit)"),
         "5": Seen(EngineState.GONE, "NODE_FAIL"),
+        "6": Seen(EngineState.EVICTED, "PREEMPTED"),
     }
 
 

@@ -22,7 +22,7 @@ PROGRAMS := browser pgbouncer nginx prometheus tmux slurm
 install-by-uv = { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python $(1); } || $(PIP) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test npm-clients test-web test-python test-django test-newer-django check collect check-style check-types check-mypy check-pyright check-pyright-tests check-public-types check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
+.PHONY: help run install install-test libraries dashboard debian-lists $(PROGRAMS) chaos test npm-clients test-web test-python test-django test-newer-django test-ray check collect check-style check-types check-mypy check-pyright check-pyright-tests check-public-types check-imports check-schema format docs cluster bench bench-table bench-soak schema coverage test-costs wheel release lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,13 @@ check-pyright: install-test
 check-pyright-tests: export PYRIGHT_PYTHON_GLOBAL_NODE = off
 check-pyright-tests: install-test ## Type-check the tests by pyright, which .ci/run leaves to mypy
 	$(BIN)/pyright -p tests
+
+# A cluster takes 400 MB on the disk and 1.5 GB of memory, too much for each run of .ci/run.
+test-ray: install-test ## Install Ray into build/ray, start a cluster, and try the executor with it
+	[ -x build/ray/bin/ray ] || { $(PYTHON) -m venv build/ray && build/ray/bin/python -m pip install --quiet 'ray[default]>=2.60'; }
+	build/ray/bin/ray start --head --port 6399 --dashboard-host 127.0.0.1 --dashboard-port 8299 --num-cpus 2 --disable-usage-stats
+	RAY_ADDRESS=http://127.0.0.1:8299 ROTATION=all $(BIN)/python -m pytest -n 2 tests/executors/test_ray.py tests/runtime/remote/test_ray.py; \
+	  tests=$$?; build/ray/bin/ray stop; exit $$tests
 
 check-public-types: install-test ## Measure how much of the public names pyright knows the types of
 	$(BIN)/python -m tests.architecture.public_types

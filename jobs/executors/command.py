@@ -127,9 +127,10 @@ class CommandExecutor:
         """Have the launcher end an attempt."""
         self._about(self._cancel, place)
 
-    def forget(self, place: Place) -> None:
+    def forget(self, place: Place) -> bool:
         """Have the launcher tidy up."""
         self._about(self._forget, place)
+        return True
 
     def _about(self, template: Sequence[str], place: Place) -> None:
         if template:

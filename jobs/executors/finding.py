@@ -21,6 +21,7 @@ SECRETS: Final = "secrets"
 BUILT_IN: Final = (
     EntryPoint("command", "cronograph.jobs.executors.command:CommandExecutor", GROUP),
     EntryPoint("kubernetes", "cronograph.jobs.executors.kubernetes:KubernetesExecutor", GROUP),
+    EntryPoint("ray", "cronograph.jobs.executors.ray:RayExecutor", GROUP),
     EntryPoint("slurm", "cronograph.jobs.executors.slurm:SlurmExecutor", GROUP),
 )
 """As other packages declare theirs; metadata of a source checkout may be older than its code."""

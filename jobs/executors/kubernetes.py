@@ -270,9 +270,10 @@ class KubernetesExecutor:
             if cast("Any", error).status != _NOT_FOUND:
                 raise
 
-    def forget(self, place: Place) -> None:
+    def forget(self, place: Place) -> bool:
         """Delete the Job."""
         self.cancel(place)
+        return True
 
     def check(self) -> Sequence[str]:
         """Say whether the cluster answers, and whether it lets Jobs be created."""

@@ -80,8 +80,8 @@ class Executor(Protocol):
         """End an attempt at the engine; one that has ended is left as it is."""
         ...
 
-    def forget(self, place: Place) -> None:
-        """Tidy up what the engine keeps of an attempt whose end is stored."""
+    def forget(self, place: Place) -> bool:
+        """Tidy up what the engine keeps of an attempt whose end is stored; False: not yet, it is asked for again."""
         ...
 
     def check(self) -> Sequence[str]:

@@ -318,11 +318,11 @@ class RemoteSupervisor(Watch):
 
     async def _try(self, executor: str, what: str, function: Callable[..., object], place: Place) -> bool:
         try:
-            await self._call(executor, function, place)
+            done = await self._call(executor, function, place)
         except Exception as error:
             log.warning("%s could not %s %s: %s", executor, what, place.handle or place.name, error)
             return False
-        return True
+        return done is not False
 
     # Looking.
 

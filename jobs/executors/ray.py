@@ -1,14 +1,15 @@
 """The executor ``ray``: an attempt is a job of a Ray cluster, by the HTTP interface of Ray Jobs.
 
 Ray has peculiarities, seen with 2.60: a known ``submission_id`` is answered by 500 and a traceback that says so. A job
-that runs or waits cannot be deleted, and one that was deleted as it ended is there again a moment later. Of a fault,
-only the last line of a traceback says anything.
+that runs or waits cannot be deleted, and one that is deleted as it ends is there again a moment later, and stays. Of a
+fault, only the last line of a traceback says anything.
 """
 
 import shlex
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,8 @@ _JOBS: Final = "/api/jobs/"
 _STATES: Final = {"PENDING": EngineState.PENDING, "RUNNING": EngineState.RUNNING}
 _LOST: Final = "JOB_SUPERVISOR_ACTOR_DIED"
 """The error type of a job whose machine is gone."""
+_SEEN_AFTER: Final = 5.0
+"""Seconds after its end for which a job must not be deleted: Ray asks each second what has become of it."""
 _LOG: Final = ", last available logs"
 """Behind this a message has what the job printed."""
 
@@ -116,16 +119,20 @@ class RayExecutor:
         self._about("POST", place, "/stop")
 
     def forget(self, place: Place) -> bool:
-        """Delete the job once it has ended, until it stays deleted."""
+        """Delete the job once it has ended, and what watches over it in Ray has seen that."""
         answer = self._about("GET", place)
         if answer is None:
             return True
-        if answer.json()["status"] in _STATES:
+        job = answer.json()
+        if job["status"] in _STATES:
             self.cancel(place)
-        else:
-            # What watches over it may store it once more.
-            self._about("DELETE", place)
-        return False
+            return False
+        # By the clocks of the cluster alone.
+        now = parsedate_to_datetime(answer.headers["date"]).timestamp()
+        if now - (job.get("end_time") or 0) / 1_000 < _SEEN_AFTER:
+            return False
+        self._about("DELETE", place)
+        return True
 
     def check(self) -> Sequence[str]:
         """Say whether the cluster answers."""

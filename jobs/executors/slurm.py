@@ -7,7 +7,7 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from typing_extensions import override
 
@@ -56,7 +56,8 @@ class SlurmExecutor(CommandExecutor):
         python: str = sys.executable,
         timeout: float = 60.0,
     ) -> None:
-        if isinstance(options, str) or not all(isinstance(one, str) for one in options):
+        words: Any = options
+        if isinstance(words, str) or not all(isinstance(one, str) for one in words):
             raise ConfigurationError(f"executor '{name}': options must be a list of words, got {options!r:.60}")
         self._first = ("sbatch", "--parsable", *options)
         self._last = (

@@ -1,6 +1,7 @@
 """The executor `ray`: the jobs that it submits, what their states mean, and what it does when in doubt.
 
-What needs no interference with the cluster is tried with a real one as well, if `RAY_ADDRESS` has its address.
+What needs no interference with the cluster is tried with a real one as well, if `RAY_ADDRESS` has its address: see
+`make test-ray`.
 """
 
 import os
@@ -21,6 +22,7 @@ from tests.support.ray import RayCluster, ray_at
 from tests.support.waiting import wait_until
 
 REAL = os.environ.get("RAY_ADDRESS")
+CLUSTERS = ("recorded", "real") if REAL else ("recorded",)
 
 
 class Speaking(RayExecutor):
@@ -47,13 +49,9 @@ def cluster(tmp_path: Path) -> Iterator[RayCluster]:
         yield found
 
 
-@pytest.fixture(params=["recorded", "real"])
+@pytest.fixture(params=CLUSTERS)
 def executor(request: pytest.FixtureRequest, cluster: RayCluster) -> Speaking:
-    if request.param == "recorded":
-        return Speaking(name="ray", address=cluster.address)
-    if REAL is None:
-        pytest.skip("RAY_ADDRESS is not set; `make test-ray` starts a cluster")
-    return Speaking(name="ray", address=REAL)
+    return Speaking(name="ray", address=REAL if REAL and request.param == "real" else cluster.address)
 
 
 def state(executor: RayExecutor, of: Spec) -> Seen:

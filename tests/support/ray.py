@@ -33,6 +33,7 @@ _WAITS: Final = (
 )
 STOP_GRACE: Final = 3.0
 STOP_SEEN: Final = 0.3
+SEEN_AFTER: Final = 2.0
 
 
 class RayCluster:
@@ -65,7 +66,7 @@ class RayCluster:
         job = {
             "type": "SUBMISSION", "job_id": None, "submission_id": name, "status": "PENDING", "message": _WAITS,
             "entrypoint": body["entrypoint"], "error_type": None, "metadata": body.get("metadata"),
-            "runtime_env": body.get("runtime_env"), "driver_exit_code": None,
+            "runtime_env": body.get("runtime_env"), "driver_exit_code": None, "end_time": None,
         }  # fmt: skip
         self._jobs[name] = job
         if body.get("entrypoint_num_gpus") is None:
@@ -85,6 +86,7 @@ class RayCluster:
 
     def _await_end(self, job: dict[str, Any], process: subprocess.Popen[bytes]) -> None:
         code = process.wait()
+        job["end_time"] = int(time.time() * 1e3)
         if job.get("is_stopped"):
             # The supervisor of a job looks at it now and then.
             threading.Event().wait(STOP_SEEN)
@@ -130,7 +132,7 @@ class RayCluster:
                 words = f"RuntimeError: Attempted to delete job '{name}', but {state}"
                 return 500, _TRACEBACK.format(status=500, words=words)
             del self._jobs[name]
-            if not job.get("is_back"):
+            if time.time() - job["end_time"] / 1e3 < SEEN_AFTER and not job.get("is_back"):
                 # What watches over a job that has just ended stores it once more.
                 said = "Job supervisor actor died: The actor died unexpectedly before finishing this task."
                 died = {"status": "FAILED", "error_type": "JOB_SUPERVISOR_ACTOR_DIED", "message": said, "is_back": True}

@@ -47,7 +47,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1 and 340 for alarms on flows, on webhooks that stop and on nodes that take nothing, and for messages
     # of a firing.
     # Raised by 1 and 210 for Slurm.
-    "modules": 650,
+    "modules": 651,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.

@@ -18,6 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, cast
 
+from tests.support.waiting import wait_until
+
 _PATH: Final = re.compile(r"/api/jobs/([^/]*)(/stop)?")
 _TRACEBACK: Final = """Traceback (most recent call last):
   File "ray/dashboard/modules/job/job_head.py", line 134, in _raise_error
@@ -105,8 +107,7 @@ class RayCluster:
         self._processes[name].kill()
         self._processes[name].wait()
         # After the thread that awaits it has said how it ended.
-        while job["status"] == "RUNNING":
-            time.sleep(0.01)
+        wait_until(lambda: job["status"] != "RUNNING")
         job |= {
             "status": "FAILED", "error_type": "JOB_SUPERVISOR_ACTOR_DIED",
             "message": "Unexpected error occurred: The actor died unexpectedly before finishing this task.\n\tclass: x",

@@ -23,7 +23,6 @@ from cronograph.jobs.core.alarms import Condition, Severity, SubjectKind
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.delivery import actions
-from cronograph.jobs.delivery.messages import signed_headers
 from cronograph.jobs.delivery.rules import ROUTE, ChannelKind, DeliveryEvent, DeliveryState, Route
 from cronograph.jobs.runtime.duties.alarms import LOST_AFTER
 from tests.builtin.http_server import Asked, answering, reply
@@ -59,16 +58,6 @@ def body(asked: Asked) -> Any:
 def ok(_: Asked) -> bytes:
     """Accept everything."""
     return reply(200, b"thanks")
-
-
-def test_the_signature_is_that_of_the_standard() -> None:
-    """The example of the specification, and what its library makes of the same message."""
-    at = datetime.fromtimestamp(1614265330, UTC)
-    signed = signed_headers([SECRET], "msg_p5jXN8AQM9LWM0D4loKWxJek", at, b'{"test": 2432232314}')
-    assert signed["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
-    assert signed["webhook-signature"] == Webhook(SECRET).sign(
-        "msg_p5jXN8AQM9LWM0D4loKWxJek", at, '{"test": 2432232314}'
-    )
 
 
 async def test_a_webhook_is_signed_and_its_answer_is_kept(alarms: Alarms, stored: Stored) -> None:

@@ -17,7 +17,7 @@ from tests.support.sources import ROOT
 
 SOURCES: Final = Path(__file__).with_name("npm")
 INSTALLED: Final = ROOT / "build" / "npm-clients"
-FILES: Final = ("package.json", "package-lock.json", "try.mjs", "documents.graphql")
+FILES: Final = ("package.json", "package-lock.json", "try.mjs", "verify.mjs", "documents.graphql")
 
 
 def install() -> Node:

@@ -38,6 +38,8 @@ class Reader:
         public_url: The address of the dashboard for links; None = it is not known.
         watch: The alarms; None = they have to be read again.
         place: The place as it is stored.
+        percentiles: The p95 of things, each with the time until which it is remembered.
+        next_timer: The time of the next timer; None = there is none.
     """
 
     node_id: int
@@ -45,6 +47,7 @@ class Reader:
     watch: Watchlist
     place: Place
     percentiles: dict[tuple[SubjectKind, str], tuple[float | None, datetime]]
+    next_timer: datetime | None = None
 
 
 def store(tx: Tx, reader: Reader, found: Findings, after: Cursor) -> dict[Key, int | None] | None:
@@ -70,6 +73,8 @@ def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
     _watch_executions(tx, reader, found)
     write.put_timers(tx.conn, [(*key, due_at) for key, due_at in found.timers.items() if due_at is not None])
     write.delete_timers(tx.conn, [key for key, due_at in found.timers.items() if due_at is None])
+    if found.timers:
+        reader.next_timer = read.next_timer(tx.conn)
     if found.streaks:
         write.set_streaks(tx.conn, found.streaks)
     old = [key for key, turn in found.turns.items() if turn.closes_old]

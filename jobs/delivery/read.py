@@ -6,6 +6,7 @@ No statement grows with the number of alarms: each takes any number of them in o
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
 from shutil import disk_usage
 from typing import Any, Final, NamedTuple
@@ -157,9 +158,12 @@ def due_at() -> ColumnElement[datetime]:
     return case((_GONE, d.c.created_at), else_=d.c.next_attempt_at)
 
 
+_PLACE: Final = select(consumer).where(consumer.c.name == READER)
+
+
 def place(conn: Connection) -> Place | None:
     """Return the place of the reader; None before the first alarm."""
-    row = conn.execute(select(consumer).where(consumer.c.name == READER)).first()
+    row = conn.execute(_PLACE).first()
     return None if row is None else Place(Cursor.parse(row.cursor), row.version, row.holder, row.held_until)
 
 
@@ -217,12 +221,14 @@ class TimedTask(NamedTuple):
 
 
 _p = periodic_task.c
-_TIMED: Final = select(_p.id, _p.name, _p.enabled, _p.jitter, _p.timezone, _p.next_nominal, _p.next_execution)
+_TIMED: Final = select(_p.id, _p.name, _p.enabled, _p.jitter, _p.timezone, _p.next_nominal, _p.next_execution).where(
+    _p.name.in_(bindparam("names", expanding=True))
+)
 
 
 def timed_tasks(conn: Connection, names: Collection[str]) -> dict[str, TimedTask]:
     """Return the tasks of these names that exist, by name."""
-    return {row.name: TimedTask(*row) for row in conn.execute(_TIMED.where(_p.name.in_(names)))}
+    return {row.name: TimedTask(*row) for row in conn.execute(_TIMED, {"names": list(names)})}
 
 
 class Occurrence(NamedTuple):
@@ -245,40 +251,50 @@ class Limit(NamedTuple):
 
 def newest_occurrences(conn: Connection, limits: Sequence[Limit]) -> dict[int, Occurrence]:
     """Return, by alarm, the newest occurrence of its task that was due by a time and became a run."""
-    asked, parameters = dialect.batch(conn, _LIMITS, limits, "asked")
-    newest = _occurrence_of(asked.c.task).where(run.c.scheduled_for <= asked.c.until)
-    newest = newest.order_by(run.c.scheduled_for.desc()).limit(1)
-    return _occurrences(conn, select(asked.c.asker, newest.scalar_subquery()), parameters)
+    return _occurrences(conn, "newest", _LIMITS, limits)
 
 
 def next_occurrences(conn: Connection, limits: Sequence[Limit]) -> dict[int, Occurrence]:
     """Return, by alarm, the first occurrence of its task that was due after a time and became a run."""
-    asked, parameters = dialect.batch(conn, _LIMITS, limits, "asked")
-    first = _occurrence_of(asked.c.task).where(run.c.scheduled_for > asked.c.until)
-    first = first.order_by(run.c.scheduled_for).limit(1)
-    return _occurrences(conn, select(asked.c.asker, first.scalar_subquery()), parameters)
+    return _occurrences(conn, "next", _LIMITS, limits)
 
 
 def waiting_occurrences(conn: Connection, task_ids: Collection[int]) -> dict[int, Occurrence]:
     """Return the oldest occurrence of each task that became a run and has not begun."""
-    asked, parameters = dialect.batch(conn, {"task": dialect.KINDS[int]}, [(one,) for one in task_ids], "asked")
-    oldest = (
-        _occurrence_of(asked.c.task).where(run.c.finished_at.is_(None), run.c.attempt == 0).order_by(run.c.id).limit(1)
+    return _occurrences(conn, "waiting", _TASKS, [(one, one) for one in task_ids])
+
+
+_TASKS: Final = {"asker": dialect.KINDS[int], "task": dialect.KINDS[int]}
+
+
+def _occurrences(
+    conn: Connection, which: str, columns: Mapping[str, Any], asked: Sequence[Sequence[Any]]
+) -> dict[int, Occurrence]:
+    postgres = dialect.is_postgresql(conn)
+    rows = dialect.batch_rows(columns, asked, "asked", postgres=postgres)
+    found = conn.execute(_asking(which, postgres=postgres), rows)
+    runs = {asker: run_id for asker, run_id in found if run_id is not None}
+    times = {row.id: row.scheduled_for for row in conn.execute(_DUE_TIMES, {"ids": list({*runs.values()})})}
+    return {asker: Occurrence(run_id, times[run_id]) for asker, run_id in runs.items() if run_id in times}
+
+
+_DUE_TIMES: Final = select(run.c.id, run.c.scheduled_for).where(run.c.id.in_(bindparam("ids", expanding=True)))
+
+
+@cache
+def _asking(which: str, *, postgres: bool) -> Select[Any]:
+    """Return the statement that finds an occurrence of each task: to put it together costs as much as to send it."""
+    asked = dialect.batch_source(_TASKS if which == "waiting" else _LIMITS, "asked", postgres=postgres)
+    of_task = select(run.c.id).where(
+        run.c.task_id == asked.c.task, run.c.trigger == Trigger.SCHEDULE.value, run.c.state != "skipped"
     )
-    return _occurrences(conn, select(asked.c.task, oldest.scalar_subquery()), parameters)
-
-
-def _occurrence_of(task: ColumnElement[int]) -> Select[Any]:
-    return select(run.c.id).where(
-        run.c.task_id == task, run.c.trigger == Trigger.SCHEDULE.value, run.c.state != "skipped"
-    )
-
-
-def _occurrences(conn: Connection, statement: Select[Any, Any], parameters: Mapping[str, Any]) -> dict[int, Occurrence]:
-    found = {asker: run_id for asker, run_id in conn.execute(statement, parameters) if run_id is not None}
-    known = select(run.c.id, run.c.scheduled_for).where(run.c.id.in_(set(found.values())))
-    times = {row.id: row.scheduled_for for row in conn.execute(known)}
-    return {asker: Occurrence(run_id, times[run_id]) for asker, run_id in found.items() if run_id in times}
+    if which == "waiting":
+        found = of_task.where(run.c.finished_at.is_(None), run.c.attempt == 0).order_by(run.c.id)
+    elif which == "newest":
+        found = of_task.where(run.c.scheduled_for <= asked.c.until).order_by(run.c.scheduled_for.desc())
+    else:
+        found = of_task.where(run.c.scheduled_for > asked.c.until).order_by(run.c.scheduled_for)
+    return select(asked.c.asker, found.limit(1).scalar_subquery())
 
 
 def last_successes(conn: Connection, kind: SubjectKind, names: Collection[str]) -> dict[str, datetime]:

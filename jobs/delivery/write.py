@@ -6,7 +6,7 @@ from functools import cache
 from secrets import token_hex
 from typing import Any, Final
 
-from sqlalchemy import Connection, and_, case, delete, func, insert, or_, select, tuple_, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ..core.events import Cursor
@@ -69,17 +69,20 @@ def advance(
     conn: Connection, node_id: int, before: Cursor, version: int, after: Cursor, *, reader: str = READER
 ) -> bool:
     """Move the place of a reader; False if anybody else has moved it, holds it, or has changed what it reads for."""
-    statement = (
-        update(consumer)
-        .where(
-            consumer.c.name == reader,
-            consumer.c.cursor == str(before),
-            consumer.c.version == version,
-            consumer.c.holder == node_id,
-        )
-        .values(cursor=str(after))
+    known = {"reader": reader, "before": str(before), "known": version, "node": node_id}
+    return conn.execute(_ADVANCE, {**known, "after": str(after)}).rowcount == 1
+
+
+_ADVANCE: Final = (
+    update(consumer)
+    .where(
+        consumer.c.name == bindparam("reader"),
+        consumer.c.cursor == bindparam("before"),
+        consumer.c.version == bindparam("known"),
+        consumer.c.holder == bindparam("node"),
     )
-    return conn.execute(statement).rowcount == 1
+    .values(cursor=bindparam("after"))
+)
 
 
 def insert_alarm(conn: Connection, alarm: Alarm) -> Alarm | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -96,6 +97,7 @@ class AlarmReader(Timed):
     async def look(self) -> None:
         """Judge everything that has happened or come due."""
         self.set_timer(None)
+        began = time.monotonic()
         seen = await self._glance()
         if seen is None or not await self._hold(seen):
             return
@@ -107,13 +109,13 @@ class AlarmReader(Timed):
             return
         if seen.has_unpublished and not self._database.is_sqlite:
             # A cluster of workers has no server that numbers events.
-            await self._database.write(publish, events.BATCHES)
-            seen = await self._glance() or seen
+            seen = seen._replace(page=await self._database.write(_publish, self._cursor))
+        reader.next_timer = seen.next_timer
         if not (await self._judge_timers(reader, seen) and await self._judge_events(reader, seen.page)):
             self._reader = None
             self.set_timer(0.0)
-            return
-        self.set_timer(await _seconds_until(self._database, await self._database.read(read.next_timer)))
+        elif reader.next_timer is not None:
+            self.set_timer((reader.next_timer - seen.now).total_seconds() - (time.monotonic() - began))
 
     async def _glance(self) -> "_Seen | None":
         return await self._database.read(_glance, self._database.clock, self._cursor)
@@ -202,6 +204,11 @@ def _glance(conn: Connection, clock: Clock | None, cursor: Cursor) -> _Seen | No
     now = database_now(conn) if clock is None else clock()
     page = [] if cursor is _NOWHERE else events.following(conn, cursor, events.BATCHES)
     return _Seen(place, now, read.next_timer(conn), events.has_unpublished(conn), page)
+
+
+def _publish(tx: Tx, cursor: Cursor) -> list[Event] | None:
+    publish(tx, events.BATCHES)
+    return events.following(tx.conn, cursor, events.BATCHES)
 
 
 def _from_oldest(conn: Connection, cursor: Cursor) -> list[Event]:

@@ -537,6 +537,15 @@ def stop_messages(conn: Connection, names: Collection[str]) -> dict[str, str]:
     return {row.name: row.stop_message for row in conn.execute(stopped)}
 
 
+_RECEIVER: Final = select(c).where(c.c.name == bindparam("channel"))
+
+
+def receiver(conn: Connection, name: str) -> Channel | None:
+    """Return a channel or webhook."""
+    row = conn.execute(_RECEIVER, {"channel": name}).one_or_none()
+    return None if row is None else channel_from(row)
+
+
 def users_of_channel(conn: Connection, name: str) -> list[str]:
     """Return the names of the alarms that notify a channel."""
     rows = conn.execute(select(a.c.name, a.c.channels).order_by(a.c.name))

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from ..accounts.read.secrets import names as secret_names
 from ..accounts.read.secrets import sealed
@@ -480,6 +480,18 @@ def stop(tx: Tx, webhook: Webhook, reason: StopReason, message: str) -> Webhook:
     after = _update(tx.conn, stopped)
     _note(tx, after)
     return after
+
+
+_DELIVERED: Final = (
+    update(c)
+    .where(c.c.name == bindparam("channel"), c.c.failures == 0, c.c.stopped_at.is_(None))
+    .values(delivered_at=bindparam("at"))
+)
+
+
+def note_delivered(tx: Tx, name: str) -> bool:
+    """Note that a receiver that is well accepted a message; False if it is not well, or no webhook's."""
+    return tx.conn.execute(_DELIVERED, {"channel": name, "at": tx.now}).rowcount == 1
 
 
 def note_outcome(

@@ -242,10 +242,20 @@ def insert_delivery(
         "created_at": now,
         "next_attempt_at": now,
     }
-    kept = delivery_from(conn.execute(insert(d).values(**values).returning(d)).one())
+    kept = delivery_from(conn.execute(_INSERT_DELIVERY, values).one())
     if firings:
         conn.execute(insert(df), [{"firing_id": one, "delivery_id": kept.id} for one in firings])
     return kept
+
+
+# Webhooks make many of these: to put a statement together costs as much as to send it.
+_INSERT_DELIVERY: Final = insert(d).returning(d)
+_END_DELIVERY: Final = (
+    update(d)
+    .where(d.c.id == bindparam("known_id"), d.c.attempts == bindparam("known_attempts"), _PENDING)
+    .values({name: bindparam(name) for name in ("state", "node_id", "next_attempt_at", "ended_at", "status")})
+    .values({name: bindparam(name) for name in ("answer", "error")})
+)
 
 
 def claim_deliveries(
@@ -276,9 +286,11 @@ def claim_deliveries(
     statement = update(d).where(d.c.id.in_(list(chosen))).values(**claimed)
     taken = sorted((delivery_from(row) for row in conn.execute(statement.returning(d))), key=lambda one: one.id)
     # A receiver that does not answer gets one message at a time, whichever node sends it.
-    tried = update(c).where(c.c.name.in_({one.channel for one in taken}), c.c.failures > 0).values(blocked_until=until)
-    if taken:
-        conn.execute(tried)
+    failing = (c.c.name.in_({one.channel for one in taken}), c.c.failures > 0)
+    # In their order, as those who store outcomes lock them.
+    names = list(conn.execute(select(c.c.name).where(*failing).order_by(c.c.name).with_for_update()).scalars())
+    if names:
+        conn.execute(update(c).where(c.c.name.in_(names)).values(blocked_until=until))
     return taken
 
 
@@ -294,20 +306,10 @@ def end_delivery(
     now: datetime,
 ) -> bool:
     """Store the outcome of a try; False if the delivery has been tried again or ended since."""
-    statement = (
-        update(d)
-        .where(d.c.id == delivery.id, d.c.attempts == delivery.attempts, _PENDING)
-        .values(
-            state=state.value,
-            node_id=None,
-            next_attempt_at=next_at,
-            ended_at=None if next_at is not None else now,
-            status=status,
-            answer=answer,
-            error=error,
-        )
-    )
-    return conn.execute(statement).rowcount == 1
+    values = {"state": state.value, "node_id": None, "next_attempt_at": next_at, "status": status, "answer": answer}
+    values |= {"error": error, "ended_at": None if next_at is not None else now}
+    known = {"known_id": delivery.id, "known_attempts": delivery.attempts}
+    return conn.execute(_END_DELIVERY, {**known, **values}).rowcount == 1
 
 
 def renew_delivery(conn: Connection, delivery_id: int, now: datetime) -> Delivery:

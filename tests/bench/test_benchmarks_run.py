@@ -17,6 +17,7 @@ LIMIT = 280
 SQLITE = ("--database", "sqlite")
 TINY: dict[str, tuple[str, ...]] = {
     "alarms": (*SQLITE, "--alarms", "9", "--rate", "3", "--seconds", "2"),
+    "webhooks": (*SQLITE, "--webhooks", "3", "--rate", "20", "--seconds", "2"),
     "answers": (*SQLITE, "--executions", "300", "--rounds", "1", "--times", "1"),
     "bulk": (*SQLITE, "--runs", "20"),
     "costly": (

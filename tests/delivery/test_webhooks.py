@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
+from sqlalchemy import delete, text
+from sqlalchemy.exc import SQLAlchemyError
 from standardwebhooks import Webhook as Verifier
 
 from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context
@@ -437,6 +438,28 @@ async def test_a_database_that_is_away_stops_nothing_and_loses_nothing(
         await hooks.another_reader(1).look()
         await alarms.send()
     assert run_ids(server.asked) == made
+
+
+async def test_results_that_could_not_be_stored_are_made_again(hooks: Hooks, alarms: Alarms) -> None:
+    async with answering(ok) as server:
+        hooks.create(server.port)
+        hooks.create(server.port, "theirs")
+        made = hooks.runs(2)
+        rename(alarms.stored, "delivery", "away")
+        with pytest.raises(SQLAlchemyError):
+            await hooks.reader.look()
+        rename(alarms.stored, "away", "delivery")
+        made += hooks.runs(1)
+        await hooks.reader.look()
+        await alarms.send()
+    for name in ("ours", "theirs"):
+        assert run_ids([one for one in server.asked if bodies([one])[0]["webhook"] == name]) == made
+
+
+def rename(stored: Stored, before: str, after: str) -> None:
+    """Give a table another name."""
+    schema = "" if stored.database.is_sqlite else "cronograph."
+    stored.do(lambda tx: tx.conn.execute(text(f"ALTER TABLE {schema}{before} RENAME TO {after}")).rowcount)
 
 
 async def test_a_result_that_cannot_be_read_now_is_made_later(hooks: Hooks, alarms: Alarms, away: Database) -> None:

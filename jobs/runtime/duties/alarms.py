@@ -3,10 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import partial
 from random import Random, SystemRandom
 from typing import Final, NamedTuple
 
@@ -256,6 +255,8 @@ class AlarmSender(Timed):
         self._guard = AddressGuard(AllowList.parse(services.http_allow))
         self._chance = chance or SystemRandom()
         self._sending: dict[asyncio.Task[None], str] = {}
+        self._outcomes: list[_Outcome] = []
+        self._storing = asyncio.Lock()
         self._pruned_at: datetime | None = None
 
     async def look(self) -> None:
@@ -287,7 +288,7 @@ class AlarmSender(Timed):
 
     async def _send(self, delivery: Delivery) -> None:
         name = delivery.channel
-        channel = (await self._database.read(partial(read.channels, names=[name], with_webhooks=True))).get(name)
+        channel = await self._database.read(read.receiver, name)
         now = await server_time(self._database)
         if channel is None:
             sent = Sent(f"channel '{delivery.channel}' was deleted", is_final=True)
@@ -298,7 +299,15 @@ class AlarmSender(Timed):
                 sent = await send(channel, settings, delivery, self._guard, now, schemes=schemes)
             else:
                 sent = Sent(values.message if isinstance(values, Failed) else values.reason)
-        await self._database.write(_end, delivery, sent, self._chance.random())
+        await self._store(_Outcome(delivery, sent, self._chance.random()))
+
+    async def _store(self, outcome: "_Outcome") -> None:
+        """Store an outcome, together with those that came while the ones before were stored."""
+        self._outcomes.append(outcome)
+        async with self._storing:
+            if any(one is outcome for one in self._outcomes):
+                several, self._outcomes = self._outcomes, []
+                await self._database.write(_end, several)
 
     @override
     async def stop(self) -> None:
@@ -319,11 +328,26 @@ def _prune(tx: Tx) -> int:
     return write.prune(tx.conn, tx.now)
 
 
-def _end(tx: Tx, delivery: Delivery, sent: Sent, chance: float) -> None:
+class _Outcome(NamedTuple):
+    """The outcome of a try, and a random number from 0 to 1 for the pause before the next one."""
+
+    delivery: Delivery
+    sent: Sent
+    chance: float
+
+
+def _end(tx: Tx, outcomes: Sequence[_Outcome]) -> None:
+    """Store outcomes; in the order of their channels, which each of them locks."""
+    for one in sorted(outcomes, key=lambda one: (one.delivery.channel, one.delivery.id)):
+        _end_one(tx, *one)
+
+
+def _end_one(tx: Tx, delivery: Delivery, sent: Sent, chance: float) -> None:
     next_at = None
     if sent.error is not None and not sent.is_final:
         next_at = next_try(delivery.attempts, delivery.created_at, tx.now, chance=chance, asked=sent.retry_after)
-    webhook = webhooks.find(tx.conn, delivery.channel, lock=True)
+    is_well = sent.error is None and webhooks.note_delivered(tx, delivery.channel)
+    webhook = None if is_well else webhooks.find(tx.conn, delivery.channel, lock=True)
     if webhook is not None:
         next_at = _for_webhook(tx, webhook, delivery, sent, chance)
     state = DeliveryState.SENT if sent.error is None else DeliveryState.FAILED

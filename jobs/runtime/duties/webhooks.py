@@ -1,8 +1,10 @@
 """The duty of webhooks: one node executes their documents for the events of the log, and records what is to be sent."""
 
+import json
 import logging
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -15,7 +17,7 @@ from ...queue.base.changes import publish
 from ...store.db.database import Connection
 from ...store.db.dialect import database_now
 from ...store.db.faults import log_fault
-from ...store.db.transaction import Clock
+from ...store.db.transaction import Clock, Tx
 from ...store.read import events
 from .alarms import HELD_FOR, STORED_EVERY, Timed, hold
 
@@ -23,6 +25,8 @@ log = logging.getLogger(__name__)
 
 MOST_RESULTS: Final = 1_000
 """Results of one webhook in one look."""
+MOST_AT_ONCE: Final = 4_194_304
+"""Characters of results that are held before they are stored, unless those of a single webhook are more."""
 FULL_PAUSE: Final = 5.0
 """Seconds after which it looks again at a webhook whose receiver has enough waiting."""
 REST: Final = 30.0
@@ -61,9 +65,13 @@ class WebhookReader(Timed):
             # A cluster of workers has no server that numbers events.
             await self._database.write(publish, events.BATCHES)
         held = await self._hold(seen)
-        pages: dict[Cursor, list[Event]] = {}
-        pauses = [await self._pause_after(self._api, one, held, pages, seen.now) for one in seen.webhooks]
-        self.set_timer(min((one for one in pauses if one is not None), default=None))
+        look = _Look(self._api, held, seen.now)
+        for one in seen.webhooks:
+            look.pauses.append(await self._pause_after(look, one))
+            if look.length > MOST_AT_ONCE:
+                await self._store(look)
+        await self._store(look)
+        self.set_timer(min((one for one in look.pauses if one is not None), default=None))
 
     async def _hold(self, seen: "_Seen") -> set[str]:
         """Return the readers that this node has, after it took those that are free."""
@@ -78,11 +86,9 @@ class WebhookReader(Timed):
         until = one.place.held_until
         return one.place.holder == self._node_id and until is not None and now < until - HELD_FOR / 2
 
-    async def _pause_after(
-        self, api: Subscriptions, one: Subscribed, held: set[str], pages: dict[Cursor, list[Event]], now: datetime
-    ) -> float | None:
+    async def _pause_after(self, look: "_Look", one: Subscribed) -> float | None:
         """Read on for a webhook; return the seconds after which there is more to do, None = once something happens."""
-        if reader_name(one.webhook.name) not in held:
+        if reader_name(one.webhook.name) not in look.held:
             return HELD_FOR.total_seconds()
         if one.waiting >= MOST_WAITING:
             return FULL_PAUSE
@@ -94,8 +100,8 @@ class WebhookReader(Timed):
         stored = (one.place.cursor, one.place.version)
         if ahead is None or ahead.place != stored:
             ahead = _Ahead(stored, one.place.cursor, None, None)
-        page = await self._page(ahead.cursor, pages)
-        return await self._read_on(api, one, ahead, page, now) if page else None
+        page = await self._page(ahead.cursor, look.pages)
+        return await self._read_on(look, one, ahead, page) if page else None
 
     async def _page(self, cursor: Cursor, pages: dict[Cursor, list[Event]]) -> list[Event]:
         """Return the events behind a place, read once for all webhooks that are there."""
@@ -107,12 +113,10 @@ class WebhookReader(Timed):
             pages[cursor] = page
         return pages[cursor]
 
-    async def _read_on(
-        self, api: Subscriptions, one: Subscribed, ahead: "_Ahead", page: list[Event], now: datetime
-    ) -> float | None:
+    async def _read_on(self, look: "_Look", one: Subscribed, ahead: "_Ahead", page: list[Event]) -> float | None:
         name = one.webhook.name
         try:
-            found = await self._followed(api, one, ahead, page)
+            found = await self._followed(look, one, ahead, page)
         except Exception as error:
             # The fault of one document is not that of the others.
             log_fault(log, f"the document of webhook {name} could not be executed", error)
@@ -120,24 +124,83 @@ class WebhookReader(Timed):
         if found.through is None and found.refusal is None:
             self._rests_until[name] = time.monotonic() + REST
             return REST
-        after, place, stored_at = found.through or ahead.cursor, ahead.place, ahead.stored_at or now
-        if found.answers or found.refusal or now - stored_at >= STORED_EVERY:
-            if not await self._database.write(webhooks.record, self._node_id, one, found):
-                self._ahead.pop(name, None)
-                return 0.0
-            place, stored_at = (after, one.place.version), now
-        self._ahead[name] = _Ahead(place, after, found.wanted or ahead.wanted, stored_at)
+        after, stored_at = found.through or ahead.cursor, ahead.stored_at or look.now
+        further = _Ahead(ahead.place, after, found.wanted or ahead.wanted, stored_at)
+        if found.answers or found.refusal or look.now - stored_at >= STORED_EVERY:
+            # Until it is stored, the stored place holds.
+            self._ahead.pop(name, None)
+            look.found.append(_Found(one, found, further))
+            look.length += sum(result.length for result in found.answers)
+        else:
+            self._ahead[name] = further
         is_gap = page[-1].change.kind is EventKind.RESYNC
         is_full = len({event.cursor.seq for event in page}) >= events.BATCHES
         has_more = after < page[-1].cursor or is_gap or is_full
         return 0.0 if has_more else None
 
-    async def _followed(self, api: Subscriptions, one: Subscribed, ahead: "_Ahead", page: list[Event]) -> Followed:
+    async def _store(self, look: "_Look") -> None:
+        """Store the messages of many webhooks, each with its new place, in one transaction."""
+        if not look.found:
+            return
+        stored = await self._database.write(_record, self._node_id, look.found)
+        for one, found, ahead in look.found:
+            if one.webhook.name in stored:
+                place = (found.through or one.place.cursor, one.place.version)
+                self._ahead[one.webhook.name] = ahead._replace(place=place, stored_at=look.now)
+            else:
+                look.pauses.append(0.0)
+        look.found.clear()
+        look.length = 0
+
+    async def _followed(self, look: "_Look", one: Subscribed, ahead: "_Ahead", page: list[Event]) -> Followed:
+        """Execute a document for a page of events; once for all webhooks with the same document, owner and place."""
         wanted = ahead.wanted
         if wanted is not None and not any(wanted.matches(event.change) for event in page):
             return Followed([], page[-1].cursor, wanted)
         webhook = one.webhook
-        return await api.follow(webhook.document, webhook.variables, webhook.owner, page, MOST_RESULTS)
+        key = (webhook.document, json.dumps(webhook.variables, sort_keys=True), webhook.owner, ahead.cursor)
+        if key not in look.shared:
+            known = (webhook.document, webhook.variables, webhook.owner)
+            look.shared[key] = await look.api.follow(*known, page, MOST_RESULTS)
+        return look.shared[key]
+
+
+class _Found(NamedTuple):
+    """The results of a webhook that are to be stored, and its place from then on."""
+
+    subscribed: Subscribed
+    found: Followed
+    ahead: "_Ahead"
+
+
+@dataclass(slots=True)
+class _Look:
+    """One look at all webhooks.
+
+    Attributes:
+        api: Executes documents.
+        held: The readers that this node has.
+        now: The time.
+        pages: Events by the place behind which they are.
+        shared: What documents came to, by the document, its variables, the owner and the place.
+        found: Results that are not stored yet.
+        length: Their characters.
+        pauses: Seconds after which there is more to do.
+    """
+
+    api: Subscriptions
+    held: set[str]
+    now: datetime
+    pages: dict[Cursor, list[Event]] = field(default_factory=dict[Cursor, list[Event]])
+    shared: dict[object, Followed] = field(default_factory=dict[object, Followed])
+    found: list[_Found] = field(default_factory=list[_Found])
+    length: int = 0
+    pauses: list[float | None] = field(default_factory=list[float | None])
+
+
+def _record(tx: Tx, node_id: int, found: Sequence[_Found]) -> set[str]:
+    """Store results; return the names of the webhooks whose readers were not out of date."""
+    return {one.webhook.name for one, followed, _ in found if webhooks.record(tx, node_id, one, followed)}
 
 
 class _Ahead(NamedTuple):

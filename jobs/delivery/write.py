@@ -59,7 +59,9 @@ def hold_readers(
         until: The time from which another node may take them.
         by_force: Whether to take them from another node.
     """
-    free = or_(consumer.c.holder == node_id, consumer.c.held_until.is_(None), consumer.c.held_until <= now)
+    # An end further away than that of this hold is one before which the clock was set back.
+    over = or_(consumer.c.held_until.is_(None), consumer.c.held_until <= now, consumer.c.held_until > until)
+    free = or_(consumer.c.holder == node_id, over)
     mine = consumer.c.name.in_(readers) if by_force else and_(consumer.c.name.in_(readers), free)
     statement = update(consumer).where(mine).values(holder=node_id, held_until=until)
     return set(conn.execute(statement.returning(consumer.c.name)).scalars())

@@ -29,6 +29,18 @@ def fail(stored: Stored, worker: Worker, **changes: object) -> None:
     worker.end(worker.start(), FAILED)
 
 
+async def test_a_clock_that_is_set_back_keeps_nobody_from_the_place_of_a_dead_node(
+    alarms: Alarms, stored: Stored
+) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    await alarms.look(7200)
+    stored.pass_time(-3600)
+    fail(stored, worker)
+    alarms.reader = alarms.another_reader(2)
+    assert len(await alarms.look()) == 1
+
+
 async def test_a_firing_and_its_delivery_are_one_transaction(alarms: Alarms, stored: Stored) -> None:
     worker = stored.node()
     alarms.webhook(1)

@@ -122,7 +122,7 @@ class AlarmReader(Timed):
     async def _hold(self, seen: "_Seen") -> bool:
         """Take the reader, or keep it; false if another node has it."""
         holder, until = seen.place.holder, seen.place.held_until
-        if until is not None and seen.now < until:
+        if until is not None and seen.now < until <= seen.now + HELD_FOR:
             if holder == self._node_id and seen.now < until - HELD_FOR / 2:
                 return True
             if holder != self._node_id and not self._database.is_sqlite:

@@ -35,7 +35,7 @@ from ..lists.filters import condition as where
 from ..resolving.context import Info
 from ..types.alarm import AlarmFiring, AlarmSubject
 from ..types.common import MutationPayload
-from .base.changes import given, kept_whole, parse_key, perform
+from .base.changes import changed, given, kept_whole, parse_key, perform
 from .base.inputs import MutationInput, optional
 
 VERSION: Final = (
@@ -451,18 +451,12 @@ class UpdateAlarmInput(AlarmInput):
 
     def changes(self) -> dict[str, Any]:
         """Return the values that are given, by the names of the model."""
-        values: dict[str, Any] = {}
-        usual: dict[str, Any] = {"severity": Severity.WARNING, "description": "", "enabled": True, "channels": []}
-        for name, default in usual.items():
-            value = getattr(self, name)
-            if value is not strawberry.UNSET:
-                values[name] = default if value is None else value
-        if "channels" in values:
-            values["channels"] = tuple(values["channels"])
-        if given(self.subject) is not None and self.subject is not None:
-            values["subject_kind"], values["subject"] = self.subject.to_subject()
-        if given(self.condition) is not None and self.condition is not None:
-            values["condition"], values["settings"] = self.condition.to_condition()
+        usual = {"severity": Severity.WARNING, "description": "", "enabled": True, "channels": ()}
+        values = changed(self, usual)
+        if (subject := given(self.subject)) is not None:
+            values["subject_kind"], values["subject"] = subject.to_subject()
+        if (condition := given(self.condition)) is not None:
+            values["condition"], values["settings"] = condition.to_condition()
         return values
 
 

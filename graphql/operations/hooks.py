@@ -16,7 +16,7 @@ from ..lists.declared import Kind, listed, order_of
 from ..lists.filters import BooleanFilter, DateTimeFilter, Filter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
 from ..types.common import MutationPayload
-from .base.changes import given, kept_whole, perform
+from .base.changes import changed, given, kept_whole, perform
 from .base.inputs import MutationInput, optional
 
 _SECRETS: Final = Size(default=inbound.MAX_SECRETS, most=inbound.MAX_SECRETS)
@@ -130,15 +130,8 @@ class UpdateHookInput(HookInput):
 
     def changes(self) -> dict[str, Any]:
         """Return the values that are given, by the names of the model."""
-        values: dict[str, Any] = {name: given(getattr(self, name)) for name in ("job_name", "kind", "secrets")}
-        values = {name: value for name, value in values.items() if value is not None}
-        if "secrets" in values:
-            values["secrets"] = tuple(values["secrets"])
-        for name, default in (("description", ""), ("enabled", True), ("argument", None)):
-            value = getattr(self, name)
-            if value is not strawberry.UNSET:
-                values[name] = default if value is None else value
-        return values
+        kept = dict.fromkeys(("job_name", "kind", "secrets"), strawberry.UNSET)
+        return changed(self, {**kept, "description": "", "enabled": True, "argument": None})
 
 
 @strawberry.input(description="The hook that `deleteHook` deletes.")

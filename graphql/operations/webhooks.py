@@ -29,7 +29,7 @@ from ..lists.filters import BooleanFilter, DateTimeFilter, RowFilter, StringFilt
 from ..resolving import following
 from ..resolving.context import Info
 from ..types.common import MutationPayload
-from .base.changes import given, input_faults, is_dry, kept_whole, perform
+from .base.changes import changed, given, input_faults, is_dry, kept_whole, perform
 from .base.inputs import MutationInput, optional
 
 _SECRETS: Final = Size(default=MAX_SECRETS, most=MAX_SECRETS)
@@ -228,14 +228,9 @@ class UpdateWebhookInput(WebhookChangeInput):
 
     def changes(self) -> dict[str, Any]:
         """Return the values that are given, by the names of the model."""
-        values: dict[str, Any] = {name: given(getattr(self, name)) for name in ("url", "document")}
-        values = {name: value for name, value in values.items() if value is not None}
-        absent: dict[str, object] = {"variables": {}, "secrets": (), "description": "", "ordered": False}
-        for name, default in {**absent, "enabled": True}.items():
-            value = getattr(self, name)
-            if value is not strawberry.UNSET:
-                values[name] = default if value is None else value
-        return values
+        kept = dict.fromkeys(("url", "document"), strawberry.UNSET)
+        usual = {"variables": {}, "secrets": (), "description": "", "ordered": False, "enabled": True}
+        return changed(self, {**kept, **usual})
 
 
 @strawberry.input(description="The webhook that `deleteWebhook` deletes.")

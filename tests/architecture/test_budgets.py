@@ -41,6 +41,7 @@ SLEEPERS = {
     "tests/bench/bench_drain.py": "enqueues at a pace of its own",
     "tests/bench/drain_jobs.py": "jobs that take their time",
     "tests/bench/bench_kills.py": "ends connections and enqueues at an even pace",
+    "tests/bench/bench_webhooks.py": "records events at an even pace",
     "tests/bench/bench_logs.py": "enqueues at an even pace",
     "tests/bench/bench_reading.py": "writes at an even pace beside the pruning",
     "tests/chaos/flow_jobs.py": "jobs that take their time",

@@ -293,6 +293,22 @@ def given(value: T | None) -> T | None:
     return None if value is strawberry.UNSET else value
 
 
+def changed(input: object, usual: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of an input of changes that are given, lists as tuples.
+
+    Args:
+        input: The input.
+        usual: The names of its fields, each with the value that null stands for; UNSET = null changes nothing.
+    """
+    found = {name: getattr(input, name) for name in usual}
+    found = {name: usual[name] if value is None else value for name, value in found.items()}
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in found.items()
+        if value is not strawberry.UNSET
+    }
+
+
 def _present(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any input object
     for name in _names(cast("Any", type(value))):
         one = getattr(value, name)

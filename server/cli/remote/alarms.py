@@ -28,7 +28,7 @@ from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, Limit, at_server, changes_server
 from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show, table
-from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel, labels_of
+from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel, given_of, labels_of
 
 ALARM_LIST: Final = Listing(
     "alarms",
@@ -343,8 +343,7 @@ def set_mail(
         "sender": sender,
         "recipients": recipient,
     }
-    optional = {"username": username, "passwordSecret": password_secret}
-    given = settings | {key: value for key, value in optional.items() if value is not None}
+    given = settings | given_of(username=username, passwordSecret=password_secret)
     _set(api, name, (severities, groups, labels), mail=given)
 
 

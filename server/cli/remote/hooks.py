@@ -1,6 +1,6 @@
 """``cronograph hooks``: addresses at which other programs start runs."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 import typer
 
@@ -9,7 +9,7 @@ from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from .api import Api, changes_server
 from .lists import Listing, add_list
-from .values import FLAG, TEXT, TIME, WORD
+from .values import FLAG, TEXT, TIME, WORD, given_of
 
 HOOK_LIST: Final = Listing(
     "hooks",
@@ -66,8 +66,8 @@ def update_hook(
     enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Whether it takes requests.")] = None,
 ) -> None:
     """Change a hook; options that are not given change nothing."""
-    given: dict[str, Any] = {"jobName": job, "kind": kind and _kind(kind), "secrets": secret, "argument": argument}
-    changes = {key: value for key, value in {**given, "enabled": enabled}.items() if value not in (None, [])}
+    proof = None if kind is None else _kind(kind)
+    changes = given_of(jobName=job, kind=proof, secrets=secret, argument=argument, enabled=enabled)
     api.result({"hook": api.change(UPDATE_HOOK, name=name, **changes)["hook"]}, f"Hook {name} changed")
 
 

@@ -156,6 +156,11 @@ def _inside(name: str, place: str, operator: str, value: str) -> dict[str, Any]:
     return condition if operator == "=" else {"not": condition}
 
 
+def given_of(**values: object) -> dict[str, Any]:
+    """Return the options that were given, by their names in the API."""
+    return {name: value for name, value in values.items() if value not in (None, [])}
+
+
 def labels_of(pairs: Sequence[str] | None) -> dict[str, str] | None:
     """Labels that were written as ``key=value``.
 

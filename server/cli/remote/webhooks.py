@@ -21,7 +21,7 @@ from ..base.application import CommandLine
 from .alarms import DELIVERY_LIST
 from .api import Api, Limit, at_server, changes_server
 from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show
-from .values import FLAG, TEXT, TIME
+from .values import FLAG, TEXT, TIME, given_of
 
 WEBHOOK_LIST: Final = Listing(
     "webhooks",
@@ -73,8 +73,8 @@ def create_webhook(
     ] = None,
 ) -> None:
     """Create a webhook; with --dry-run show what it would have sent about the last hour."""
-    given = {"document": _document(document), "variables": _variables(variables), "secrets": secret or None}
-    chosen = {key: value for key, value in {**given, "ordered": ordered, "after": after}.items() if value is not None}
+    sent = given_of(document=_document(document), variables=_variables(variables), secrets=secret)
+    chosen = sent | given_of(ordered=ordered, after=after)
     _saved(api, api.change(CREATE_WEBHOOK, name=name, url=address, **chosen), f"Webhook {name} created")
 
 
@@ -91,9 +91,8 @@ def update_webhook(
     enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Whether it sends.")] = None,
 ) -> None:
     """Change a webhook; with --dry-run show what it would have sent about the last hour."""
-    given = {"document": _document(document), "variables": _variables(variables), "secrets": secret or None}
-    given |= {"url": address, "ordered": ordered, "enabled": enabled}
-    chosen = {key: value for key, value in given.items() if value is not None}
+    sent = given_of(document=_document(document), variables=_variables(variables), secrets=secret)
+    chosen = sent | given_of(url=address, ordered=ordered, enabled=enabled)
     _saved(api, api.change(UPDATE_WEBHOOK, name=name, **chosen), f"Webhook {name} changed")
 
 

@@ -139,8 +139,9 @@ def test_kills_between_recorded_and_sent_lose_nothing_and_harm_no_other(
         for webhook in ("ordered", "unordered"):
             assert faults(split(well, webhook), made) == []
         assert faults(firings_of(well), [*firings, *ends]) == []
-        states = ask(servers[0], "{ webhooks { nodes { name state } } }")["webhooks"]["nodes"]
-        assert {one["name"] for one in states if one["state"] == "FAILING"} == set(TROUBLES)
+        wait_until(
+            lambda: failing_webhooks(servers[0]) == {*TROUBLES}, message="the hanging receiver to count as failing"
+        )
         for headers, body in well.messages:
             assert Webhook(SECRET).verify(body, headers)
         # Those in trouble get what they missed.
@@ -149,6 +150,12 @@ def test_kills_between_recorded_and_sent_lose_nothing_and_harm_no_other(
         hanging.over.set()
         for receiver in (failing, hanging):
             wait_until(partial(has_all, receiver, made), within=300, message="what it missed")
+
+
+def failing_webhooks(server: CronographProcess) -> set[str]:
+    """Return the names of the webhooks whose receivers fail."""
+    states = ask(server, "{ webhooks { nodes { name state } } }")["webhooks"]["nodes"]
+    return {one["name"] for one in states if one["state"] == "FAILING"}
 
 
 def has_more(receiver: Receiver, number: int) -> bool:

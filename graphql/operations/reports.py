@@ -10,7 +10,7 @@ import strawberry
 from ...jobs.core import model
 from ...jobs.core.admission.labels import MAX_VALUE, key_faults, label_faults
 from ...jobs.core.base.times import time_text
-from ...jobs.core.occurrences import Planned, planned
+from ...jobs.core.occurrences import Planned, planned, planned_load
 from ...jobs.core.schedule import validate
 from ...jobs.own.threads import briefly_in_thread
 from ...jobs.store.read import labels as stored_labels
@@ -48,6 +48,8 @@ from ..types.statistics import (
     ExecutionCount,
     ExecutionCounts,
     Overview,
+    PlannedLoad,
+    PlannedLoadPoint,
     QueuePoint,
     Statistics,
     Timeline,
@@ -137,6 +139,10 @@ MAX_COUNTED: Final = 10_001
 MOST_COUNTED: Final = 50_000
 """Executions that a filter finds and that are counted over time."""
 
+MOST_PLANNED: Final = 50_000
+"""Occurrences that are computed for a planned load; of tasks with the same schedule, they count once."""
+NAMES_OF_POINT: Final = 5
+
 PLAN: Final = "upcoming"
 PLAN_ORDER: Final = (OrderKey("effective_at"), OrderKey("task_id"))
 PLAN_KINDS: Final = (datetime, int)
@@ -201,6 +207,15 @@ class Plan:
         tasks = await self._tasks(self._start, MAX_COUNTED)
         number = await briefly_in_thread(lambda: sum(1 for _ in islice(self._planned(tasks, self._start), MAX_COUNTED)))
         return capped(number)
+
+    async def load(self, width: timedelta) -> PlannedLoad:
+        """Return how many tasks are due in each stretch of the span."""
+        tasks = await self._tasks(self._start, MAX_TASKS)
+        until, points = await briefly_in_thread(
+            planned_load, tasks, self._start, self._end, width, MOST_PLANNED, NAMES_OF_POINT
+        )
+        shown = [PlannedLoadPoint(at=one.at, tasks=one.tasks, names=list(one.names)) for one in points]
+        return PlannedLoad(ends_at=until, points=shown)
 
     async def _find(self, wanted: int) -> list[Planned]:
         after = self._request.after
@@ -313,6 +328,34 @@ class ReportQueries:
         request = PageArguments(first=first, after=after).bounded(PLAN, PLAN_ORDER, PLAN_KINDS)
         plan = Plan(info, start, end, request, criteria_of_list(info, filter), apart=_apart(apart))
         return connect(PLAN, request, read=plan.page, count=plan.count, convert=lambda one: one)
+
+    @resolved(
+        description="The number of enabled tasks that are due in each stretch of a span of time. Of more than 2,000 "
+        "tasks those that are due first are counted.",
+        size=Size(own=8_000),
+        requires=Role.VIEWER,
+    )
+    async def planned_load(
+        self,
+        info: Info,
+        *,
+        from_: Annotated[
+            datetime | None, strawberry.argument(name="from", description="The beginning; now unless given.")
+        ] = None,
+        to: Annotated[
+            datetime | None, strawberry.argument(description="The end, not included; a day later unless given.")
+        ] = None,
+        bucket: Annotated[
+            StatisticsBucket, strawberry.argument(description="The width of the stretches; at most 1,500 of them.")
+        ] = StatisticsBucket.MINUTE,
+        filter: Annotated[TaskFilter | None, strawberry.argument(description="A filter of the tasks.")] = None,
+    ) -> PlannedLoad | None:
+        """The planned load."""
+        begin = from_ or await info.context.now()
+        start, end = span(begin, to or begin + DAY, begin)
+        width = timedelta(seconds=checked_width(bucket, start, end))
+        request = PageArguments(first=1, after=None).bounded(PLAN, PLAN_ORDER, PLAN_KINDS)
+        return await Plan(info, start, end, request, criteria_of_list(info, filter)).load(width)
 
     @resolved(size=Size(own=500), requires=Role.VIEWER)
     async def overview(self, info: Info) -> Overview | None:

@@ -308,6 +308,31 @@ class ExecutionCounts:
     )
 
 
+@strawberry.type(description="The tasks that are due in one stretch of time.")
+class PlannedLoadPoint:
+    """One bucket."""
+
+    at: datetime = strawberry.field(description="The beginning of the stretch.")
+    tasks: int = strawberry.field(description="The number of tasks that have at least one occurrence in it.")
+    names: list[str] = strawberry.field(
+        description="The names of up to five of them, those that come most rarely first."
+    )
+
+
+@strawberry.type(description="The planned load of a span of time.")
+class PlannedLoad:
+    """The answer of ``plannedLoad``."""
+
+    ends_at: datetime = strawberry.field(
+        description="The time until which all are counted: the end of the span, or earlier if that many are due. "
+        "Nothing is known of the time after it."
+    )
+    points: list[PlannedLoadPoint] = strawberry.field(
+        description="The stretches of time, earliest first, counted from the beginning of the span; those in which "
+        "nothing is due are left out."
+    )
+
+
 def _depth_of(state: RunState, point: DepthPoint) -> float:
     return point.states.get(state, 0.0)
 

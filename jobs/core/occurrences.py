@@ -3,10 +3,11 @@
 import hashlib
 import heapq
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from .admission.caps import Rate
@@ -431,11 +432,16 @@ def planned(tasks: Iterable[Task], start: datetime, end: datetime, apart: timede
 
     With ``apart`` those of a task that follow another one sooner are left out, and not computed either.
     """
-    ahead = [_occurrences(task, start, end, apart) for task in tasks]
+    beyond = None if apart is None else (lambda at: at + apart)
+    ahead = [_occurrences(task, start, end, beyond) for task in tasks]
     return heapq.merge(*ahead)
 
 
-def _occurrences(task: Task, start: datetime, end: datetime, apart: timedelta | None) -> Iterator[Planned]:
+_Beyond = Callable[[datetime], datetime]
+"""The earliest time at which the occurrence after one at that time counts."""
+
+
+def _occurrences(task: Task, start: datetime, end: datetime, beyond: _Beyond | None) -> Iterator[Planned]:
     offset = jitter_offset(task.id, task.spec.jitter)
     try:
         schedule = schedule_of(task.spec.schedule, task.anchor_at)
@@ -445,16 +451,105 @@ def _occurrences(task: Task, start: datetime, end: datetime, apart: timedelta | 
     first = task.next_nominal
     if first is not None and first + offset < start:
         first = following(task.spec, schedule, start - offset - _TICK)
-    ahead = occurrences(task.spec, schedule, first) if apart is None else _thinned(task, schedule, first, apart)
+    if beyond is None:
+        ahead = occurrences(task.spec, schedule, first)
+    else:
+        ahead = _thinned(task.spec, schedule, first, offset, beyond)
     for occurrence in ahead:
         if occurrence + offset >= end:
             return
         yield Planned(occurrence + offset, task.id, occurrence)
 
 
-def _thinned(task: Task, schedule: Schedule, first: datetime | None, apart: timedelta) -> Iterator[datetime]:
-    """Nominal times from ``first`` on, each at least ``apart`` after the one before."""
+def _thinned(
+    spec: TaskSpec, schedule: Schedule, first: datetime | None, offset: timedelta, beyond: _Beyond
+) -> Iterator[datetime]:
+    """Nominal times from ``first`` on, without those that come too soon after the one before."""
     occurrence = first
     while occurrence is not None:
         yield occurrence
-        occurrence = following(task.spec, schedule, occurrence + apart - _TICK)
+        occurrence = following(spec, schedule, beyond(occurrence + offset) - offset - _TICK)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """The planned load of a stretch of time.
+
+    Attributes:
+        at: When the stretch begins.
+        tasks: How many tasks have an occurrence in it.
+        names: Some of them, those that come most rarely first.
+    """
+
+    at: datetime
+    tasks: int
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Tasks whose occurrences are the same: they are computed once."""
+
+    first: Task
+    names: list[str]
+
+
+def planned_load(
+    tasks: Iterable[Task], start: datetime, end: datetime, width: timedelta, most: int, named: int
+) -> tuple[datetime, list[Load]]:
+    """Count, for each stretch of ``width`` from ``start`` on, the tasks that have an occurrence in it.
+
+    Tasks of one schedule are computed once, and of each at most one occurrence a stretch: a task that is due every
+    second costs no more than one that is due every minute.
+
+    Args:
+        tasks: Whose occurrences.
+        start: The beginning of the span, and of its first stretch.
+        end: The end, not included.
+        width: Of a stretch.
+        most: Occurrences that are computed at most, the earliest.
+        named: Names that a stretch has at most.
+
+    Returns:
+        Until when all were counted, and the stretches in which something is due, the earliest first.
+    """
+    alike = _alike(tasks)
+    ahead = [_stretches(one.first, number, start, end, width) for number, one in enumerate(alike)]
+    found: dict[int, list[int]] = {}
+    often = [0] * len(alike)
+    until = end
+    for taken, (stretch, number) in enumerate(heapq.merge(*ahead)):
+        if taken == most:
+            until = start + stretch * width
+            found.pop(stretch, None)
+            break
+        found.setdefault(stretch, []).append(number)
+        often[number] += 1
+    rarest = [(times, len(one.names)) for times, one in zip(often, alike, strict=True)]
+    load = []
+    for stretch, numbers in found.items():
+        due = [alike[number] for number in sorted(numbers, key=rarest.__getitem__)]
+        names = islice(chain.from_iterable(one.names for one in due), named)
+        load.append(Load(start + stretch * width, sum(len(one.names) for one in due), tuple(names)))
+    return until, load
+
+
+def _alike(tasks: Iterable[Task]) -> list[_Alike]:
+    found: dict[tuple[object, ...], _Alike] = {}
+    for task in tasks:
+        spec = task.spec
+        anchor = task.anchor_at if spec.schedule.syntax.is_anchored else None
+        key = (spec.schedule, anchor, spec.start_at, spec.end_at, jitter_offset(task.id, spec.jitter))
+        # What one of them waits for may be long due: then its first occurrence is another one.
+        found.setdefault((*key, task.next_nominal), _Alike(task, [])).names.append(spec.name)
+    return list(found.values())
+
+
+def _stretches(task: Task, number: int, start: datetime, end: datetime, width: timedelta) -> Iterator[tuple[int, int]]:
+    """The stretches in which the task is due, each with ``number``, computed when they are taken."""
+
+    def beyond(at: datetime) -> datetime:
+        return start + ((at - start) // width + 1) * width
+
+    for one in _occurrences(task, start, end, beyond):
+        yield (one.effective_at - start) // width, number

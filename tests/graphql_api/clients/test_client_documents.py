@@ -225,6 +225,7 @@ LEFT_OUT = {
     "failureGroups": "figures of a dashboard",
     "failureHistory": "figures of a dashboard",
     "executionCounts": "figures of a dashboard",
+    "plannedLoad": "figures of a dashboard",
 }
 """Root fields that no ready-made operation asks, each with the reason; `execute` and `subscribe` take any document."""
 

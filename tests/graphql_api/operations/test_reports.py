@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.core.occurrences import planned
+from cronograph.jobs.core.occurrences import planned, planned_load
 from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.runtime.base.settings import Clock
@@ -75,6 +75,53 @@ async def test_a_plan_with_room_between_occurrences_reaches_its_end_however_freq
     assert plan["totalCount"] == 7
     code, message = await api.refused(UPCOMING, apart=0.5)
     assert (code, message) == ("INVALID_INPUT", "apart: must be from 1 to 86400 seconds, got 0.5")
+
+
+LOAD = """
+query($from: DateTime, $to: DateTime, $bucket: StatisticsBucket! = MINUTE, $filter: TaskFilter) {
+  plannedLoad(from: $from, to: $to, bucket: $bucket, filter: $filter) { endsAt points { at tasks names } }
+}
+"""
+
+
+async def test_the_planned_load_counts_the_tasks_of_each_minute_and_names_the_rarest_first(api: Api) -> None:
+    api.stored.task("* * * * * *", name="often")
+    for number in range(7):
+        api.stored.task("0 */2 * * * *", name=f"even-{number}")
+    api.stored.task("10 2 12 * * *", name="once")
+    load = (await api.ask(LOAD, to="2026-03-01T12:04:00Z"))["plannedLoad"]
+    assert load["endsAt"] == "2026-03-01T12:04:00Z"
+    assert [(point["at"][14:16], point["tasks"]) for point in load["points"]] == [
+        ("00", 1), ("01", 1), ("02", 9), ("03", 1)
+    ]  # fmt: skip
+    assert load["points"][2]["names"] == ["once", "even-0", "even-1", "even-2", "even-3"]
+    hours = (await api.ask(LOAD, bucket="HOUR", filter={"name": {"eq": "once"}}))["plannedLoad"]["points"]
+    assert hours == [{"at": "2026-03-01T12:00:00Z", "tasks": 1, "names": ["once"]}]
+    # Stretches are counted from the beginning of the span, so that they may be the hours of any zone.
+    shifted = await api.ask(LOAD, **{"from": "2026-03-01T12:01:30Z", "to": "2026-03-01T12:03:30Z"})
+    assert [point["at"][14:19] for point in shifted["plannedLoad"]["points"]] == ["01:30", "02:30"]
+    for variables, said in (
+        ({"to": "2026-04-01T00:00:00Z"}, "makes more than 1,500 points"),
+        ({"to": "2026-02-01T00:00:00Z"}, "to: must not be before from"),
+    ):
+        code, message = await api.refused(LOAD, **variables)
+        assert code == "INVALID_INPUT"
+        assert said in message
+
+
+async def test_a_planned_load_that_is_too_much_ends_where_all_were_counted(api: Api) -> None:
+    tasks = [api.stored.task(f"{number} * * * * *", name=f"minutely-{number}") for number in range(3)]
+    end, minute = START + timedelta(hours=1), timedelta(minutes=1)
+    until, points = planned_load(tasks, START, end, minute, most=7, named=2)
+    # The seventh occurrence lies in the third minute, of which not all are counted.
+    assert until == START + 2 * minute
+    assert [(point.at, point.tasks, len(point.names)) for point in points] == [
+        (START, 2, 2), (START + minute, 3, 2)
+    ]  # fmt: skip
+    until, points = planned_load(tasks, START, end, minute, most=1_000, named=2)
+    assert until == end
+    by_hand = {(one.task_id, (one.effective_at - START) // minute) for one in planned(tasks, START, end)}
+    assert sum(point.tasks for point in points) == len(by_hand)
 
 
 async def test_a_plan_of_the_far_future_begins_there(api: Api) -> None:

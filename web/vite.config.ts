@@ -46,7 +46,7 @@ const CHUNKS = [
   {
     name: "more",
     priority: 20,
-    test: /web\/src\/(features\/(jobs|groups|nodes|flows|inbox|lines)\/page|shell\/palette)\.tsx/,
+    test: /web\/src\/(features\/(jobs|groups|nodes|flows|inbox|lines|plan)\/page|shell\/palette)\.tsx/,
   },
   { name: "admin", priority: 18, test: /web\/src\/features\/((account|hooks)\/page|admin\/\w+)\.tsx/ },
   { name: "alarms", priority: 15, test: /web\/src\/features\/alarms\/page\.tsx/ },

@@ -19,6 +19,9 @@ PAGES = (
     "/alarms",
     "/deliveries",
     "/hooks",
+    "/schedule",
+    "/schedule?view=week",
+    "/schedule?view=load",
     "/flows",
 )
 """All but those of one task, one run and one execution."""

@@ -35,6 +35,7 @@ const Audit = lazy(() => styled(import("./features/admin/audit")).then((module) 
 
 const Inbox = lazy(() => styled(import("./features/inbox/page")).then((module) => module.Inbox));
 const Hooks = lazy(() => styled(import("./features/hooks/page")).then((module) => module.HooksPage));
+const Plan = lazy(() => styled(import("./features/plan/page")).then((module) => module.Plan));
 const Flows = lazy(() => styled(import("./features/flows/page")).then((module) => module.Flows));
 const FlowPage = lazy(() => styled(import("./features/flows/flow")).then((module) => module.FlowPage));
 
@@ -64,6 +65,7 @@ const LATER = [
   AlarmsOf,
   AllDeliveries,
   Hooks,
+  Plan,
   Flows,
   FlowPage,
   Palette,
@@ -130,6 +132,8 @@ function Route({ page }: { page: Page }) {
       return <AllDeliveries />;
     case "hooks":
       return <Hooks />;
+    case "schedule":
+      return <Plan />;
     case "flows":
       return <Flows />;
     case "flow":

@@ -39,6 +39,7 @@ const PLAIN_NAMES = [
   "alarms",
   "deliveries",
   "hooks",
+  "schedule",
   "flows",
 ] as const;
 type PlainName = (typeof PLAIN_NAMES)[number];

@@ -11,7 +11,7 @@ interface NavEntry {
 
 export const NAV: readonly NavEntry[] = [
   { href: "/", label: "Overview", icon: "home", pages: ["overview"] },
-  { href: "/tasks", label: "Tasks", icon: "tasks", pages: ["tasks", "task"] },
+  { href: "/tasks", label: "Tasks", icon: "tasks", pages: ["tasks", "task", "schedule"] },
   { href: "/jobs", label: "Jobs", icon: "jobs", pages: ["jobs", "job"] },
   { href: "/runs", label: "Runs", icon: "runs", pages: ["runs", "run"] },
   { href: "/flows", label: "Flows", icon: "flows", pages: ["flows", "flow"] },

@@ -178,6 +178,9 @@ export function Tasks() {
   return (
     <>
       <PageHead title="Tasks">
+        <a class="button" href="/schedule">
+          <Icon name="clock" /> Schedule
+        </a>
         <Action class="button primary" onClick={() => setParams({ new: "1" })}>
           <Icon name="plus" /> New task
         </Action>

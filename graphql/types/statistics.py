@@ -315,7 +315,8 @@ class PlannedLoadPoint:
     at: datetime = strawberry.field(description="The beginning of the stretch.")
     tasks: int = strawberry.field(description="The number of tasks that have at least one occurrence in it.")
     names: list[str] = strawberry.field(
-        description="The names of up to five of them, those that come most rarely first."
+        description="The names of up to five of them, those that come most rarely first; without those that are due "
+        "in more than a tenth of all stretches."
     )
 
 

@@ -478,7 +478,7 @@ class Load:
     Attributes:
         at: When the stretch begins.
         tasks: How many tasks have an occurrence in it.
-        names: Some of them, those that come most rarely first.
+        names: Some of them, those that come most rarely first; none that come all the time.
     """
 
     at: datetime
@@ -492,6 +492,10 @@ class _Alike:
 
     first: Task
     names: list[str]
+
+
+_NAMED_UP_TO = 0.1
+"""A task that is due in a larger share of the stretches is counted in them, and not named."""
 
 
 def planned_load(
@@ -525,12 +529,15 @@ def planned_load(
             break
         found.setdefault(stretch, []).append(number)
         often[number] += 1
+    # What comes all the time is no news in any of its stretches.
+    seldom = max(1, (end - start) // width * _NAMED_UP_TO)
     rarest = [(times, len(one.names)) for times, one in zip(often, alike, strict=True)]
     load = []
     for stretch, numbers in found.items():
-        due = [alike[number] for number in sorted(numbers, key=rarest.__getitem__)]
-        names = islice(chain.from_iterable(one.names for one in due), named)
-        load.append(Load(start + stretch * width, sum(len(one.names) for one in due), tuple(names)))
+        order = sorted(numbers, key=rarest.__getitem__)
+        rare = (alike[number].names for number in order if often[number] <= seldom)
+        names = islice(chain.from_iterable(rare), named)
+        load.append(Load(start + stretch * width, sum(len(alike[number].names) for number in numbers), tuple(names)))
     return until, load
 
 

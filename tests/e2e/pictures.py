@@ -43,7 +43,9 @@ def details(page: Page, url: str) -> Iterator[str]:
 
 def named(path: str) -> str:
     """A page's name in that of its picture."""
-    return path.strip("/").partition("?")[0].replace("/", "-") + ("-new" if "new=" in path else "") or "overview"
+    name, _, query = path.strip("/").partition("?")
+    part = "-new" if "new=" in query else query.removeprefix("view=").join(("-", "")) if "view=" in query else ""
+    return name.replace("/", "-") + part or "overview"
 
 
 def take(browser: Browser, url: str, folder: Path, paths: Sequence[str]) -> None:

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { executionStatus, isLoud, statusView, taskStatus } from "./status";
+import { executionStatus, statusView, taskStatus } from "./status";
 
 const task = { isEnabled: true, pausedAt: null, isFinished: false, isJobKnown: true, isStalled: false };
 
@@ -23,6 +23,7 @@ test("a state of a newer server is shown as words", () => {
 });
 
 test("what failed is loud, what went well or was cancelled is not", () => {
+  const isLoud = (name: string): boolean => statusView(name).tone === "bad";
   expect(["FAILED", "TIMED_OUT", "LOST"].every(isLoud)).toBe(true);
   expect(["SUCCESS", "SNOOZED", "RUNNING", "CANCELLED"].some(isLoud)).toBe(false);
 });

@@ -107,11 +107,6 @@ export function statusView(name: string): StatusView {
   return STATUSES[name] ?? { word: name.toLowerCase().replaceAll("_", " "), icon: "dots", tone: "idle" };
 }
 
-/** Whether a row in this state or with this outcome has to catch the eye. */
-export function isLoud(name: string): boolean {
-  return statusView(name).tone === "bad";
-}
-
 /** What an execution shows: its outcome once it has ended, and whether a failure was made good; else that it runs. */
 export function executionStatus(execution: {
   readonly outcome: string | null;

@@ -3,7 +3,7 @@ import type { ExecutionRow } from "../api/fragments";
 import { integer, words } from "../lib/format";
 import { labelsOf } from "../lib/labels";
 import { paths } from "../lib/paths";
-import { executionStatus, isLoud } from "../lib/status";
+import { executionStatus } from "../lib/status";
 import { type Column, DataTable } from "../ui/data-table";
 import { Command, Empty } from "../ui/feedback";
 import { Name } from "../ui/name";
@@ -23,7 +23,7 @@ function NameOf({ taskName, jobName }: ExecutionRow) {
         <a href={paths.task(taskName)}>
           <Name text={taskName} />
         </a>
-      )}
+      )}{" "}
       {taskName !== null && taskName !== jobName && <span class="dim cell-sub">{jobName}</span>}
     </>
   );
@@ -97,8 +97,7 @@ const OF_ONE_TASK: readonly ExecutionColumn[] = [
     card: "none",
     cell: ({ trigger, attempt }) => (
       <span class="dim">
-        {words(trigger)}
-        {attempt > 1 && <span class="cell-sub">attempt {attempt}</span>}
+        {words(trigger)} {attempt > 1 && <span class="cell-sub">attempt {attempt}</span>}
       </span>
     ),
   },
@@ -171,11 +170,6 @@ export function executionId({ id }: ExecutionRow): string {
   return id;
 }
 
-/** A failure is seen from afar; what went well is quiet. */
-export function executionClass(execution: ExecutionRow): string {
-  return isLoud(executionStatus(execution)) ? "loud" : "";
-}
-
 export function NothingYet() {
   return (
     <Empty title="Nothing has run yet">
@@ -203,7 +197,6 @@ export function ExecutionTable({ executions, empty, ofOneTask = false }: Executi
       context={null}
       rows={executions}
       rowId={executionId}
-      rowClass={executionClass}
     />
   );
 }

@@ -2,7 +2,6 @@ import type { RunRow } from "../api/fragments";
 import { words } from "../lib/format";
 import { labelsOf } from "../lib/labels";
 import { paths } from "../lib/paths";
-import { isLoud } from "../lib/status";
 import { inZone } from "../lib/time";
 import type { ExplainedRun, Repeated } from "../model/reasons";
 import { runActions } from "../model/run-filter";
@@ -113,10 +112,6 @@ export function runId({ id }: RunRow): string {
   return id;
 }
 
-export function runClass({ state }: RunRow): string {
-  return isLoud(state) ? "loud" : "";
-}
-
 export function runName({ id }: RunRow): string {
   return `run ${id}`;
 }
@@ -125,7 +120,7 @@ const PART: RunContext = { repeated: new Set(), cancel: ({ id }) => void cancelR
 
 /** Runs as a part of a page. */
 export function RunTable({ runs }: { runs: readonly ExplainedRun[] }) {
-  return <DataTable id="runs" columns={RUN_COLUMNS} context={PART} rows={runs} rowId={runId} rowClass={runClass} />;
+  return <DataTable id="runs" columns={RUN_COLUMNS} context={PART} rows={runs} rowId={runId} />;
 }
 
 function NameOf({ run }: { run: RunRow }) {

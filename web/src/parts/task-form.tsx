@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { UserError } from "../api/mutate";
 import { isAtZone, withoutField } from "../lib/fault";
@@ -268,34 +269,44 @@ function Policies({ bind, errors }: PartProps) {
       )}
     >
       <summary>Policies, limits and queue</summary>
-      <div class="form-grid">
+      <FormSection title="When it is due">
         <Field label="Overlap" error={errors.overlap}>
           <Select {...bind("overlap")} options={OVERLAPS} />
         </Field>
         <Field label="Missed occurrences" error={errors.misfire}>
           <Select {...bind("misfire")} options={MISFIRES} />
         </Field>
-        <Field label="Late by up to (s)" error={errors.misfireGrace} hint="60 unless given">
-          <TextInput {...bind("misfireGrace")} />
-        </Field>
         <Field label="Catch up at most" error={errors.catchUpLimit} hint="100 unless given">
           <TextInput {...bind("catchUpLimit")} />
         </Field>
-        <Field label="Time box (s)" error={errors.timeout} hint="none; half of an interval">
-          <TextInput {...bind("timeout")} />
+        <Field label="Late by up to" unit="s" error={errors.misfireGrace} hint="60 unless given">
+          <TextInput {...bind("misfireGrace")} />
         </Field>
-        <Field label="Tolerance (s)" error={errors.tolerance} hint="intervals only">
+        <Field label="Tolerance" unit="s" error={errors.tolerance} hint="intervals only">
           <TextInput {...bind("tolerance")} />
+        </Field>
+        <Field label="Jitter" unit="s" error={errors.jitter} hint="0 unless given">
+          <TextInput {...bind("jitter")} />
+        </Field>
+        <Field label={`Not before (${zoneWord()})`} error={errors.startAt}>
+          <TextInput {...bind("startAt")} type="datetime-local" />
+        </Field>
+        <Field label={`Not after (${zoneWord()})`} error={errors.endAt}>
+          <TextInput {...bind("endAt")} type="datetime-local" />
+        </Field>
+      </FormSection>
+      <FormSection title="Attempts">
+        <Field label="Time box" unit="s" error={errors.timeout} hint="none; half of an interval">
+          <TextInput {...bind("timeout")} />
         </Field>
         <Field label="Retries" error={errors.retries} hint="2 unless given">
           <TextInput {...bind("retries")} />
         </Field>
-        <Field label="Retry delay (s)" error={errors.retryDelay} hint="60, doubled each time">
+        <Field label="Retry delay" unit="s" error={errors.retryDelay} hint="60, doubled each time">
           <TextInput {...bind("retryDelay")} />
         </Field>
-        <Field label="Jitter (s)" error={errors.jitter} hint="0 unless given">
-          <TextInput {...bind("jitter")} />
-        </Field>
+      </FormSection>
+      <FormSection title="Queue">
         <Field label="Group" error={errors.group}>
           <TextInput {...bind("group")} placeholder="default" />
         </Field>
@@ -309,12 +320,6 @@ function Policies({ bind, errors }: PartProps) {
             ]}
           />
         </Field>
-        <Field label="Owner" error={errors.owner} hint="such as channel:42">
-          <TextInput {...bind("owner")} />
-        </Field>
-        <Field label="Labels" error={errors.labels} hint="such as team=billing, plan=pro">
-          <TextInput {...bind("labels")} />
-        </Field>
         <Field
           label="Starts at most"
           error={errors.rate}
@@ -322,13 +327,25 @@ function Policies({ bind, errors }: PartProps) {
         >
           <TextInput {...bind("rate")} />
         </Field>
-        <Field label={`Not before (${zoneWord()})`} error={errors.startAt}>
-          <TextInput {...bind("startAt")} type="datetime-local" />
+      </FormSection>
+      <FormSection title="Belongs to">
+        <Field label="Owner" error={errors.owner} hint="such as channel:42">
+          <TextInput {...bind("owner")} />
         </Field>
-        <Field label={`Not after (${zoneWord()})`} error={errors.endAt}>
-          <TextInput {...bind("endAt")} type="datetime-local" />
+        <Field label="Labels" error={errors.labels} hint="such as team=billing, plan=pro">
+          <TextInput {...bind("labels")} />
         </Field>
-      </div>
+      </FormSection>
     </details>
+  );
+}
+
+/** Fields that belong together, under a heading. */
+function FormSection({ title, children }: { title: string; children: ComponentChildren }) {
+  return (
+    <fieldset class="form-section">
+      <legend>{title}</legend>
+      <div class="form-grid">{children}</div>
+    </fieldset>
   );
 }

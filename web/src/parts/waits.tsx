@@ -44,7 +44,7 @@ export function WaitList({ run, steps }: WaitsProps) {
         {steps.map((step) => (
           <li key={step.label} class="wait">
             <div class="wait-what">
-              <WaitOf step={step} />
+              <WaitOf step={step} />{" "}
               <span class="dim">
                 since <Elapsed since={step.startedAt} />
                 {step.wakeAt !== null && step.kind !== "SLEEP" && (

@@ -10,11 +10,13 @@ export interface FieldProps {
   error?: string | undefined;
   /** What stands behind the label, such as another way to fill it. */
   aside?: ComponentChildren;
+  /** Of a number: it stands behind the control, and in its name. */
+  unit?: string;
   children: ComponentChildren;
 }
 
 /** A labelled control with its hint or, instead of that, its error. */
-export function Field({ label, hint, error, aside, children }: FieldProps) {
+export function Field({ label, hint, error, aside, unit, children }: FieldProps) {
   const id = useId();
   const describedBy = `${id}-about`;
   return (
@@ -22,10 +24,22 @@ export function Field({ label, hint, error, aside, children }: FieldProps) {
       <span class="field-head">
         <label class="field-label" for={id}>
           {label}
+          {unit !== undefined && <span class="visually-hidden"> ({unit})</span>}
         </label>
         {aside}
       </span>
-      <FieldContext.Provider value={{ id, describedBy }}>{children}</FieldContext.Provider>
+      <FieldContext.Provider value={{ id, describedBy }}>
+        {unit === undefined ? (
+          children
+        ) : (
+          <span class="with-unit">
+            {children}
+            <span class="dim" aria-hidden="true">
+              {unit}
+            </span>
+          </span>
+        )}
+      </FieldContext.Provider>
       <FieldNote id={describedBy} hint={hint} error={error} />
     </div>
   );

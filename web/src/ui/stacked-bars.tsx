@@ -5,7 +5,7 @@ import { zone } from "../state/prefs";
 import { ChartFrame } from "./chart-frame";
 
 /** Room for the figures at the left: for one character, and at least. */
-const CHARACTER = 6.5;
+const CHARACTER = 7.5;
 const LEAST = 40;
 const BOTTOM = 18;
 /** Room for half of a mark at either end of the axis. */

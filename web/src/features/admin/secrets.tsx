@@ -159,7 +159,14 @@ function Secrets() {
       ) : (
         <section class="panel" aria-label="Secrets">
           {state.nodes.length === 0 ? (
-            <Empty title="No secret yet" />
+            <Empty title="No secret yet">
+              <p class="dim">
+                Arguments name a secret by <code>{'{"$secret": "name"}'}</code>; its value is never shown.
+              </p>
+              <Action needs="ADMIN" class="button" onClick={() => setSetting("new")}>
+                Add the first secret
+              </Action>
+            </Empty>
           ) : (
             <DataTable
               id="secrets"

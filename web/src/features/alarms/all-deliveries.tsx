@@ -215,9 +215,14 @@ function Deliveries() {
                 {filtered ? (
                   <ClearFilters names={FILTERS} />
                 ) : (
-                  <p class="dim">
-                    An alarm that notifies a channel sends it a message when it fires, and when it is over.
-                  </p>
+                  <>
+                    <p class="dim">
+                      An alarm that notifies a channel sends it a message when it fires, and when it is over.
+                    </p>
+                    <a class="button" href="/alarms">
+                      Alarms and channels
+                    </a>
+                  </>
                 )}
               </Empty>
             ) : (

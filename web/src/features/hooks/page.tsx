@@ -249,6 +249,9 @@ function Hooks() {
               {hooks.length === 0 ? (
                 <Empty title="No hook yet">
                   <p class="dim">A request to a hook that is proven by a secret starts a run of its job.</p>
+                  <Action needs="ADMIN" class="button" onClick={() => setOpened({ kind: "new hook" })}>
+                    Make the first hook
+                  </Action>
                 </Empty>
               ) : (
                 <DataTable
@@ -268,6 +271,9 @@ function Hooks() {
                     A program without an account pings an address, shows a badge of a task, or reads a calendar of what
                     comes.
                   </p>
+                  <Action class="button" onClick={() => setOpened({ kind: "new address" })}>
+                    Make the first address
+                  </Action>
                 </Empty>
               ) : (
                 <DataTable

@@ -19,7 +19,7 @@ import {
   TRIGGERS,
 } from "../../model/log-filter";
 import { withProgress, withRecovery } from "../../model/rows";
-import { EXECUTION_COLUMNS, executionClass, executionId, NothingYet } from "../../parts/execution-table";
+import { EXECUTION_COLUMNS, executionId, NothingYet } from "../../parts/execution-table";
 import { ClearFilters, SelectFilter } from "../../parts/filters";
 import { ListTools } from "../../parts/list-tools";
 import { searchParams } from "../../state/route";
@@ -184,7 +184,6 @@ export function Log() {
         columns={EXECUTION_COLUMNS}
         context={null}
         rowId={executionId}
-        rowClass={executionClass}
         detail={({ run }) =>
           run === null ? <Empty title="Its run was pruned" /> : <RunPeek key={run.id} id={run.id} />
         }

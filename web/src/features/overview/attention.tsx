@@ -174,16 +174,16 @@ function Item({ id, tone, name, href, children, detail, action }: ItemProps) {
     <li class="attention-item" data-row data-id={id} tabIndex={-1}>
       <span class={`tone-${tone}`}>
         <Icon name="alert" />
-      </span>
+      </span>{" "}
       <span class="attention-text">
         <span class="attention-what">
           <a class="attention-name" href={href} title={name} data-key="Enter">
             {name}
           </a>{" "}
           {children}
-        </span>
+        </span>{" "}
         {detail !== undefined && <span class="attention-detail dim">{detail}</span>}
-      </span>
+      </span>{" "}
       {action !== undefined && <span class="row-actions">{action}</span>}
     </li>
   );

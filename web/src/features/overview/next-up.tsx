@@ -137,7 +137,16 @@ function NextList({ next: all, any }: State) {
 }
 
 function NothingNext({ any }: { any: boolean }) {
-  if (any) return <Empty title="No task has a next time">All tasks are paused or finished.</Empty>;
+  if (any) {
+    return (
+      <Empty title="No task has a next time">
+        <p class="dim">All tasks are paused or finished.</p>
+        <a class="button" href="/tasks?state=paused">
+          Paused tasks
+        </a>
+      </Empty>
+    );
+  }
   return (
     <Empty title="No tasks yet">
       <p class="dim">
@@ -166,12 +175,11 @@ function NextItem({ next, left, askPause }: NextItemProps) {
     <li class={left ? "next-item left" : "next-item"} data-row data-id={next.id} tabIndex={-1}>
       <a class="next-name" href={paths.task(next.id)} data-key="Enter">
         {next.id}
-      </a>
-      <span class="next-when">{left ? "–" : <Time at={next.at} form="countdown" />}</span>
+      </a>{" "}
+      <span class="next-when">{left ? "–" : <Time at={next.at} form="countdown" />}</span>{" "}
       <span class="next-sentence dim">
-        {next.sentence}
-        <span class="zone-tag">{next.timezone}</span>
-      </span>
+        {next.sentence} <span class="zone-tag">{next.timezone}</span>
+      </span>{" "}
       <span class="row-actions">
         <Action
           class="icon-button"

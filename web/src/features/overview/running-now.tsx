@@ -19,20 +19,20 @@ function RunItem({ run, usual }: { run: RunRow; usual: number | null }) {
     <li class={`run-item ${run.state === "RUNNING" ? "" : "ended"}`} data-row tabIndex={-1}>
       <a class="run-name" href={paths.run(run.id)} data-key="Enter">
         {run.taskName ?? run.jobName}
-      </a>
+      </a>{" "}
       <span class="run-elapsed">
         {run.state === "RUNNING" ? <Elapsed since={started} /> : <Status name={run.state} />}
-      </span>
+      </span>{" "}
       <span class="run-note dim" title={run.node ?? undefined}>
         {run.attempt > 1 && <span>attempt {run.attempt} · </span>}
         <span>{run.node ?? ""}</span>
-      </span>
+      </span>{" "}
       <span class="run-progress">
         {run.progress === null && run.state === "RUNNING" && usual !== null ? (
           <Expected since={started} usual={usual} />
         ) : (
           <Progress progress={run.progress} />
-        )}
+        )}{" "}
         {run.progress !== null && run.state === "RUNNING" && usual !== null && (
           <Overdue since={started} usual={usual} />
         )}
@@ -49,9 +49,9 @@ function Expected({ since, usual }: { since: string; usual: number }) {
   return (
     <span class="progress">
       <span class="expected">
-        <progress class={seconds > usual ? "late" : ""} max={1} value={Math.max(0, share)} aria-label="Time used" />
+        <progress class={seconds > usual ? "late" : ""} max={1} value={Math.max(0, share)} aria-label="Time used" />{" "}
         <span class="expected-mark" title={`95 of 100 runs end within ${duration(usual)}`} />
-      </span>
+      </span>{" "}
       <span class="progress-text num">
         {seconds > usual ? `longer than 95 % (${duration(usual)})` : `usually within ${duration(usual)}`}
       </span>
@@ -69,8 +69,7 @@ function Overdue({ since, usual }: { since: string; usual: number }) {
 function PendingItem({ name }: { name: string }) {
   return (
     <li class="run-item pending">
-      <span class="run-name">{name}</span>
-      <span class="run-elapsed dim">asked for…</span>
+      <span class="run-name">{name}</span> <span class="run-elapsed dim">asked for…</span>
     </li>
   );
 }

@@ -47,7 +47,7 @@ export function Agenda({ filter }: { filter: Record<string, unknown> | null }) {
       title={from === null ? "What comes next" : `From ${written(from)}${to === null ? "" : ` to ${written(to)}`}`}
       aside={
         from === null ? (
-          <label class="check">
+          <label class="agenda-every">
             <input
               type="checkbox"
               checked={every}

@@ -91,6 +91,7 @@ interface HeatMapProps {
 /** A row for each hour; the pointer chooses a minute, keys do by the buttons below it. */
 function HeatMap({ load, most, chosen, cell }: HeatMapProps) {
   const height = TOP + HOURS * ROW;
+  const least = Math.min(...load.points.map(({ tasks }) => tasks)) - 1;
   const place = (at: number): { x: number; y: number } => ({
     x: LEFT + (Math.floor((at - load.from) / MINUTE) % 60) * cell,
     y: TOP + Math.floor((at - load.from) / HOUR) * ROW,
@@ -132,12 +133,12 @@ function HeatMap({ load, most, chosen, cell }: HeatMapProps) {
           key={at}
           class="fill-active"
           data-at={Date.parse(at)}
-          opacity={0.2 + 0.8 * (tasks / most)}
+          opacity={0.15 + 0.85 * ((tasks - least) / Math.max(1, most - least))}
           {...place(Date.parse(at))}
           width={Math.max(1, cell - 1)}
           height={ROW - 2}
         >
-          <title>{`${full(Date.parse(at), zone.value).slice(0, 16)}: ${tasksWord(tasks)}, such as ${names.join(", ")}`}</title>
+          <title>{`${full(Date.parse(at), zone.value).slice(0, 16)}: ${tasksWord(tasks)}${names.length === 0 ? "" : `, such as ${names.join(", ")}`}`}</title>
         </rect>
       ))}
       {chosen >= load.from && chosen < load.to && (

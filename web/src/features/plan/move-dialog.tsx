@@ -113,7 +113,7 @@ function Slots({ name, version, schedule, present, points, onClose }: SlotsProps
           slot === undefined
             ? []
             : [
-                <label key={slot.minute} class="check">
+                <label key={slot.minute} class="agenda-every">
                   <input
                     type="radio"
                     name="minute"

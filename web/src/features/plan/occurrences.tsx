@@ -54,13 +54,13 @@ export function Occurrences({ rows, move }: OccurrencesProps) {
           <ul class="agenda">
             {planned.map(({ effectiveAt, task: { name, group, schedule } }) => (
               <li key={`${effectiveAt} ${name}`}>
-                <Time at={effectiveAt} form="clock" />
+                <Time at={effectiveAt} form="clock" />{" "}
                 <span class="agenda-what">
                   <a href={paths.task(name)}>{name}</a>{" "}
                   <span class="dim">
                     {schedule.humanized} <span class="zone-tag">{schedule.timezone}</span> · {group}
                   </span>
-                </span>
+                </span>{" "}
                 <span class="row-actions">
                   {move !== undefined && (
                     <Action

@@ -1,6 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { setTitle } from "../../live/title";
-import { searchParams, setParams } from "../../state/route";
+import { navigate, searchParams, setParams } from "../../state/route";
+import { Action } from "../../ui/action";
 import { Icon } from "../../ui/icon";
 import { PageHead } from "../../ui/section";
 import { SearchBar } from "../search/bar";
@@ -35,9 +36,9 @@ export function Plan() {
   return (
     <>
       <PageHead title="Schedule">
-        <a class="button" href="/tasks">
-          <Icon name="tasks" /> Tasks
-        </a>
+        <Action class="button" onClick={() => navigate("/tasks?new=1")}>
+          <Icon name="plus" /> New task
+        </Action>
       </PageHead>
       <nav class="tabs" aria-label="Views of the schedule">
         {VIEWS.map(([each, word]) => (

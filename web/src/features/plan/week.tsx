@@ -25,7 +25,7 @@ function week(now: number) {
 export function Week({ filter }: { filter: Record<string, unknown> | null }) {
   const live = usePlannedLoad("HOUR", filter, week);
   return (
-    <Section title="Seven days" aside={<span class="dim">{zoneWord()}; in each hour the rarest first</span>}>
+    <Section title="Seven days" aside={<span class="dim">{zoneWord()}; what comes rarely is named</span>}>
       <LivePart live={live} rows={12}>
         {(load) => <Calendar load={load} />}
       </LivePart>
@@ -80,7 +80,9 @@ function Calendar({ load }: { load: PlannedLoad }) {
                           {name}{" "}
                         </span>
                       ))}
-                      {found.tasks > NAMED && <span class="dim">{tasksWord(found.tasks)}</span>}
+                      {found.tasks > Math.min(NAMED, found.names.length) && (
+                        <span class="dim">{tasksWord(found.tasks)}</span>
+                      )}
                     </a>
                   </td>
                 );

@@ -61,22 +61,20 @@ function AttemptFacts({ execution, traceUrl }: { execution: ExecutionRow; traceU
   const { startedAt, completedAt, wait, recordsProcessed, node } = execution;
   return (
     <p class="attempt-facts panel-body">
-      <Status name={executionStatus(execution)} />
-      <span class="num">execution #{execution.id}</span>
+      <Status name={executionStatus(execution)} /> <span class="num">execution #{execution.id}</span>{" "}
       <span>
         <Time at={startedAt} form="moment" />
-      </span>
+      </span>{" "}
       <span>
         {completedAt === null ? (
           <Elapsed since={startedAt} />
         ) : (
           execution.duration !== null && `took ${duration(execution.duration)}`
         )}
-      </span>
+      </span>{" "}
       {wait !== null && <span class="dim">waited {duration(wait)}</span>}
       {recordsProcessed !== null && <span class="num">{integer(recordsProcessed)} records</span>}
-      <span class="dim">on {node}</span>
-      <a href={paths.linesOf(execution.id)}>search its log</a>
+      <span class="dim">on {node}</span> <a href={paths.linesOf(execution.id)}>search its log</a>{" "}
       {traceUrl !== null && (
         <a href={traceUrl} rel="noreferrer" target="_blank">
           trace

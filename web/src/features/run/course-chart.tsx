@@ -202,13 +202,13 @@ function PhaseLine({ run, phase, frame, time, current, fold }: PhaseLineProps) {
         )}{" "}
         {fold}
       </span>
-      <Bar place={placeIn(frame, phase, time)} tone={tone} />
+      <Bar place={placeIn(frame, phase, time)} tone={tone} />{" "}
       <span class="course-time num">
         <Length from={from} to={to} time={time} />
-      </span>
+      </span>{" "}
       <span class="course-at dim num">
         <Time at={new Date(from).toISOString()} form="moment" />
-      </span>
+      </span>{" "}
       <span class="course-status">{attempt !== null && <Status name={executionStatus(attempt)} />}</span>
     </div>
   );

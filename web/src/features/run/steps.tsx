@@ -79,19 +79,18 @@ export function StepLine({ run, step, frame, previous, time }: StepLineProps) {
     <li class="step">
       {hasMore ? (
         <button type="button" class="step-name link-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-          <Icon name={open ? "down" : "right"} />
-          <span>{step.label}</span>
+          <Icon name={open ? "down" : "right"} /> <span>{step.label}</span>
         </button>
       ) : (
         <span class="step-name">{step.label}</span>
       )}
-      <Bar place={span === null ? null : placeIn(frame, span, time)} tone={statusView(step.state).tone} />
+      <Bar place={span === null ? null : placeIn(frame, span, time)} tone={statusView(step.state).tone} />{" "}
       <span class="course-time num">
         <Length from={Date.parse(step.startedAt)} to={endOf(step, run.finishedAt)} time={time} />
-      </span>
+      </span>{" "}
       <span class="course-at dim num">
         <Time at={step.startedAt} form="moment" />
-      </span>
+      </span>{" "}
       <span class="step-status">
         <Status name={step.state} />
         {!step.isUsed && (
@@ -99,10 +98,10 @@ export function StepLine({ run, step, frame, previous, time }: StepLineProps) {
             unused
           </span>
         )}
-      </span>
+      </span>{" "}
       <span class="step-action">
         {step.isLatest && runActions(run.state).retry && <RetryFrom run={run} label={step.label} />}
-      </span>
+      </span>{" "}
       {open && (
         <div class="step-more">
           {step.error !== null && <p class="error-full">{step.error}</p>}
@@ -110,7 +109,7 @@ export function StepLine({ run, step, frame, previous, time }: StepLineProps) {
             <p>
               It began <a href={paths.flow(step.flowId)}>flow {step.flowId}</a>.
             </p>
-          )}
+          )}{" "}
           {step.cleanupJobName !== null && <p class="dim">A run of {step.cleanupJobName} undoes it.</p>}
           {step.state === "DONE" && <StepValue run={run} step={step} previous={previous} />}
         </div>

@@ -1,4 +1,3 @@
-import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { type LiveEvent, RunRowFragment } from "../../api/fragments";
 import { graphql } from "../../api/tada";
@@ -25,7 +24,7 @@ import {
 import { BulkDialog } from "../../parts/dialogs";
 import { ClearFilters } from "../../parts/filters";
 import { ListTools } from "../../parts/list-tools";
-import { RUN_COLUMNS, type RunContext, runClass, runId, runName } from "../../parts/run-table";
+import { RUN_COLUMNS, type RunContext, runId, runName } from "../../parts/run-table";
 import { type BulkKind, type BulkTarget, cancelRun } from "../../services/runs";
 import { searchParams, setParams } from "../../state/route";
 import { Action } from "../../ui/action";
@@ -226,28 +225,34 @@ export function Runs() {
   const [bulk, setBulk] = useState<{ kind: BulkKind; target: BulkTarget } | null>(null);
   useEffect(() => setTitle("Runs"), []);
   const filtered = FILTERS.some((name) => params.has(name));
+  const matching = counts?.get(filter.tab) ?? 0;
   return (
     <>
       <PageHead title="Runs" />
       <RunTabs tab={filter.tab} counts={counts} />
       <SearchBar vocabulary={SEARCH}>
-        <span class="filter-end">
-          <BulkAll
-            filter={filter}
-            count={counts?.get(filter.tab) ?? 0}
-            ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter, serverNow()) } })}
-          />
-          <ListTools table="runs" columns={RUN_COLUMNS} rows={rows} />
-        </span>
+        <ListTools table="runs" columns={RUN_COLUMNS} rows={rows} />
       </SearchBar>
       {after === null && !isFinishedTab(filter.tab) && <QueueCharts filter={filter} />}
-      {selection.selected.size > 0 && (
-        <BulkBar
-          can={tabActions(filter.tab)}
-          ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })}
-        >
+      {selection.selected.size > 0 ? (
+        <div class="bulk-bar" role="toolbar" aria-label="Selected runs">
           <SelectedCount selection={selection} shown={rows?.map(runId) ?? []} one="run" />
-        </BulkBar>
+          <BulkButtons
+            can={tabActions(filter.tab)}
+            ask={(kind) => setBulk({ kind, target: { ids: [...selection.selected] } })}
+          />
+        </div>
+      ) : (
+        matching > 0 && (
+          <div class="bulk-bar quiet" role="group" aria-label="All that match">
+            <span class="dim num">{cappedPlural(matching, "run")} match:</span>
+            <BulkButtons
+              can={tabActions(filter.tab)}
+              of={cappedPlural(matching, "run")}
+              ask={(kind) => setBulk({ kind, target: { filter: runsFilterInput(filter, serverNow()) } })}
+            />
+          </div>
+        )
       )}
       <ListPanel
         label="Runs"
@@ -258,7 +263,6 @@ export function Runs() {
         columns={RUN_COLUMNS}
         context={context}
         rowId={runId}
-        rowClass={runClass}
         rowName={runName}
         selection={selection}
         detail={(run) => <RunPeek key={run.id} id={run.id} />}
@@ -291,7 +295,7 @@ function RunTabs({ tab, counts }: { tab: RunTab; counts: Counts | null }) {
           aria-current={each === tab ? "true" : undefined}
           onClick={() => setParams({ state: each, after: null })}
         >
-          {each === "" ? "unfinished" : each === "ALL" ? "all" : statusView(each).word}
+          {each === "" ? "unfinished" : each === "ALL" ? "all" : statusView(each).word}{" "}
           <span class="tab-count num">{counts?.has(each) === true ? capped(counts.get(each) ?? 0) : ""}</span>
         </button>
       ))}
@@ -299,55 +303,25 @@ function RunTabs({ tab, counts }: { tab: RunTab; counts: Counts | null }) {
   );
 }
 
-/** Actions on all runs that match the filter. */
-function BulkAll({ filter, count, ask }: { filter: RunsFilter; count: number; ask: (kind: BulkKind) => void }) {
-  if (count === 0) return null;
-  const can = tabActions(filter.tab);
-  return (
-    <span class="filter-all" role="group" aria-label="All that match">
-      {can.cancel && (
-        <Action class="button small" onClick={() => ask("cancel")}>
-          Cancel {cappedPlural(count, "run")}
-        </Action>
-      )}
-      {can.priority && (
-        <>
-          <Action class="button small" onClick={() => ask("high")}>
-            High priority
-          </Action>
-          <Action class="button small" onClick={() => ask("low")}>
-            Low priority
-          </Action>
-        </>
-      )}
-      {can.retry && (
-        <Action class="button small" onClick={() => ask("retry")}>
-          Run {cappedPlural(count, "run")} again
-        </Action>
-      )}
-    </span>
-  );
-}
-
-interface BulkBarProps {
+interface BulkButtonsProps {
   can: ReturnType<typeof tabActions>;
+  /** Of how many runs, where they are not those that were chosen. */
+  of?: string;
   ask: (kind: BulkKind) => void;
-  children: ComponentChildren;
 }
 
-/** Actions on the chosen runs, those that the runs of this tab allow. */
-function BulkBar({ can, ask, children }: BulkBarProps) {
+/** What can be done with many runs at once: those that were chosen, or all that match. */
+function BulkButtons({ can, of = "", ask }: BulkButtonsProps) {
   return (
-    <div class="bulk-bar" role="toolbar" aria-label="Selected runs">
-      {children}
+    <>
       {can.cancel && (
         <Action class="button small" onClick={() => ask("cancel")}>
-          Cancel
+          {`Cancel ${of}`.trim()}
         </Action>
       )}
       {can.retry && (
         <Action class="button small" onClick={() => ask("retry")}>
-          Run again
+          {of === "" ? "Run again" : `Run ${of} again`}
         </Action>
       )}
       {can.priority && (
@@ -360,7 +334,7 @@ function BulkBar({ can, ask, children }: BulkBarProps) {
           </Action>
         </>
       )}
-    </div>
+    </>
   );
 }
 

@@ -150,7 +150,7 @@ function Name({ line: { row, fold }, onToggle }: { line: Line; onToggle: () => v
           : `${row.name}: ${row.isFailing ? "its newest execution failed" : "it should have started and did not"}`
       }
     >
-      {word !== null && <span class={`timeline-word ${row.isFailing ? "tone-bad" : "tone-warn"}`}>{word}</span>}
+      {word !== null && <span class={`timeline-word ${row.isFailing ? "tone-bad" : "tone-warn"}`}>{word}</span>}{" "}
       <a href={row.isTask ? paths.task(row.name) : paths.logOfJob(row.name)}>{row.name}</a>
     </li>
   );

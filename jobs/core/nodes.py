@@ -1,10 +1,24 @@
 """A node: one running process, or one that was."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final
+
+from .model import Isolation
+
+
+def nodes_wanted(taken: Mapping[Isolation, int], room: Mapping[Isolation, int]) -> int:
+    """Return the number of nodes that the runs of one moment need, those that run and those that could begin.
+
+    Args:
+        taken: The slots that they take, by kind; runs at engines take none.
+        room: The slots of a node by kind; ``ASYNC`` = of all kinds together. A kind that is left out has no bound.
+    """
+    local = {kind: count for kind, count in taken.items() if kind is not Isolation.REMOTE}
+    needs = {**local, Isolation.ASYNC: sum(local.values())}
+    return max((-(-count // room[kind]) for kind, count in needs.items() if kind in room), default=0)
 
 
 class LeftBy(StrEnum):

@@ -29,7 +29,8 @@ from ..auth.host_sign_in import UNKNOWN, HostSignIn, Who
 from ..auth.sign_in import SignIn
 from ..auth.signing import person_of
 from ..metrics.node import CountRequests, RequestCounts
-from ..metrics.page import Gate, Metrics, metrics_route, open_to_all
+from ..metrics.page import Gate, Metrics, open_to_all
+from ..metrics.scale import figures_routes
 from ..process.engine_thread import EngineThread
 from ..process.lifecycle import Lifecycle, Phase
 from .addresses import address_routes
@@ -243,7 +244,7 @@ def build_app(parts: Parts) -> Starlette:
     app = Starlette(
         routes=[
             *health_routes(parts.lifecycle, lambda: parts.engine.ready),
-            *([] if parts.metrics is None else [metrics_route(parts.metrics, _metrics_gate(parts))]),
+            *([] if parts.metrics is None else figures_routes(parts.metrics, _metrics_gate(parts))),
             *api,
             *([] if sign_in is None else sign_in.routes()),
             *address_routes(parts.database, parts.lifecycle, admission),

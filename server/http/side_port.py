@@ -12,7 +12,8 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from ..configuration.settings import Settings
-from ..metrics.page import Metrics, metrics_route
+from ..metrics.page import Metrics
+from ..metrics.scale import figures_routes
 from ..process.lifecycle import Lifecycle
 from .bind import AddressInUseError, CannotListenError, Listener, listen
 from .health import health_routes
@@ -56,7 +57,7 @@ def side_app(settings: Settings, lifecycle: Lifecycle, dispatching: Callable[[],
     """Return the application of the side port; no ``/metrics`` if the setting ``metrics`` is off."""
     routes = health_routes(lifecycle, dispatching)
     if settings.metrics != "off":
-        routes.append(metrics_route(metrics))
+        routes += figures_routes(metrics)
     return Starlette(routes=routes, middleware=[Middleware(SecurityHeaders)])
 
 

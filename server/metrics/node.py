@@ -17,7 +17,9 @@ from ..process.version import commit, installed_version
 from .text import Counters, Gauges, Histograms
 
 _METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_ROUTES: Final = frozenset({PATH, "/schema.graphql", "/graphiql", "/health/live", "/health/ready", "/metrics"})
+_ROUTES: Final = frozenset(
+    {PATH, "/schema.graphql", "/graphiql", "/health/live", "/health/ready", "/metrics", "/scale"}
+)
 _ROOMS: Final = frozenset({"auth", "oauth", "assets", "signal"})
 """First parts of paths with many pages below them."""
 

@@ -31,6 +31,9 @@ PATIENCE: Final = 5.0
 _DEPTH = Gauges("cronograph_queue_depth", "Unfinished runs by group and state.", "group", "state")
 _OLDEST = Gauges("cronograph_queue_oldest_wait_seconds", "How long the longest waiting due run has waited.", "group")
 _RUNS = Gauges("cronograph_runs", "Unfinished runs by state.", "state")
+_SLOTS = Gauges(
+    "cronograph_wanted_slots", "Slots that runs take, and would take if there were more, by group.", "group"
+)
 _STALLED = Gauges("cronograph_tasks_stalled", "Tasks that should have started and did not.")
 _NODES = Gauges("cronograph_nodes", "Nodes by state; expired = found dead within the last hour.", "state")
 _EVENTS = Gauges("cronograph_event_lag_seconds", "How long the oldest event waits to be published.")
@@ -61,15 +64,23 @@ class Cluster:
 
     async def text(self) -> str:
         """The metrics; those of the database are left out while they cannot be read."""
+        await self._look()
+        own = [_UP.text([((), int(self._is_up))]), _FAILED.text([((), self._failures)])]
+        if self._figures is None:
+            return "".join(own)
+        return "".join([self._written, *own, _AGE.text([((), round(self._clock() - self._read_at, 3))])])
+
+    async def figures(self) -> ClusterFigures | None:
+        """Return the figures; None while they cannot be read."""
+        await self._look()
+        return self._figures
+
+    async def _look(self) -> None:
         if self._reading is None and self._clock() >= self._next_at:
             self._reading = asyncio.create_task(self._read(), name="cronograph-cluster-figures")
             self._reading.add_done_callback(self._has_read)
         if self._reading is not None:
             await asyncio.wait([self._reading], timeout=PATIENCE)
-        own = [_UP.text([((), int(self._is_up))]), _FAILED.text([((), self._failures)])]
-        if self._figures is None:
-            return "".join(own)
-        return "".join([self._written, *own, _AGE.text([((), round(self._clock() - self._read_at, 3))])])
 
     def _has_read(self, _task: "asyncio.Task[None]") -> None:
         self._reading = None
@@ -104,6 +115,11 @@ def _written(figures: ClusterFigures) -> Iterator[str]:
     yield _OLDEST.text(((name,), depth.oldest_wait) for name, depth in named)
     every = _together([depth for _, depth in groups])
     yield _RUNS.text(((state.value,), count) for state, count in every.states.items())
+    slots: dict[tuple[str], int] = dict.fromkeys((((name,)) for name, _ in named), 0)
+    for one in figures.demand:
+        key = (one.group if (one.group,) in slots else OTHER,)
+        slots[key] = slots.get(key, 0) + one.wanted_slots
+    yield _SLOTS.text(slots.items())
     yield _STALLED.text([((), figures.stalled_tasks)])
     yield _NODES.text(((state.value,), count) for state, count in figures.nodes.items())
     yield _EVENTS.text([((), figures.event_lag)])
@@ -148,6 +164,10 @@ class Metrics:
         """All of them, in the text format of Prometheus."""
         cluster, process = await self._cluster.text(), await self._process.text()
         return f"{node_text(self._node)}{cluster}{process}"
+
+    async def figures(self) -> ClusterFigures | None:
+        """Return the figures of the cluster; None while they cannot be read."""
+        return await self._cluster.figures()
 
     async def close(self) -> None:
         """Read no more."""

@@ -6,16 +6,22 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import httpx
 import kubernetes_validate
 import pytest
 import yaml
 
+from cronograph.jobs.store.read.figures.cluster import ClusterFigures
 from cronograph.server.configuration.settings import ENV_PREFIX, NAMES
 from cronograph.server.http.side_port import DEFAULT_PORT
+from cronograph.server.metrics.scale import scale
 from tests.deployment.containerfile import FOLDER, environment, read
 
 KUBERNETES = FOLDER / "kubernetes"
-MANIFESTS = sorted(path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml")
+KEDA = KUBERNETES / "overlays" / "keda"
+MANIFESTS = sorted(
+    path for path in KUBERNETES.rglob("*.yaml") if path.name != "kustomization.yaml" and path.parent != KEDA
+)
 OVERLAYS = sorted(path.parent for path in KUBERNETES.glob("overlays/*/kustomization.yaml"))
 GRACE = 25 + 10
 """`drain_timeout` and `hard_stop_grace` together."""
@@ -33,6 +39,22 @@ def validated(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize("path", MANIFESTS, ids=lambda path: str(path.relative_to(KUBERNETES)))
 def test_kubernetes_takes_each_manifest(path: Path) -> None:
     validated(loaded(path))
+
+
+def test_what_scales_the_workers_asks_for_what_there_is() -> None:
+    """KEDA's own schema is at no registry: what the files name is compared with what there is."""
+    scaled, authentication = (loaded(KEDA / f"{name}.yaml") for name in ("scaled-object", "authentication"))
+    workers = loaded(KUBERNETES / "overlays" / "workers" / "workers.yaml")
+    assert scaled["spec"]["scaleTargetRef"]["name"] == workers["metadata"]["name"]
+    (trigger,) = scaled["spec"]["triggers"]
+    assert trigger["authenticationRef"]["name"] == authentication["metadata"]["name"]
+    url = httpx.URL(trigger["metadata"]["url"])
+    service = loaded(KUBERNETES / "base" / "service.yaml")
+    assert (url.host, url.port) == (f"{service['metadata']['name']}.cronograph.svc", None)
+    assert service["spec"]["ports"][0]["port"] == 80
+    figures = ClusterFigures({}, [], {}, 0, {}, 0.0)
+    assert trigger["metadata"]["valueLocation"] in scale(figures)
+    assert set(url.params) <= {"group", "job", "slots"}
 
 
 def test_a_wrong_manifest_is_not_taken() -> None:
@@ -58,11 +80,17 @@ def test_kubectl_puts_each_overlay_together(folder: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     documents = list(yaml.safe_load_all(ended.stdout))
     for document in documents:
-        validated(document)
+        if not document["apiVersion"].startswith("keda.sh/"):
+            validated(document)
     assert {document["metadata"]["namespace"] for document in documents} == {"cronograph"}
-    replicas = {one["metadata"]["name"]: one["spec"]["replicas"] for one in documents if one["kind"] == "Deployment"}
-    expected = {"production": {"cronograph": 5}, "workers": {"cronograph": 3, "cronograph-worker": 10}}
-    assert replicas == expected[folder.name]
+    deployed = {one["metadata"]["name"]: one["spec"] for one in documents if one["kind"] == "Deployment"}
+    expected = {
+        "production": {"cronograph": 5},
+        "workers": {"cronograph": 3, "cronograph-worker": 10},
+        # Their number is the autoscaler's.
+        "keda": {"cronograph": 3, "cronograph-worker": None},
+    }
+    assert {name: spec.get("replicas") for name, spec in deployed.items()} == expected[folder.name]
 
 
 def deployments() -> list[dict[str, Any]]:

@@ -317,6 +317,7 @@ REMOTE: Final[dict[str, Shape]] = {
     **dict.fromkeys(("login", "whoami"), _VIEWER),
     "logout": done(url=TEXT, ended=FLAG),
     **dict.fromkeys(("nodes drain", "nodes resume"), _NODE),
+    "nodes wait-idle": done(node=answered(documents.NODES, "nodes.nodes")),
     "nodes list": _listed(documents.NODES, "nodes"),
     "plan": done(differs=FLAG, tasks=_PLANNED, groups=_LIMITED, alarms=_ALARMED),
     **dict.fromkeys(("runs cancel", "runs priority"), done(count=INTEGER)),

@@ -1,12 +1,14 @@
 """``cronograph groups``, ``jobs``, ``nodes`` and ``stats``: where runs wait and execute."""
 
 import sys
-from typing import Annotated
+import time
+from typing import Annotated, Final
 
 import typer
 
 from ....graphql.client.command_line import (
     DRAIN_NODE,
+    NODES,
     PAUSE_GROUP,
     RESUME_GROUP,
     RESUME_NODE,
@@ -18,11 +20,16 @@ from ....jobs.core.admission.caps import WhenFull
 from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
 from ....jobs.core.schedule import parse_duration
+from ...process.ending import ExitCode
 from ..base.application import CommandLine
+from ..base.output import Refused
 from .api import Api, ResumeAt, at_server, changes_server
 from .lists import GROUP_LIST, JOB_LIST, NODE_LIST, Watch, add_list, details, repeat
 from .names import group_names, job_names, node_names
 from .values import rate_of
+
+LOOK_AGAIN: Final = 1.0
+"""Seconds between two looks at a node that is waited for."""
 
 groups = CommandLine(help="Look at groups, pause and limit them, on a running server.", no_args_is_help=True)
 GroupName = Annotated[str, typer.Argument(help="Name of the group.", autocompletion=group_names)]
@@ -183,6 +190,32 @@ def drain_node(api: Api, name: NodeName) -> None:
 def resume_node(api: Api, name: NodeName) -> None:
     """Take a drain back, as long as the node has not ended."""
     api.result({"node": api.change(RESUME_NODE, name=name)["node"]}, f"Node {name} takes runs again")
+
+
+@nodes.command(name="wait-idle")
+@at_server
+def wait_idle(
+    api: Api,
+    name: NodeName,
+    timeout: Annotated[
+        float | None, typer.Option("--timeout", min=0.0, metavar="SECONDS", help="Give up after so many seconds.")
+    ] = None,
+) -> None:
+    """Wait until a node executes nothing; after `nodes drain` it stays so. Status 1: it still does, or is unknown."""
+    until = None if timeout is None else time.monotonic() + timeout
+    while True:
+        found = api.ask(NODES, filter={"name": {"eq": name}}, first=1)["nodes"]["nodes"]
+        if not found:
+            raise Refused(f"there is no node '{name}'; `cronograph nodes list` has them")
+        node = found[0]
+        is_idle, is_over = not node["running"], until is not None and time.monotonic() >= until
+        if is_idle or is_over:
+            break
+        time.sleep(LOOK_AGAIN)
+    words = "executes nothing" if is_idle else f"still executes {counted(node['running'], 'run')}"
+    api.output.result({"ok": is_idle, "node": node}, f"Node {name} {words}")
+    if not is_idle:
+        raise typer.Exit(ExitCode.REFUSED)
 
 
 @at_server

@@ -115,6 +115,7 @@ REMOTE: dict[str, Row] = {
     "nodes list": LISTED,
     "nodes drain": Row("n1", "nope"),
     "nodes resume": Row("n1", "nope"),
+    "nodes wait-idle": reads("n1", "nope"),
     "top": reads("", "--colour red", 2),
     "stats": reads("", "--colour red", 2),
     "whoami": reads("", "--colour red", 2),

@@ -1,19 +1,22 @@
 """Read the whole cluster's figures for a monitoring system from the database, alike on every node."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from sqlalchemy import Connection, and_, case, func, or_, select, text
 
+from ....core.model import Isolation
 from ....core.nodes import NodeState
-from ....core.states import CLAIMABLE, RunState
+from ....core.states import CLAIMABLE, OCCUPYING, RunState
 from ...db import dialect
 from ...db.functions import sql_literals
 from ...schema.parts import WHOLE_TABLE
 from ...schema.tables import AMONG_ALL_RUNS, IS_OPEN, event
+from ...schema.tables import job as j
 from ...schema.tables import node as n
+from ...schema.tables import queue_group as g
 from ...schema.tables import run as r
 from ...schema.types import SCHEMA, SchemaText, UtcDateTime
 from ..nodes import LIVE
@@ -39,6 +42,32 @@ class GroupDepth:
 
 
 @dataclass(frozen=True, slots=True)
+class Demand:
+    """The runs of a job in a group that take slots of nodes, and those that would begin if there were more slots.
+
+    Attributes:
+        group: The group.
+        job: The job.
+        isolation: Where its runs execute; the slots of threads and of child processes are counted by themselves.
+        slots: How many slots a run takes.
+        running: How many nodes have.
+        startable: How many are due, as far as neither a pause nor the limit of the group holds them.
+    """
+
+    group: str
+    job: str
+    isolation: Isolation
+    slots: int
+    running: int
+    startable: int
+
+    @property
+    def wanted_slots(self) -> int:
+        """Return the slots of nodes that they need; runs at engines need none."""
+        return 0 if self.isolation is Isolation.REMOTE else self.slots * (self.running + self.startable)
+
+
+@dataclass(frozen=True, slots=True)
 class TableSize:
     """A table of PostgreSQL.
 
@@ -59,6 +88,8 @@ class ClusterFigures:
 
     Attributes:
         groups: The groups with unfinished runs, those with most of them first.
+        demand: The unfinished runs that take slots or wait for them, by group and job.
+        room: The slots of the largest live node, by kind; ``ASYNC`` = of all kinds together. Empty = there is none.
         stalled_tasks: Tasks that should have started and did not.
         nodes: How many by state: the live ones, and those found dead lately.
         event_lag: Seconds for which the oldest event waits to be published.
@@ -69,6 +100,8 @@ class ClusterFigures:
     """
 
     groups: Mapping[str, GroupDepth]
+    demand: Sequence[Demand]
+    room: Mapping[Isolation, int]
     stalled_tasks: int
     nodes: Mapping[NodeState, int]
     event_lag: float
@@ -80,8 +113,11 @@ class ClusterFigures:
 
 def read(conn: Connection, now: datetime) -> ClusterFigures:
     """All of them, in a few statements whose cost grows with the unfinished runs alone."""
+    groups, demand = _queue(conn, now)
     figures = ClusterFigures(
-        groups=_groups(conn, now),
+        groups=groups,
+        demand=demand,
+        room=_room(conn),
         stalled_tasks=len(stalled(conn, now)),
         nodes=_nodes(conn, now),
         event_lag=_event_lag(conn, now),
@@ -99,23 +135,53 @@ def read(conn: Connection, now: datetime) -> ClusterFigures:
     )
 
 
-def _groups(conn: Connection, now: datetime) -> dict[str, GroupDepth]:
+def _queue(conn: Connection, now: datetime) -> tuple[dict[str, GroupDepth], list[Demand]]:
     due = and_(r.c.state.in_(sql_literals(CLAIMABLE)), r.c.available_at <= now)
     oldest = func.min(case((due, r.c.available_at)), type_=UtcDateTime())
     statement = (
-        select(r.c.group_name, r.c.state, func.count(), oldest)
+        select(r.c.group_name, r.c.job_name, r.c.state, func.count(), func.count(case((due, r.c.id))), oldest)
         .where(IS_OPEN, AMONG_ALL_RUNS)
-        .group_by(r.c.group_name, r.c.state)
+        .group_by(r.c.group_name, r.c.job_name, r.c.state)
     )
     states: dict[str, dict[RunState, int]] = {}
     waits: dict[str, float] = {}
+    counts: dict[tuple[str, str], list[int]] = {}
     rows: Sequence[Any] = conn.execute(statement).all()
-    for group, state, count, since in rows:
-        states.setdefault(group, {})[RunState(state)] = count
+    for group, job_name, state, count, due_now, since in rows:
+        of_group = states.setdefault(group, {})
+        of_group[RunState(state)] = of_group.get(RunState(state), 0) + count
         if since is not None:
             waits[group] = max(waits.get(group, 0.0), (now - since).total_seconds())
+        of_both = counts.setdefault((group, job_name), [0, 0])
+        of_both[0] += count if RunState(state) in OCCUPYING else 0
+        of_both[1] += due_now
     largest = sorted(states, key=lambda group: (-sum(states[group].values()), group))
-    return {group: GroupDepth(states[group], waits.get(group, 0.0)) for group in largest}
+    depths = {group: GroupDepth(states[group], waits.get(group, 0.0)) for group in largest}
+    return depths, list(_demand(conn, counts))
+
+
+def _demand(conn: Connection, counts: Mapping[tuple[str, str], Sequence[int]]) -> Iterator[Demand]:
+    jobs = {one.name: one for one in conn.execute(select(j.c.name, j.c.isolation, j.c.slots))} if counts else {}
+    held = or_(g.c.paused_at.is_not(None), g.c.max_running.is_not(None))
+    limits = {one.name: 0 if one.paused_at else one.max_running for one in conn.execute(select(g).where(held))}
+    begun: dict[str, int] = {}
+    for (group, _), (running, _) in counts.items():
+        begun[group] = begun.get(group, 0) + running
+    for (group, job_name), (running, due) in sorted(counts.items()):
+        known = jobs.get(job_name)
+        # Who has not published the job cannot say where it runs.
+        isolation = Isolation(known.isolation) if known is not None else Isolation.ASYNC
+        startable = due if group not in limits else max(0, min(due, limits[group] - begun[group]))
+        begun[group] += startable
+        if running or startable:
+            yield Demand(group, job_name, isolation, known.slots if known is not None else 1, running, startable)
+
+
+def _room(conn: Connection) -> dict[Isolation, int]:
+    kinds = {Isolation.ASYNC: n.c.slots, Isolation.THREAD: n.c.thread_slots, Isolation.PROCESS: n.c.process_slots}
+    most = select(*(func.max(column).label(kind.value) for kind, column in kinds.items())).where(n.c.state.in_(LIVE))
+    found = conn.execute(most).one()
+    return {kind: slots for kind in kinds if (slots := getattr(found, kind.value)) is not None}
 
 
 def _nodes(conn: Connection, now: datetime) -> dict[NodeState, int]:

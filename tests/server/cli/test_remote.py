@@ -331,6 +331,34 @@ def test_what_cannot_be_meant_is_wrong_usage(run: Commands, words: tuple[str, ..
     assert said in run.json(*words, status=2)["errors"][0]
 
 
+WAITS = """
+import time
+from pathlib import Path
+from cronograph.jobs import job
+
+@job("until_there")
+def until_there(path: str) -> None:
+    while not Path(path).exists():
+        time.sleep(0.01)
+"""
+
+
+@pytest.mark.costly
+def test_a_node_is_waited_for_until_it_executes_nothing(processes: ProcessStarter, sqlite_url: str) -> None:
+    (processes.folder / "waiting_jobs.py").write_text(WAITS)
+    server = processes.serve(sqlite_url, "--node-name", "busy", "--jobs", "waiting_jobs")
+    run = Commands(processes, server.url)
+    run("trigger", "until_there", "--args", json.dumps({"path": str(processes.folder / "there")}))
+    wait_until(lambda: run.json("nodes", "list")["nodes"][0]["running"] == 1, message="the run to begin")
+    status, said = run("nodes", "wait-idle", "busy", "--timeout", "0")
+    assert (status, said.strip()) == (1, "Node busy still executes 1 run")
+    (processes.folder / "there").touch()
+    assert run.json("nodes", "wait-idle", "busy")["node"]["running"] == 0
+    status, said = run("nodes", "wait-idle", "nope")
+    assert status == 1
+    assert "there is no node 'nope'; `cronograph nodes list` has them" in said
+
+
 def test_a_drained_node_ends(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url, "--node-name", "old")
     assert Commands(processes, server.url).json("nodes", "drain", "old")["node"]["name"] == "old"

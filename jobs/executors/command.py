@@ -80,6 +80,8 @@ class CommandExecutor:
         self._python = python
         self._complete = complete
         self._timeout = timeout
+        self._output = ""
+        self._listed: Mapping[str, Seen] = {}
 
     def submit(self, spec: Spec) -> str:
         """Start the launcher; its handle."""
@@ -103,14 +105,19 @@ class CommandExecutor:
             return {}
         handles = [one.handle for one in places if one.handle is not None]
         output = self._run(self._find, {"handles": handles, "names": [one.name for one in places]})
-        listed = self.listed(output)
-        found = {one.name: listed.get(one.handle or "", listed.get(one.name)) for one in places}
+        # What goes on is listed as before, over and over.
+        if output != self._output:
+            self._output, self._listed = output, self.listed(output)
+        listed = self._listed
         missing = Seen(EngineState.ENDED, "no longer listed") if self._complete else None
-        return {
-            one.name: seen
-            for one in places
-            if (seen := found[one.name] or (missing if one.handle is not None else None)) is not None
-        }
+        found: dict[str, Seen] = {}
+        for one in places:
+            seen = listed.get(one.handle or "") or listed.get(one.name)
+            if seen is None and one.handle is not None:
+                seen = missing
+            if seen is not None:
+                found[one.name] = seen
+        return found
 
     def listed(self, output: str) -> Mapping[str, Seen]:
         """Read what the launcher lists, by handle or name."""

@@ -188,6 +188,13 @@ def speaker(tx: Tx, token_hash: str) -> Speaker | Refusal:
     return Speaker(attempt, run, row.sequence, row.answer, row.notes or {}, row.begin)
 
 
+def last_said(conn: Connection, token_hash: str) -> tuple[int, Json, str | None] | Refusal:
+    """Return the number of the last message of code, the answer to it, and why it should stop."""
+    last = select(a.c.sequence, a.c.answer, a.c.stop).where(a.c.token_hash == token_hash, a.c.ended_at.is_(None))
+    row = conn.execute(last).first()
+    return _why_not(conn, token_hash) if row is None else (row.sequence, row.answer, row.stop)
+
+
 def note_message(tx: Tx, said: Speaker, *, answer: Json, lines: int, notes: Mapping[str, Any]) -> None:
     """Store that the next message of code was carried out, with its answer: to say it again changes nothing."""
     counted = {"sequence": said.sequence + 1, "log_lines": a.c.log_lines + lines, "heard_at": tx.now}
@@ -226,31 +233,28 @@ def accepted_end(conn: Connection, execution_id: int) -> AcceptedEnd | None:
     return None if row is None else AcceptedEnd(row.outcome, row.notes or {}, row.progress, row.log_lines)
 
 
-def looked_after_by(conn: Connection, node_id: int, *, ended: bool = False) -> list[RemoteAttempt]:
-    """The attempts that a node looks after and that are not over; with ``ended`` those whose end was accepted."""
-    statement = select(*REMOTE_COLUMNS).where(a.c.node_id == node_id, a.c.over_at.is_(None)).order_by(a.c.execution_id)
-    return [
-        attempt_from(row) for row in conn.execute(statement.where(a.c.ended_at.is_not(None)) if ended else statement)
-    ]
+def ended_of(conn: Connection, node_id: int) -> list[int]:
+    """The executions of a node's attempts whose end was accepted, and that are not over."""
+    ended = (a.c.node_id == node_id, a.c.over_at.is_(None), a.c.ended_at.is_not(None))
+    return list(conn.execute(select(a.c.execution_id).where(*ended).order_by(a.c.execution_id)).scalars())
 
 
-class TimeBox(NamedTuple):
-    """Bound an attempt by its length from the start of its code, and by the time at which its run has to have ended."""
+class Open(NamedTuple):
+    """List the attempts of a node that are not over: all ids of executions, when the code of some began, the time."""
 
-    timeout: float | None
-    deadline_at: datetime | None
+    now: datetime
+    ids: frozenset[int]
+    began: Mapping[int, datetime]
 
 
-def now_and_boxes(conn: Connection, node_id: int) -> tuple[datetime, dict[int, TimeBox]]:
-    """Return the time, and the time boxes of the attempts of a node that have one, by execution."""
-    statement = (
-        select(a.c.execution_id, r.c.timeout, r.c.deadline_at)
-        .join(r, r.c.id == a.c.run_id)
-        .where(a.c.node_id == node_id, a.c.over_at.is_(None))
-        .where(or_(r.c.timeout.is_not(None), r.c.deadline_at.is_not(None)))
-    )
-    found = {row.execution_id: TimeBox(row.timeout, row.deadline_at) for row in conn.execute(statement)}
-    return dialect.database_now(conn), found
+def open_attempts(conn: Connection, node_id: int, since: datetime | None) -> Open:
+    """Return the attempts that a node looks after; ``began`` has those whose code began later than ``since``."""
+    mine = (a.c.node_id == node_id, a.c.over_at.is_(None))
+    began = select(a.c.execution_id, a.c.started_at).where(*mine, a.c.started_at.is_not(None))
+    if since is not None:
+        began = began.where(a.c.started_at > since)
+    ids = frozenset(conn.execute(select(a.c.execution_id).where(*mine)).scalars())
+    return Open(dialect.database_now(conn), ids, {row.execution_id: row.started_at for row in conn.execute(began)})
 
 
 def still_running(conn: Connection, one: RemoteAttempt) -> Run | None:

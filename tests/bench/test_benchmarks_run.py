@@ -49,6 +49,7 @@ TINY: dict[str, tuple[str, ...]] = {
     "pruning": ("--executions", "200"),
     "sizes": (*SQLITE, "--runs", "50", "--lines", "2"),
     "logs": (*SQLITE, "--rounds", "1", "--jobs", "3", "--lines", "20"),
+    "remote": (*SQLITE, "--attempts", "500", "--seconds", "1"),
     "reading": (
         *SQLITE,
         "--executions",

@@ -56,41 +56,47 @@ def attempt(state: EngineState = EngineState.UNKNOWN, since: float = 0, heard: f
 @pytest.mark.parametrize("state", [EngineState.PENDING, EngineState.RUNNING])
 @pytest.mark.parametrize("heard", [None, 5.0])
 def test_what_its_engine_says_is_there_is_there_however_silent_it_is(state: EngineState, heard: float | None) -> None:
-    assert end_without_words(attempt(state, heard=heard), Seen(state), at(100_000), LEASE) is None
+    assert end_without_words(attempt(state, heard=heard), Seen(state), at(100_000), LEASE, BEGAN) is None
 
 
 def test_not_listed_means_nothing_until_it_was_silent_for_a_lease() -> None:
-    assert end_without_words(attempt(heard=10), UNSEEN, at(69), LEASE) is None
-    lost = end_without_words(attempt(heard=10), UNSEEN, at(70), LEASE)
+    assert end_without_words(attempt(heard=10), UNSEEN, at(69), LEASE, BEGAN) is None
+    lost = end_without_words(attempt(heard=10), UNSEEN, at(70), LEASE, BEGAN)
     assert isinstance(lost, Lost)
     assert lost.error_type == REMOTE_LOST
     assert lost.message == (
         "hpc does not know 77, and its code was last heard at 2026-03-01T00:00:10Z, more than 60 s ago"
     )
-    never = end_without_words(replace(SUBMITTED, handle=None), UNSEEN, at(60), LEASE)
+    never = end_without_words(replace(SUBMITTED, handle=None), UNSEEN, at(60), LEASE, BEGAN)
     assert isinstance(never, Lost)
     assert never.message == "hpc does not know cronograph-1, and its code was never heard, more than 60 s ago"
+
+
+def test_silence_counts_only_while_somebody_listens() -> None:
+    # Its node was absent until second 1,000, so nobody could hear its code.
+    assert end_without_words(attempt(heard=10), UNSEEN, at(1_059), LEASE, at(1_000)) is None
+    assert isinstance(end_without_words(attempt(heard=10), UNSEEN, at(1_060), LEASE, at(1_000)), Lost)
 
 
 def test_what_has_ended_at_its_engine_may_still_be_heard_for_a_moment() -> None:
     ended = Seen(EngineState.ENDED, "exit 137")
     # It is in this state only since now.
-    assert end_without_words(attempt(EngineState.RUNNING, heard=5), ended, at(100), LEASE) is None
-    assert end_without_words(attempt(EngineState.ENDED, since=100, heard=5), ended, at(114), LEASE) is None
+    assert end_without_words(attempt(EngineState.RUNNING, heard=5), ended, at(100), LEASE, BEGAN) is None
+    assert end_without_words(attempt(EngineState.ENDED, since=100, heard=5), ended, at(114), LEASE, BEGAN) is None
     # A second process of the same attempt is at work, and heard.
-    assert end_without_words(attempt(EngineState.ENDED, since=100, heard=110), ended, at(120), LEASE) is None
-    failed = end_without_words(attempt(EngineState.ENDED, since=100, heard=5), ended, at(115), LEASE)
+    assert end_without_words(attempt(EngineState.ENDED, since=100, heard=110), ended, at(120), LEASE, BEGAN) is None
+    failed = end_without_words(attempt(EngineState.ENDED, since=100, heard=5), ended, at(115), LEASE, BEGAN)
     assert isinstance(failed, Failed)
     assert (failed.error_type, failed.message) == (REMOTE_PROCESS, "77 at hpc ended before its job ended: exit 137")
-    unbegun = end_without_words(attempt(EngineState.ENDED, since=100), ended, at(115), LEASE)
+    unbegun = end_without_words(attempt(EngineState.ENDED, since=100), ended, at(115), LEASE, BEGAN)
     assert isinstance(unbegun, Failed)
     assert unbegun.message == "77 at hpc ended before its job began: exit 137"
 
 
 def test_what_its_engine_has_lost_is_lost() -> None:
     gone = Seen(EngineState.GONE, "NODE_FAIL")
-    assert end_without_words(attempt(EngineState.RUNNING, heard=5), gone, at(100), LEASE) is None
-    lost = end_without_words(attempt(EngineState.GONE, since=100, heard=5), gone, at(115), LEASE)
+    assert end_without_words(attempt(EngineState.RUNNING, heard=5), gone, at(100), LEASE, BEGAN) is None
+    lost = end_without_words(attempt(EngineState.GONE, since=100, heard=5), gone, at(115), LEASE, BEGAN)
     assert isinstance(lost, Lost)
     assert lost.message == "hpc lost 77: NODE_FAIL"
 
@@ -98,8 +104,8 @@ def test_what_its_engine_has_lost_is_lost() -> None:
 def test_what_its_engine_takes_off_its_machine_goes_back_to_the_queue() -> None:
     taken = Seen(EngineState.EVICTED, "PreemptionByScheduler")
     # Its code may still say so itself.
-    assert end_without_words(attempt(EngineState.RUNNING, heard=5), taken, at(100), LEASE) is None
-    back = end_without_words(attempt(EngineState.EVICTED, since=100, heard=5), taken, at(115), LEASE)
+    assert end_without_words(attempt(EngineState.RUNNING, heard=5), taken, at(100), LEASE, BEGAN) is None
+    back = end_without_words(attempt(EngineState.EVICTED, since=100, heard=5), taken, at(115), LEASE, BEGAN)
     assert back == HandedBack("hpc took 77 off its machine: PreemptionByScheduler")
 
 

@@ -126,10 +126,11 @@ class Engine:
         *,
         name: str = "command",
         jobs: str = "remote_jobs",
+        module: str = MODULE,
         **env: str,
     ) -> None:
         self.folder = processes.folder
-        (self.folder / "remote_jobs.py").write_text(MODULE)
+        (self.folder / "remote_jobs.py").write_text(module)
         self._processes = processes
         self._url = database_url
         self._jobs = jobs
@@ -248,7 +249,7 @@ def remote_engine(
 
     def start(**changes: Any) -> Engine:
         env.update(changes.pop("env", {}))
-        named = {name: changes.pop(name) for name in ("name", "jobs") if name in changes}
+        named = {name: changes.pop(name) for name in ("name", "jobs", "module") if name in changes}
         return Engine(processes, database_url, {**executor, **changes}, **named, **env)
 
     yield start

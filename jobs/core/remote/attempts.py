@@ -44,6 +44,8 @@ class Seen:
     text: str = ""
 
 
+AT_WORK: Final = frozenset({EngineState.PENDING, EngineState.RUNNING})
+"""States in which an attempt goes on, however silent its code is."""
 UNSEEN: Final = Seen(EngineState.UNKNOWN)
 """The engine does not list it."""
 
@@ -100,7 +102,9 @@ def heartbeat_of(lease: float) -> float:
     return lease / _HEARTBEATS
 
 
-def end_without_words(one: RemoteAttempt, seen: Seen, now: datetime, lease: float) -> Failed | HandedBack | Lost | None:
+def end_without_words(
+    one: RemoteAttempt, seen: Seen, now: datetime, lease: float, listening: datetime
+) -> Failed | HandedBack | Lost | None:
     """Return how an attempt has ended whose code says nothing; None: it may be at work.
 
     Not to be listed means nothing by itself: lists of engines are late and incomplete. What an engine says is at work
@@ -111,8 +115,9 @@ def end_without_words(one: RemoteAttempt, seen: Seen, now: datetime, lease: floa
         seen: What its engine says now.
         now: The database's time.
         lease: Seconds for which code may be silent.
+        listening: Since when this node looks after it: nobody may have been there before to hear its code.
     """
-    silent = (now - (one.heard_at or one.submitted_at)).total_seconds()
+    silent = (now - max(one.heard_at or one.submitted_at, listening)).total_seconds()
     since = now if seen.state is not one.engine_state else one.engine_since
     quiet = min(silent, (now - since).total_seconds())
     last_words = heartbeat_of(lease) * _LAST_WORDS

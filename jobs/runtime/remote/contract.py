@@ -142,8 +142,8 @@ class RemoteContract:
 
     async def last(self, token_hash: str) -> Said | Refusal:
         """Return the answer to the last message, and whether the code should stop."""
-        found = await self._database.write(remote.speaker, token_hash)
-        return found if isinstance(found, Refusal) else Said(found.sequence, found.answer, found.attempt.stop)
+        found = await self._database.read(remote.last_said, token_hash)
+        return found if isinstance(found, Refusal) else Said(*found)
 
     async def heartbeat(self, token_hash: str) -> Said | Refusal:
         """Note a sign of life."""

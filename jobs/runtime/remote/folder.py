@@ -18,6 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,8 @@ _PAUSE, _LONGEST_PAUSE = 0.02, 1.0
 """Seconds between two looks for an answer: the first, and the longest."""
 _FULL_PAUSE: Final = 0.2
 """Seconds after which a disk that was full is tried again."""
+_SIGNS: Final = 64
+"""Bytes in which it is looked whether they are signs of life alone."""
 _ONLY_ME: Final = 0o600
 
 
@@ -158,6 +161,14 @@ def _timed(begun: dict[str, Any]) -> dict[str, Any]:
     return begun
 
 
+class News(Enum):
+    """Say what is new in a box."""
+
+    NONE = auto()
+    SIGNS = auto()
+    LINES = auto()
+
+
 class Box:
     """The node's side of the folder of one attempt.
 
@@ -170,6 +181,7 @@ class Box:
         self._folder = folder
         self._piece = piece
         self._number: int | None = None
+        self._file = ""
         self._place = 0
 
     def place(self, start: Mapping[str, Any]) -> None:
@@ -177,27 +189,43 @@ class Box:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         _replace(self._folder / _START, start)
 
-    def has_news(self) -> bool:
-        """Return whether there may be ``lines``."""
-        if self._number is None and not self._find():
-            return False
-        path = self._path(self._number)
-        size = path.stat().st_size
-        if size <= self._place and size >= self._piece and self._path(self._number, 1).exists():
-            # All of it is stored, and nothing is written there any more.
-            path.unlink()
-            self._number, self._place = (self._number or 0) + 1, 0
-            return self.has_news()
-        return size > self._place
+    def skim(self) -> "News":
+        """Pass over signs of life that are all there is; whether there are any, and whether there are ``lines``."""
+        unread = self._unread()
+        if not unread:
+            return News.NONE
+        if unread <= _SIGNS:
+            file = os.open(self._file, os.O_RDONLY)
+            try:
+                found = os.pread(file, unread, self._place)
+            finally:
+                os.close(file)
+            if not found.strip(b"\n"):
+                self._place += len(found)
+                return News.SIGNS
+        return News.LINES
 
     def lines(self) -> list[bytes]:
-        """Return what is there and was not ``taken``: whole lines, of one file."""
-        if not self.has_news():
+        """Return what is there and was not ``taken``: whole lines, of one file; an empty one is a sign of life."""
+        if not self._unread():
             return []
-        with self._path(self._number).open("rb") as file:
+        with Path(self._file).open("rb") as file:
             file.seek(self._place)
             *whole, _unfinished = file.read().split(b"\n")
         return whole
+
+    def _unread(self) -> int:
+        """Return how many bytes are left in a file; if none are, remove it once the next one has begun."""
+        if self._number is None and not self._find():
+            return 0
+        # Asked of thousands of boxes every few seconds.
+        size = os.stat(self._file).st_size  # noqa: PTH116
+        if size <= self._place and size >= self._piece and self._path((self._number or 0) + 1).exists():
+            # All of it is stored, and nothing is written there any more.
+            Path(self._file).unlink()
+            self._begin((self._number or 0) + 1)
+            return self._unread()
+        return size - self._place
 
     def taken(self, line: bytes) -> None:
         """Go on behind a line, which is stored."""
@@ -206,11 +234,16 @@ class Box:
     def _find(self) -> bool:
         """Begin with the oldest file that is left; what of it is stored already is passed over by its numbers."""
         names = [one.name.removeprefix(_OUT) for one in self._folder.iterdir() if one.name.startswith(_OUT)]
-        self._number = min((int(one) for one in names if one.isdecimal()), default=None)
-        return self._number is not None
+        number = min((int(one) for one in names if one.isdecimal()), default=None)
+        if number is not None:
+            self._begin(number)
+        return number is not None
 
-    def _path(self, number: int | None, further: int = 0) -> Path:
-        return self._folder / f"{_OUT}{(number or 0) + further}"
+    def _begin(self, number: int) -> None:
+        self._number, self._place, self._file = number, 0, str(self._path(number))
+
+    def _path(self, number: int) -> Path:
+        return self._folder / f"{_OUT}{number}"
 
     def answer(self, sequence: int, answer: object, stop: str | None) -> None:
         """Write what its code waits for."""

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -17,8 +17,8 @@ from ...queue.remote import Refusal
 from ...store.db.database import Database
 from ..base.service import Watch
 from ..process.wire import FrameError
-from .contract import RemoteContract, Said
-from .folder import Box
+from .contract import RemoteContract, Said, document_of
+from .folder import Box, News
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +38,8 @@ class _Open:
         box: Its files.
         due: When to look into it, by the event loop's clock.
         pause: Seconds until the look after that.
-        said: The last answer that was written there; None: not known to this node.
-        heard: Something was in it at the last look.
+        begun: Its code has begun.
+        said: The last answer to it; None: not known to this node.
         reading: Held while its messages are stored.
     """
 
@@ -48,8 +48,8 @@ class _Open:
     box: Box
     due: float = 0.0
     pause: float = _SHORTEST
+    begun: bool = False
     said: Said | None = None
-    heard: bool = False
     reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
@@ -89,9 +89,9 @@ class Outboxes(Watch):
         await in_own_thread(Box(folder).place, start)
         return None
 
-    def open(self, execution_id: int, token_hash: str, folder: Path) -> None:
-        """Look into the box of an attempt from now on."""
-        self._open[execution_id] = _Open(execution_id, token_hash, Box(folder))
+    def open(self, execution_id: int, token_hash: str, folder: Path, *, begun: bool) -> None:
+        """Look into the box of an attempt from now on; ``begun``: its code has begun."""
+        self._open[execution_id] = _Open(execution_id, token_hash, Box(folder), begun=begun)
         self.poke()
 
     def close(self, execution_id: int) -> None:
@@ -129,13 +129,24 @@ class Outboxes(Watch):
         """Read the boxes that are due."""
         loop = asyncio.get_running_loop()
         now = loop.time()
-        due = [one for one in self._open.values() if one.due <= now]
-        news = await in_own_thread(_with_news, due)
+        # Who reads a box at the moment takes what is new there.
+        due = [one for one in self._open.values() if one.due <= now and not one.reading.locked()]
         for one in due:
-            one.pause = _SHORTEST if one in news else min(one.pause * 2, self._longest)
-            one.due = loop.time() + one.pause
-        await asyncio.gather(*(self._in_turn(one) for one in news))
-        heard = [one.execution_id for one in news if one.heard]
+            await one.reading.acquire()
+        try:
+            news = await in_own_thread(_skimmed, due)
+        finally:
+            for one in due:
+                one.reading.release()
+        full = [one for one, new in zip(due, news, strict=True) if new is News.LINES]
+        read = await asyncio.gather(*(self._in_turn(one) for one in full))
+        busy = {one.execution_id for one, found in zip(full, read, strict=True) if found}
+        now = loop.time()
+        for one in due:
+            one.pause = _SHORTEST if one.execution_id in busy else min(one.pause * 2, self._longest)
+            one.due = now + one.pause
+        heard = [one.execution_id for one, new in zip(due, news, strict=True) if new is News.SIGNS]
+        heard += busy
         if heard:
             await self._database.write(remote.note_lives, heard)
         self._set_timer()
@@ -146,19 +157,21 @@ class Outboxes(Watch):
         loop, due = asyncio.get_running_loop(), min((one.due for one in self._open.values()), default=None)
         self._timer = None if due is None else loop.call_later(max(0.0, due - loop.time()), self.poke)
 
-    async def _in_turn(self, one: _Open) -> None:
+    async def _in_turn(self, one: _Open) -> bool:
         async with self._turns:
             try:
-                one.heard = await self._read(one)
+                return await self._read(one)
             except OSError as error:
                 log.warning("the box of execution %d cannot be read, again soon: %s", one.execution_id, error)
+                return False
 
     async def _read(self, one: _Open) -> bool:
         """Carry out what is in a box; whether anything was."""
         found = False
         async with one.reading:
             if one.said is None:
-                await self._tell(one)
+                said = await self._contract.last(one.token_hash)
+                one.said = said if isinstance(said, Said) else None
             while one.execution_id in self._open and (lines := await in_own_thread(one.box.lines)):
                 found = True
                 for line in lines:
@@ -171,6 +184,8 @@ class Outboxes(Watch):
     async def _carry_out(self, one: _Open, line: bytes) -> bool:
         """Store a line and answer it; False: the attempt is over."""
         try:
+            if _is_known(one, document_of(line)):
+                return True
             said = await self._contract.read(one.token_hash, line)
         except FrameError as error:
             self._on_broken(one.execution_id, Failed(REMOTE_PROCESS, f"its messages cannot be read: {error}"))
@@ -185,18 +200,27 @@ class Outboxes(Watch):
                 self._on_broken(one.execution_id, Failed(REMOTE_PROCESS, f"its messages cannot be read: {words}"))
                 return False
             case Said():
+                one.begun = True
                 if said.answer is not None or said.stop != (one.said.stop if one.said else None):
                     await self._answer(one, said)
                 return True
 
 
-def _with_news(boxes: Sequence[_Open]) -> list[_Open]:
-    return [one for one in boxes if _has_news(one)]
+def _is_known(one: _Open, document: Mapping[str, object]) -> bool:
+    """Return whether another node has stored a line; the last one is answered again, its answer may not be written."""
+    sequence = document.get("sequence")
+    if isinstance(sequence, int):
+        return one.said is not None and sequence < one.said.sequence
+    return one.begun and "starter" in document
 
 
-def _has_news(one: _Open) -> bool:
+def _skimmed(boxes: Sequence[_Open]) -> list[News]:
+    return [_skim(one) for one in boxes]
+
+
+def _skim(one: _Open) -> News:
     try:
-        return one.said is None or one.box.has_news()
+        return one.box.skim()
     except OSError:
         # The reader says so.
-        return True
+        return News.LINES

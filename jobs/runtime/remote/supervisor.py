@@ -25,18 +25,19 @@ from ...core.base.errors import ConfigurationError
 from ...core.model import Json
 from ...core.nodes import Node
 from ...core.outcome import Failed, HandedBack, JobOutcome
-from ...core.remote.attempts import LET_GO, UNSEEN, RemoteAttempt, Seen, end_without_words, heartbeat_of
+from ...core.remote.attempts import AT_WORK, LET_GO, UNSEEN, RemoteAttempt, Seen, end_without_words, heartbeat_of
 from ...core.remote.resources import Resources
 from ...executors.finding import Engine, engine_of
 from ...executors.protocol import EngineAbsentError, Place, Spec, SubmissionError
 from ...own.threads import in_own_thread
 from ...queue import remote
 from ...queue.claims.claim import Started
-from ...queue.remote import AcceptedEnd, Submission, TakenOver, TimeBox
+from ...queue.remote import AcceptedEnd, Submission, TakenOver
 from ...registry import JobDefinition
 from ...store.db.database import Database
 from ...store.db.faults import first_line, log_fault
 from ...store.db.transaction import Tx, Wake
+from ...store.read.executions import remote_attempts
 from ..base.service import Backoff, Watch, repeated
 from ..base.settings import EngineSettings
 from ..process.finding import check_findable
@@ -57,6 +58,8 @@ NO_ANSWER: Final = 300.0
 """Seconds after which nobody waits for an engine any more; its call goes on in its thread."""
 _PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 """Seconds before a write or a submission that failed is tried again: the first time, and at most."""
+_SLOW_COMMIT: Final = timedelta(minutes=1)
+"""The start of code may be committed so much later than it is dated."""
 SUBMISSION: Final = "SubmissionFailed"
 """Error type of an attempt that its engine has not taken."""
 
@@ -72,6 +75,9 @@ class Held:
         place: Where it is at its engine; None: it is not submitted yet.
         ask: Asks it to stop.
         is_asked: It was asked to stop because its time is over.
+        seen: What its engine said last, as it is stored.
+        since: Since when this node looks after it, by the database's time; None: not yet.
+        deadline: When its time box is over, or that of its run; None: never, or it is not known yet.
     """
 
     started: Started
@@ -80,6 +86,16 @@ class Held:
     ended: "asyncio.Future[AcceptedEnd | None]"
     place: Place | None = None
     is_asked: bool = False
+    seen: Seen = UNSEEN
+    since: datetime | None = None
+    deadline: datetime | None = None
+
+    def note_start(self, at: datetime) -> None:
+        """Count its time box from the start of its code."""
+        run = self.started.run
+        if run.timeout is not None:
+            ends = at + timedelta(seconds=run.timeout)
+            self.deadline = ends if run.deadline_at is None else min(ends, run.deadline_at)
 
 
 class RemoteSupervisor(Watch):
@@ -128,6 +144,7 @@ class RemoteSupervisor(Watch):
         self._every = poll
         self._tidying: set[asyncio.Task[object]] = set()
         self._watching: asyncio.Task[None] | None = None
+        self._began_until: datetime | None = None
         self._contract = contract
         self._outboxes: dict[str, Outboxes] = {}
         self.on_taken_over: Callable[[Started, RemoteAttempt], None] = _nobody
@@ -140,6 +157,7 @@ class RemoteSupervisor(Watch):
     def hold(self, started: Started, executor: str, ask: Callable[[StopReason], None]) -> Held:
         """Look after an attempt from now on."""
         held = Held(started, executor, ask, asyncio.get_running_loop().create_future())
+        held.deadline = started.run.deadline_at
         self._held[started.execution_id] = held
         return held
 
@@ -151,8 +169,13 @@ class RemoteSupervisor(Watch):
 
     def found(self, held: Held, one: RemoteAttempt) -> None:
         """Look after an attempt that is at its engine already."""
-        held.place = Place(one.name, one.handle)
-        self._open(held, one.token_hash, one.folder)
+        held.place, held.seen = Place(one.name, one.handle), Seen(one.engine_state, one.engine_text)
+        if one.started_at is not None:
+            held.note_start(one.started_at)
+        self._open(held, one.token_hash, one.folder, begun=one.started_at is not None)
+        if one.stop is not None:
+            # The node before this one may not have written so.
+            self._aside(self._tell(held), f"cronograph-tell-{one.execution_id}")
         if self._leaving.is_set() and not held.ended.done():
             held.ended.set_result(None)
         # Its end may have been accepted meanwhile.
@@ -255,12 +278,12 @@ class RemoteSupervisor(Watch):
         if refused is not None:
             await self._end(held, Failed(SUBMISSION, str(refused)))
             return False
-        self._open(held, token_hash, folder)
+        self._open(held, token_hash, folder, begun=False)
         return True
 
-    def _open(self, held: Held, token_hash: str, folder: str | None) -> None:
+    def _open(self, held: Held, token_hash: str, folder: str | None, *, begun: bool) -> None:
         if folder is not None:
-            self._outboxes_of(held.executor).open(held.started.execution_id, token_hash, Path(folder))
+            self._outboxes_of(held.executor).open(held.started.execution_id, token_hash, Path(folder), begun=begun)
 
     def _outboxes_of(self, executor: str) -> Outboxes:
         if executor not in self._outboxes:
@@ -305,6 +328,9 @@ class RemoteSupervisor(Watch):
     async def note_stop(self, held: Held, reason: StopReason) -> None:
         """Have its code asked to stop with the answer to its next word."""
         await self._write(remote.note_stop, held.started.execution_id, reason.value)
+        await self._tell(held)
+
+    async def _tell(self, held: Held) -> None:
         outboxes = self._outboxes.get(held.executor)
         if outboxes is not None:
             await outboxes.tell(held.started.execution_id)
@@ -331,8 +357,8 @@ class RemoteSupervisor(Watch):
         """Take accepted ends; now and then ask the engines, mind the time, and take over what nobody looks after."""
         if self._leaving.is_set():
             return
-        for one in await self._database.read(remote.looked_after_by, self._node.id, ended=True):
-            held = self._held.get(one.execution_id)
+        for execution_id in await self._database.read(remote.ended_of, self._node.id):
+            held = self._held.get(execution_id)
             if held is not None:
                 await self._take_end(held)
         await self._take_over()
@@ -349,31 +375,61 @@ class RemoteSupervisor(Watch):
             log_fault(log, "looking after attempts at engines failed, again soon", fault)
 
     async def _watch(self) -> None:
-        known = await self._database.read(remote.looked_after_by, self._node.id)
-        # Before anything is awaited: what ends meanwhile is tidied up by the next look.
-        self._tidy([one for one in known if one.execution_id not in self._held])
         # Silence is measured up to here: how long an engine takes for its answer is not the silence of any code.
-        now, boxes = await self._database.read(remote.now_and_boxes, self._node.id)
-        rows = [one for one in known if one.execution_id in self._held and one.ended_at is None]
-        asked = [one for one in rows if self._held[one.execution_id].place is not None]
-        names = sorted({one.executor for one in asked})
-        answers = await asyncio.gather(
-            *(self._ask(name, [one for one in asked if one.executor == name]) for name in names)
-        )
-        seen = {execution_id: one for some in answers for execution_id, one in some.items()}
-        for one in rows:
-            held = self._held.get(one.execution_id)
-            if held is None:
+        there = await self._database.read(remote.open_attempts, self._node.id, self._began_until)
+        self._began_until = there.now - _SLOW_COMMIT
+        strangers = there.ids - self._held.keys()
+        if strangers:
+            self._tidy((await self._database.read(remote_attempts, strangers)).values())
+        asked: dict[str, list[Held]] = {}
+        for execution_id, held in self._held.items():
+            if held.place is None or execution_id not in there.ids:
                 continue
-            if one.execution_id in boxes:
-                self._mind_time(held, one, boxes[one.execution_id], now)
-            end = end_without_words(one, seen[one.execution_id], now, self._lease) if one.execution_id in seen else None
-            if end is not None and held.place is not None and await self._is_silent(held):
-                await self._end(held, end)
-                await self._try(one.executor, "cancel", self._engines[one.executor].executor.cancel, held.place)
-        new = {one.execution_id: seen[one.execution_id] for one in asked if _is_new(one, seen.get(one.execution_id))}
+            if execution_id in there.began:
+                held.note_start(there.began[execution_id])
+            if held.deadline is not None and held.deadline <= there.now and not held.is_asked:
+                held.is_asked = True
+                held.ask(StopReason.DEADLINE)
+            held.since = held.since or there.now
+            asked.setdefault(held.executor, []).append(held)
+        await asyncio.gather(*(self._ask(executor, some, there.now) for executor, some in asked.items()))
+
+    async def _ask(self, executor: str, asked: Sequence[Held], now: datetime) -> None:
+        """Ask an engine about all attempts with one call; nothing of any of them while it does not answer."""
+        try:
+            places = [held.place for held in asked if held.place is not None]
+            found = await self._call(executor, self._engines[executor].executor.find, places)
+            for place, held in zip(places, asked, strict=True):
+                if place.handle is None:
+                    await self._look_for(held, place)
+        except Exception as error:
+            log.warning("%s does not answer: %s", executor, error)
+            return
+        new: dict[int, Seen] = {}
+        doubtful: dict[int, Seen] = {}
+        for place, held in zip(places, asked, strict=True):
+            seen = found.get(place.name, UNSEEN)
+            if seen != held.seen:
+                new[held.started.execution_id] = seen
+            if seen.state not in AT_WORK:
+                doubtful[held.started.execution_id] = seen
+        if doubtful:
+            await self._doubt(doubtful, now)
         if new:
             await self._database.write(remote.note_seen, new)
+            for held in asked:
+                held.seen = new.get(held.started.execution_id, held.seen)
+
+    async def _doubt(self, doubtful: Mapping[int, Seen], now: datetime) -> None:
+        """End attempts that are not at work any more by all that is known of them."""
+        for execution_id, one in (await self._database.read(remote_attempts, doubtful.keys())).items():
+            held = self._held.get(execution_id)
+            if held is None or held.place is None or held.since is None or one.ended_at is not None:
+                continue
+            end = end_without_words(one, doubtful[execution_id], now, self._lease, held.since)
+            if end is not None and await self._is_silent(held):
+                await self._end(held, end)
+                await self._try(one.executor, "cancel", self._engines[one.executor].executor.cancel, held.place)
 
     async def _is_silent(self, held: Held) -> bool:
         """Return whether nothing of an attempt is left to be read: how it ended may lie in its folder."""
@@ -384,36 +440,12 @@ class RemoteSupervisor(Watch):
             log.warning("execution %d: its folder cannot be read, again soon: %s", held.started.execution_id, error)
             return False
 
-    async def _ask(self, executor: str, rows: Sequence[RemoteAttempt]) -> dict[int, Seen]:
-        """Ask an engine about all attempts with one call; nothing of any of them while it does not answer."""
-        places = [Place(one.name, one.handle) for one in rows]
-        try:
-            found = await self._call(executor, self._engines[executor].executor.find, places)
-            for one in rows:
-                if one.handle is None:
-                    await self._look_for(one)
-        except Exception as error:
-            log.warning("%s does not answer: %s", executor, error)
-            return {}
-        return {one.execution_id: found.get(one.name, UNSEEN) for one in rows}
-
-    async def _look_for(self, one: RemoteAttempt) -> None:
-        handle = await self._call(one.executor, self._engines[one.executor].executor.look, Place(one.name, None))
+    async def _look_for(self, held: Held, place: Place) -> None:
+        handle = await self._call(held.executor, self._engines[held.executor].executor.look, place)
         if handle is not None:
-            log.info("%s has %s after all: %s", one.executor, one.name, handle)
-            if one.execution_id in self._held:
-                self._held[one.execution_id].place = Place(one.name, handle)
-            await self._write(remote.note_handle, one.execution_id, handle)
-
-    def _mind_time(self, held: Held, one: RemoteAttempt, box: TimeBox, now: datetime) -> None:
-        """Have an attempt asked to stop whose time box, from the start of its code, or whose run's time is over."""
-        deadline = box.deadline_at
-        if one.started_at is not None and box.timeout is not None:
-            own = one.started_at + timedelta(seconds=box.timeout)
-            deadline = own if deadline is None else min(own, deadline)
-        if deadline is not None and deadline <= now and not held.is_asked:
-            held.is_asked = True
-            held.ask(StopReason.DEADLINE)
+            log.info("%s has %s after all: %s", held.executor, place.name, handle)
+            held.place = Place(place.name, handle)
+            await self._write(remote.note_handle, held.started.execution_id, handle)
 
     def _tidy(self, rows: Iterable[RemoteAttempt]) -> None:
         """Have engines forget attempts whose ends are stored."""

@@ -54,6 +54,7 @@ SLEEPERS = {
     "tests/chaos/long_jobs.py": "jobs that take their time",
     "tests/chaos/poisonous_jobs.py": "jobs that block, or that do not end when they are asked to",
     "tests/runtime/branch_jobs.py": "its jobs do something between two steps",
+    "tests/bench/bench_remote.py": "what costs nothing but time is measured by waiting",
     "tests/bench/peers/kinds.py": "waits for a Redis that says nothing when it listens",
     "tests/bench/peers/kinds_cronograph.py": "looks for what other processes have done",
     "tests/bench/peers/kinds_work.py": "its jobs wait, and other processes do them",

@@ -115,7 +115,7 @@ def end_without_words(
         seen: What its engine says now.
         now: The database's time.
         lease: Seconds for which code may be silent.
-        listening: Since when this node looks after it: nobody may have been there before to hear its code.
+        listening: Since when this node looks after it: before, perhaps nobody heard its code.
     """
     silent = (now - max(one.heard_at or one.submitted_at, listening)).total_seconds()
     since = now if seen.state is not one.engine_state else one.engine_since

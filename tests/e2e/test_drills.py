@@ -13,7 +13,7 @@ from cronograph.jobs.actions.tasks import update_task
 from cronograph.jobs.core.actor import Actor, Role
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import job_execution, run
-from tests.bench.large_log import Size, fill
+from tests.bench.large_log import Size, fill, settle
 from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
 from tests.e2e.test_truth import enqueue, live
 from tests.support.browser import PageOpener
@@ -112,6 +112,7 @@ def furnish(url: str, now: datetime) -> None:
         stored.do(put_reports, task.id, EXECUTIONS + 10_000, tuesday, now)
         stored.now = tuesday
         stored.do(change_as, "carla", {"args": {"rows": 900}, "enabled": False})
+    settle(url)
 
 
 @pytest.fixture(scope="module")
@@ -259,12 +260,13 @@ def test_a_job_that_is_slow_since_tuesday_shows_the_day_and_the_change(site: Sit
     page.get_by_label("Name or description").fill("report")
     page.get_by_role("link", name="report", exact=True).first.click()
     durations = page.get_by_role("region", name="Durations")
+    expect(durations.locator(".change-mark title", has_text="Task monthly-report was changed")).to_have_count(1)
     durations.get_by_role("button", name="show as a table").click()
     tuesday = last_tuesday(datetime.now(UTC))
     row = durations.get_by_role("row")
     expect(row.filter(has_text=f"{tuesday - timedelta(days=1):%Y-%m-%d}")).to_contain_text("2.0 s")
     expect(row.filter(has_text=f"{tuesday + timedelta(days=1):%Y-%m-%d}")).to_contain_text("21.0 s")
-    change = page.get_by_role("listitem").filter(has_text="argument rows: 10 → ")
+    change = page.locator("li.change").filter(has_text="argument rows: 10 → ")
     expect(change).to_contain_text("carla")
     expect(change.get_by_role("button", name="Revert to this")).to_have_count(0)
     assert hands.clicks <= 3

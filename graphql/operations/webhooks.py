@@ -229,7 +229,7 @@ class UpdateWebhookInput(WebhookChangeInput):
     def changes(self) -> dict[str, Any]:
         """Return the values that are given, by the names of the model."""
         kept = dict.fromkeys(("url", "document"), strawberry.UNSET)
-        usual = {"variables": {}, "secrets": (), "description": "", "ordered": False, "enabled": True}
+        usual: dict[str, Any] = {"variables": {}, "secrets": (), "description": "", "ordered": False, "enabled": True}
         return changed(self, {**kept, **usual})
 
 

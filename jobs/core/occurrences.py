@@ -432,7 +432,7 @@ def planned(tasks: Iterable[Task], start: datetime, end: datetime, apart: timede
 
     With ``apart`` those of a task that follow another one sooner are left out, and not computed either.
     """
-    beyond = None if apart is None else (lambda at: at + apart)
+    beyond: _Beyond | None = None if apart is None else (lambda at: at + apart)
     ahead = [_occurrences(task, start, end, beyond) for task in tasks]
     return heapq.merge(*ahead)
 
@@ -532,7 +532,7 @@ def planned_load(
     # What comes all the time is no news in any of its stretches.
     seldom = max(1, (end - start) // width * _NAMED_UP_TO)
     rarest = [(times, len(one.names)) for times, one in zip(often, alike, strict=True)]
-    load = []
+    load: list[Load] = []
     for stretch, numbers in found.items():
         order = sorted(numbers, key=rarest.__getitem__)
         rare = (alike[number].names for number in order if often[number] <= seldom)

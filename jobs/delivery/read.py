@@ -273,7 +273,7 @@ def _occurrences(
     postgres = dialect.is_postgresql(conn)
     rows = dialect.batch_rows(columns, asked, "asked", postgres=postgres)
     found = conn.execute(_asking(which, postgres=postgres), rows)
-    runs = {asker: run_id for asker, run_id in found if run_id is not None}
+    runs: dict[int, int] = {row[0]: row[1] for row in found if row[1] is not None}
     times = {row.id: row.scheduled_for for row in conn.execute(_DUE_TIMES, {"ids": list({*runs.values()})})}
     return {asker: Occurrence(run_id, times[run_id]) for asker, run_id in runs.items() if run_id in times}
 
@@ -282,7 +282,7 @@ _DUE_TIMES: Final = select(run.c.id, run.c.scheduled_for).where(run.c.id.in_(bin
 
 
 @cache
-def _asking(which: str, *, postgres: bool) -> Select[Any]:
+def _asking(which: str, *, postgres: bool) -> Select[Any, Any]:
     """Return the statement that finds an occurrence of each task: to put it together costs as much as to send it."""
     asked = dialect.batch_source(_TASKS if which == "waiting" else _LIMITS, "asked", postgres=postgres)
     of_task = select(run.c.id).where(

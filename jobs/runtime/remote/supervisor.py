@@ -513,10 +513,6 @@ def _nobody(_started: Started, _attempt: RemoteAttempt) -> None:
     """Take nothing over."""
 
 
-def _is_new(one: RemoteAttempt, seen: Seen | None) -> bool:
-    return seen is not None and (seen.state is not one.engine_state or seen.text != one.engine_text)
-
-
 def _environment(where: Mapping[str, str], name: str, held: Held) -> dict[str, str]:
     run = held.started.run
     return {

@@ -6,8 +6,10 @@ from typing import Any, ClassVar, Final
 
 import strawberry
 
+from ...jobs.core.admission.labels import label_faults
 from ...jobs.core.alarms import Severity
 from ...jobs.core.arguments.secrets import REFERENCE, references
+from ...jobs.core.base.errors import refuse
 from ...jobs.delivery import actions, read, rules
 from ...jobs.delivery.rules import ChannelKind
 from ...jobs.store.db.transaction import Tx
@@ -251,9 +253,18 @@ class AlarmRouteInput:
     labels: Labels | None = optional("The labels, all of which the watched task has. None unless given.")
 
     def to_route(self) -> rules.Route:
-        """Return the route."""
+        """Return the route.
+
+        Raises:
+            InvalidInput: its labels are none.
+        """
         severities, groups = tuple(given(self.severities) or ()), tuple(given(self.groups) or ())
-        return rules.Route(severities, groups, given(self.labels) or {})
+        labels = given(self.labels)
+        if labels is None:
+            return rules.Route(severities, groups, {})
+        # Any JSON comes through the scalar.
+        refuse(label_faults(labels, "route.labels"))
+        return rules.Route(severities, groups, labels)
 
 
 @strawberry.input(description="The channel that `setChannel` sets.")
@@ -321,11 +332,10 @@ class ChannelMutations:
         """Sets a channel, new or in the place of the old one of its name."""
         kind, settings = input.settings.to_settings()
         route = given(input.route)
-        if route is not None:
-            settings = {**settings, rules.ROUTE: route.to_route().to_json()}
 
         def action(tx: Tx) -> rules.Channel:
-            return actions.set_channel(tx, input.name, kind, settings)
+            routed = {} if route is None else {rules.ROUTE: route.to_route().to_json()}
+            return actions.set_channel(tx, input.name, kind, {**settings, **routed})
 
         done = await perform(info, input, action, CHANNEL)
         return done.answer(ChannelChanged, channel=Channel.from_model)

@@ -160,6 +160,12 @@ async def test_channels_show_no_secret(world: World) -> None:
     wrong = {"name": "new", "settings": {"chat": {"urlSecret": "nope"}}}
     (error,) = (await world.api.ask(change, input=wrong))["setChannel"]["errors"]
     assert error["code"] == "NOT_FOUND"
+    # The scalar lets any JSON pass.
+    for labels in (5, "x", ["a"]):
+        routed = {"name": "new", "settings": {"chat": {"urlSecret": "hook"}}, "route": {"labels": labels}}
+        (error,) = (await world.api.ask(change, input=routed))["setChannel"]["errors"]
+        assert error["code"] == "INVALID_INPUT"
+        assert error["message"].startswith("route.labels: must be a mapping of keys to values, got ")
 
 
 async def test_a_channel_in_use_is_deleted_by_force_only(world: World) -> None:

@@ -177,7 +177,6 @@ Table(
     Column("name", NAME, nullable=False),
     Column("kind", String(12), nullable=False),
     Column("settings", DOCUMENT, nullable=False),
-    Column("set_name", NAME),
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME, nullable=False),
     Column("updated_by", NAME, nullable=False),

@@ -95,8 +95,6 @@ channel = Table(
     Column("name", Name, primary_key=True),
     Column("kind", String(12), nullable=False),
     Column("settings", JsonDocument, nullable=False),
-    # The set of the file that defines it; no value: people do.
-    Column("set_name", Name),
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     Column("updated_by", Name, nullable=False),

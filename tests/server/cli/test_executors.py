@@ -23,10 +23,10 @@ def test_what_is_missing_is_said_for_each_executor(processes: ProcessStarter) ->
     assert (status, answer["ok"]) == (1, False)
     missing = {one["name"]: one["missing"] for one in answer["executors"]}
     assert missing["command"] == ["find: there is no program '/nowhere/list'"]
-    assert missing["odd"] == ["executor 'odd': no kind 'odd' is installed; there are: command, kubernetes, slurm"]
+    assert missing["odd"] == ["executor 'odd': no kind 'odd' is installed; there are: command, kubernetes, ray, slurm"]
     assert "unexpected keyword argument 'lunch'" in missing["box"][0]
 
 
 def test_without_any_the_installed_kinds_are_said(processes: ProcessStarter) -> None:
     status, said = executors(processes, {})
-    assert (status, said) == (0, "No executor is set; the kinds that are installed: command, kubernetes, slurm\n")
+    assert (status, said) == (0, "No executor is set; the kinds that are installed: command, kubernetes, ray, slurm\n")

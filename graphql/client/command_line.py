@@ -104,6 +104,15 @@ SET_CHANNEL: Final = _changing("setChannel", f"channel {{ {_CHANNEL} }}")
 DELETE_CHANNEL: Final = _changing("deleteChannel", f"channel {{ {_CHANNEL} }}")
 TEST_CHANNEL: Final = _changing("testChannel", f"delivery {{ {_DELIVERY} }}")
 REDELIVER_ALARM: Final = _changing("redeliverAlarm", f"delivery {{ {_DELIVERY} }}")
+_MARK: Final = "fingerprint jobName silenceEndsAt silencedBy silenceReason solvedAt solvedBy solvedIn updatedAt"
+FAILURE_GROUPS: Final = f"""query FailureGroups($job: String, $from: DateTime, $first: Int!) {{
+  failureGroups(jobName: $job, from: $from, first: $first) {{
+    fingerprint state jobName errorType message count firstAt lastAt mark {{ {_MARK} }}
+  }}
+}}"""
+SILENCE_FAILURES: Final = _changing("silenceFailures", f"mark {{ {_MARK} }}")
+SOLVE_FAILURES: Final = _changing("solveFailures", f"mark {{ {_MARK} }}")
+REOPEN_FAILURES: Final = _changing("reopenFailures", f"mark {{ {_MARK} }}")
 _HOOK: Final = "name path jobName kind secrets argument description isEnabled version createdAt createdBy updatedAt"
 HOOKS: Final = _listed("hooks", "Hook", _HOOK)
 CREATE_HOOK: Final = _changing("createHook", f"hook {{ {_HOOK} }}")

@@ -176,6 +176,7 @@ class Execution(JobLog):
     duration: float | None
     wait: float
     error_type: str | None
+    fingerprint: str | None
     value: Any
     trace_id: str | None
     progress: Progress | None

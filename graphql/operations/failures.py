@@ -1,22 +1,38 @@
-"""Queries of groups of failures."""
+"""Groups of failures: what they are, and what people say of them."""
 
 import re
+from collections.abc import Iterator
+from datetime import datetime
 from typing import Annotated, Final
 
 import strawberry
 
+from ...jobs.actions import failures as actions
+from ...jobs.core.base.errors import InvalidInput
+from ...jobs.core.failures import FailureMark as StoredMark
+from ...jobs.store.db.database import Connection
+from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.figures import failures
 from ...jobs.store.read.figures.scope import Scope
 from ..base.arguments import checked_range, refused
 from ..base.enums import Role, StatisticsBucket
-from ..base.fields import Size, resolved
+from ..base.fields import Size, mutates, resolved
 from ..resolving.context import Info
-from ..types.failures import FailureGroup, FailureHistory
+from ..types.common import MutationPayload
+from ..types.failures import FailureGroup, FailureHistory, FailureMark
+from .base.changes import given, kept_whole, perform
+from .base.inputs import REASON, MutationInput, optional
 from .reports import A_DAY_BEFORE, TO_NOW, checked_width, optional_text, span
 
 MAX_GROUPS: Final = 100
 RAW_GROUPS: Final = 1_000
 _FINGERPRINT: Final = re.compile("[0-9a-f]{16}")
+_NO_FINGERPRINT: Final = "fingerprint: must be 16 hexadecimal digits, as `FailureGroup.fingerprint` has them"
+
+
+def _groups(conn: Connection, scope: Scope, first: int, now: datetime) -> list[failures.FailureRow]:
+    groups = failures.merge_failures(failures.failures(conn, scope, RAW_GROUPS), first)
+    return failures.marked(conn, groups, now)
 
 
 @strawberry.type
@@ -39,9 +55,11 @@ class FailureQueries:
     ) -> list[FailureGroup] | None:
         """Groups of failures."""
         checked_range(first, "first", 1, MAX_GROUPS)
-        scope = Scope(*span(from_, to, await info.context.now()), job_name=optional_text(job_name, "jobName"))
-        rows = await info.context.database.read(failures.failures, scope, RAW_GROUPS)
-        return [FailureGroup.from_model(group) for group in failures.merge_failures(rows, first)]
+        now = await info.context.now()
+        scope = Scope(*span(from_, to, now), job_name=optional_text(job_name, "jobName"))
+        return [
+            FailureGroup.from_model(group) for group in await info.context.database.read(_groups, scope, first, now)
+        ]
 
     @resolved(
         description="One group of failures in a span of time; null if none of its failures is among the newest 20,000 "
@@ -68,8 +86,99 @@ class FailureQueries:
     ) -> FailureHistory | None:
         """One group of failures."""
         if _FINGERPRINT.fullmatch(fingerprint) is None:
-            raise refused("fingerprint: must be 16 hexadecimal digits, as `FailureGroup.fingerprint` has them")
-        start, end = span(from_, to, await info.context.now())
+            raise refused(_NO_FINGERPRINT)
+        now = await info.context.now()
+        start, end = span(from_, to, now)
         width, scope = checked_width(bucket, start, end), Scope(start, end, optional_text(job_name, "jobName"))
-        found = await info.context.database.read(failures.history, scope, fingerprint, width)
+        found = await info.context.database.read(failures.history, scope, fingerprint, width, now)
         return None if found is None else FailureHistory.from_model(found)
+
+
+@strawberry.input
+class FailureGroupInput(MutationInput):
+    """The input of a mutation that says something of one group of failures."""
+
+    fingerprint: str = strawberry.field(description="The `fingerprint` of the group.")
+
+    def faults(self) -> Iterator[InvalidInput]:
+        """Yield the faults that no action sees."""
+        if _FINGERPRINT.fullmatch(self.fingerprint) is None:
+            yield InvalidInput(f"{_NO_FINGERPRINT}, got {self.fingerprint!r:.40}", path=("fingerprint",))
+
+
+_JOB: Final = "The job of the group. If it is given, the group is looked for among the failures of the job."
+
+
+@strawberry.input(description="The silence that `silenceFailures` sets or ends.")
+class SilenceFailuresInput(FailureGroupInput):
+    """The input of ``silenceFailures``."""
+
+    job_name: str | None = optional(_JOB)
+    ends_at: datetime | None = optional(
+        "The time until which the group counts as known, in the future. The silence ends now unless given."
+    )
+    reason: str | None = optional(REASON)
+
+
+@strawberry.input(description="The solution that `solveFailures` notes.")
+class SolveFailuresInput(FailureGroupInput):
+    """The input of ``solveFailures``."""
+
+    job_name: str | None = optional(_JOB)
+    version: str | None = optional(
+        "The version of the code of the job that mends the cause, deployed or not: failures in the versions that had "
+        "it are expected meanwhile, and one in any other version brings the group back. Unless given, every failure "
+        "that begins later brings it back."
+    )
+
+
+@strawberry.input(description="The group that `reopenFailures` reopens.")
+class ReopenFailuresInput(FailureGroupInput):
+    """The input of ``reopenFailures``."""
+
+
+@strawberry.type
+class FailuresMarked(MutationPayload):
+    """A mark or errors."""
+
+    mark: FailureMark | None = strawberry.field(description="What people said of the group by now.", default=None)
+
+
+_MARK: Final = kept_whole(StoredMark)
+
+
+@strawberry.type
+class FailureMutations:
+    """What people say of groups of failures."""
+
+    @mutates(requires=Role.OPERATOR)
+    async def silence_failures(self, info: Info, input: SilenceFailuresInput) -> FailuresMarked:
+        """Lets a group of failures count as known until a time: it is no new error, and no reason to be alarmed."""
+
+        def action(tx: Tx) -> StoredMark:
+            job_name, until = given(input.job_name), given(input.ends_at)
+            return actions.silence_failures(tx, input.fingerprint, until, given(input.reason), job_name=job_name)
+
+        done = await perform(info, input, action, _MARK, faults=input.faults())
+        return done.answer(FailuresMarked, mark=FailureMark.from_model)
+
+    @mutates(requires=Role.OPERATOR)
+    async def solve_failures(self, info: Info, input: SolveFailuresInput) -> FailuresMarked:
+        """Lets a group of failures count as solved, until a failure shows that it is not."""
+
+        def action(tx: Tx) -> StoredMark:
+            version, job_name = given(input.version), given(input.job_name)
+            return actions.solve_failures(tx, input.fingerprint, version, job_name=job_name)
+
+        done = await perform(info, input, action, _MARK, faults=input.faults())
+        return done.answer(FailuresMarked, mark=FailureMark.from_model)
+
+    @mutates(requires=Role.OPERATOR)
+    async def reopen_failures(self, info: Info, input: ReopenFailuresInput) -> FailuresMarked:
+        """Lets a group of failures count as unsolved again."""
+
+        def action(tx: Tx) -> StoredMark:
+            return actions.reopen_failures(tx, input.fingerprint)
+
+        done = await perform(info, input, action, _MARK, faults=input.faults())
+        return done.answer(FailuresMarked, mark=FailureMark.from_model)

@@ -8,6 +8,7 @@ from .accounts.views import ViewMutations
 from .addresses import AddressMutations
 from .alarms import AlarmMutations
 from .channels import ChannelMutations
+from .failures import FailureMutations
 from .hooks import HookMutations
 from .queue import QueueMutations
 from .revisions import RevisionMutations
@@ -32,6 +33,7 @@ class Mutation(
     ViewMutations,
     AlarmMutations,
     ChannelMutations,
+    FailureMutations,
     HookMutations,
     AddressMutations,
     WebhookMutations,

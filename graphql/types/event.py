@@ -209,6 +209,20 @@ class AlarmEvent(Event):
         return await load_firing(info, self.stored.change.firing_id)
 
 
+@strawberry.type(description="A group of failures was silenced, solved or reopened.")
+class FailuresEvent(Event):
+    """A change of a group of failures."""
+
+    job_name: str = strawberry.field(description="The name of the job.")
+    fingerprint: str = strawberry.field(description="The `fingerprint` of the group.")
+
+    MADE: ClassVar[Makers] = {
+        **Event.MADE,
+        "job_name": lambda event: event.change.job_name,
+        "fingerprint": lambda event: event.change.fingerprint,
+    }
+
+
 @strawberry.type(description="A webhook was created, changed, parked, stopped, resumed or deleted.")
 class WebhookEvent(Event):
     """A change of a webhook."""
@@ -253,6 +267,7 @@ TYPES: Final[Mapping[EventKind, type[Event]]] = {
     EventKind.ALARM_RESOLVED: AlarmEvent,
     EventKind.ALARM_UPDATED: AlarmEvent,
     EventKind.WEBHOOK_UPDATED: WebhookEvent,
+    EventKind.FAILURES_UPDATED: FailuresEvent,
     EventKind.RESYNC: ResyncEvent,
 }
 """The type of each kind of event."""

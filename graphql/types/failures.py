@@ -1,11 +1,14 @@
 """Groups of failures."""
 
 from asyncio import gather
+from collections import Counter
 from datetime import UTC, datetime
 from typing import ClassVar, Final
 
 import strawberry
 
+from ...jobs.accounts.read.audit import said_versions
+from ...jobs.core.failures import FailureState
 from ...jobs.store.read.figures.failures import FailureHistory as StoredHistory
 from ...jobs.store.read.figures.failures import FailureRow
 from ...jobs.store.read.listing.keyset import OrderKey, Page, Position, page_of
@@ -21,6 +24,28 @@ from .entities import JobExecution, load_execution
 LIST: Final = "failures"
 ORDER: Final = (OrderKey("id", descending=True),)
 KINDS: Final = (int,)
+
+
+@strawberry.type(description="What people said of a group of failures: that it is known for a while, or solved.")
+class FailureMark(FromModel):
+    """A silence, a solution, or both."""
+
+    fingerprint: str = strawberry.field(description="The name of the group.")
+    job_name: str = strawberry.field(description="The name of the job.")
+    silenced_until: datetime | None = strawberry.field(
+        name="silenceEndsAt", description="The time until which the group counts as known; null = no silence."
+    )
+    silenced_by: str | None = strawberry.field(description="The person or program that silenced the group.")
+    silence_reason: str | None = strawberry.field(description="The reason of the silence.")
+    solved_at: datetime | None = strawberry.field(
+        description="The time when somebody said that the cause is mended; null if nobody has."
+    )
+    solved_by: str | None = strawberry.field(description="The person or program that said so.")
+    solved_in: str | None = strawberry.field(
+        description="The version of the code of the job that mends it; null = any failure that begins later shows that "
+        "it is not solved."
+    )
+    updated_at: datetime = strawberry.field(description="The time when somebody last said anything.")
 
 
 @strawberry.type(
@@ -41,6 +66,12 @@ class FailureGroup(FromModel):
     count: BigInt = strawberry.field(description="The number of failures.")
     first: datetime = strawberry.field(name="firstAt", description="The time when the first of these executions began.")
     last: datetime = strawberry.field(name="lastAt", description="The time when the newest of these executions began.")
+    state: FailureState = strawberry.field(description="The state of the group.")
+    mark: FailureMark | None = strawberry.field(description="What people said of the group; null = nothing.")
+
+    MADE: ClassVar[Makers] = {
+        "mark": lambda group: None if group.mark is None else FailureMark.from_model(group.mark),
+    }
 
     @resolved()
     async def execution(self, info: Info) -> JobExecution | None:
@@ -64,6 +95,16 @@ class FailureNode:
     count: BigInt = strawberry.field(description="The number of failures.")
 
 
+@strawberry.type(description="The failures of a group in one version of the code of the job.")
+class FailureVersion:
+    """A version and a number."""
+
+    version: str | None = strawberry.field(
+        description="The version that the code says; null if it says none, or is known no more."
+    )
+    count: BigInt = strawberry.field(description="The number of failures.")
+
+
 @strawberry.type(description="One group of failures in a span of time.")
 class FailureHistory(FromModel):
     """The answer of ``failureHistory``."""
@@ -81,6 +122,17 @@ class FailureHistory(FromModel):
     nodes: list[FailureNode] = strawberry.field(
         description="The nodes on which the executions failed, the one with most failures first; at most 50."
     )
+
+    @resolved(
+        description="The failures per version of the code of the job, the version with most failures first.", size=PAGE
+    )
+    async def versions(self, info: Info) -> list[FailureVersion]:
+        """The failures by version; signatures of which nobody knows the version count together."""
+        words = await info.context.database.read(said_versions, self.stored.group.job_name)
+        counts: Counter[str | None] = Counter()
+        for signature, count in self.stored.versions:
+            counts[words.get(signature or "")] += count
+        return [FailureVersion(version=word, count=BigInt(count)) for word, count in counts.most_common(PAGE.most)]
 
     @resolved(size=PAGE)
     def executions(

@@ -13,6 +13,7 @@ from ...jobs.core.model import Outcome, Priority, Run, Trigger
 from ...jobs.core.remote.attempts import EngineState
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
+from ...jobs.store.read.figures.failures import fingerprint
 from ...jobs.store.read.lists import EXECUTIONS, RUNS
 from ..base.enums import Described, describe, described
 from ..base.scalars import BigInt, Duration, Labels
@@ -463,6 +464,10 @@ class ExecutionFields(ByField):
         description="Seconds from the nominal time, or else the submission of the run, to the start of this attempt."
     )
     error_type: str | None = strawberry.field(description="The type of the error, e.g. `ValueError`.")
+    fingerprint: str | None = strawberry.field(
+        description="The name of the group of failures to which it belongs, as `FailureGroup` has it; null unless it "
+        "FAILED, TIMED_OUT or was LOST."
+    )
     traceback: str | None = strawberry.field(description="The traceback of the error; null without an error.")
     value: JSON | None = strawberry.field(description="The value that the job returned.")
     trace_id: str | None = strawberry.field(
@@ -481,6 +486,10 @@ def _wait(started: datetime, due: datetime | None, submitted: datetime) -> float
     return max(0.0, (started - (due or submitted)).total_seconds())
 
 
+def _fingerprint(job_name: str, outcome: Outcome | None, error_type: str | None, message: str | None) -> str | None:
+    return fingerprint(job_name, error_type, message or "") if outcome in model.FAILURES else None
+
+
 ExecutionFields.FIELDS = Fields(
     ExecutionFields,
     model.Execution,
@@ -488,5 +497,6 @@ ExecutionFields.FIELDS = Fields(
         "duration": Made(("started_at", "completed_at"), _duration),
         "wait": Made(("started_at", "scheduled_for", "submitted_at"), _wait),
         "progress": Made(("progress",), Progress.from_json),
+        "fingerprint": Made(("job_name", "outcome", "error_type", "error_message"), _fingerprint),
     },
 )

@@ -34,6 +34,7 @@ class EventKind(StrEnum):
     ALARM_RESOLVED = "alarm_resolved"
     ALARM_UPDATED = "alarm_updated"
     WEBHOOK_UPDATED = "webhook_updated"
+    FAILURES_UPDATED = "failures_updated"
     RESYNC = "resync"
 
 
@@ -42,7 +43,8 @@ class Change:
     """One change as it is stored in the outbox, with the ids needed to filter it and to read the changed thing.
 
     ``state`` is the run's state, the execution's outcome or the webhook's state right after the change; ``step`` the
-    label of a step, ``alarm`` the name of an alarm, ``webhook`` that of a webhook.
+    label of a step, ``alarm`` the name of an alarm, ``webhook`` that of a webhook, ``fingerprint`` that of a group of
+    failures.
     """
 
     kind: EventKind
@@ -59,6 +61,7 @@ class Change:
     alarm: str | None = None
     firing_id: int | None = None
     webhook: str | None = None
+    fingerprint: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The compact stored form: only set fields."""

@@ -107,6 +107,18 @@ def check_resume(at: datetime | None, now: datetime) -> None:
         raise InvalidInput(f"resumeAt: {message}; resume it instead", path=("resumeAt",))
 
 
+def check_silence(until: datetime | None, reason: str | None, now: datetime) -> None:
+    """A silence ends in the future, and its reason has few words.
+
+    Raises:
+        InvalidInput: of the reason, or it would have ended already.
+    """
+    check_reason(reason)
+    if until is not None and until <= now:
+        message = f"must be later than now ({time_text(now)}), got {time_text(until)}"
+        raise InvalidInput(f"endsAt: {message}; leave it out to end a silence", path=("endsAt",))
+
+
 def _not_text(value: object, field: str) -> InvalidInput:
     return InvalidInput(f"{field}: must be a text, got {value!r:.60}", path=(field,))
 

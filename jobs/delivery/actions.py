@@ -9,10 +9,10 @@ from ..accounts.read.secrets import names as secret_names
 from ..accounts.read.secrets import sealed
 from ..core.alarms import AlarmSpec, Condition, SubjectKind, alarm_faults
 from ..core.arguments.secrets import references
-from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, UserError, VersionConflict, refuse
+from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, VersionConflict, refuse
 from ..core.events import Change, EventKind
 from ..core.model import Json
-from ..core.rules import check_reason, unknown
+from ..core.rules import check_reason, check_silence, unknown
 from ..store.db.transaction import Tx, Wake
 from ..store.read.events import newest
 from ..store.read.tasks import by_name
@@ -162,14 +162,11 @@ def silence_alarm(
 
     Raises:
         NotFound: there is none of this name.
-        InvalidInput: of the reason.
-        UserError: the time has passed.
+        InvalidInput: of the reason, or the time has passed.
         VersionConflict: it is at another version than the caller expects.
     """
-    check_reason(reason)
+    check_silence(until, reason, tx.now)
     before = locked(tx, name, expected=expected)
-    if until is not None and until <= tx.now:
-        raise UserError("endsAt: must be in the future", path=("endsAt",))
     silenced = replace(
         before,
         silenced_until=until,

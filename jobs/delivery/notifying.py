@@ -1,7 +1,7 @@
 """Store the consequences of events and timers: firings, and one delivery for each channel, in one transaction."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -10,14 +10,16 @@ from ..core.alarms import Condition, SubjectKind, wish
 from ..core.base.times import counted, time_text
 from ..core.events import Change, Cursor, EventKind
 from ..core.explain.tasks import explain_task
+from ..core.failures import FailureMark
 from ..core.model import Json, Task
 from ..store.db.transaction import Tx
 from ..store.read.facts import of_tasks
+from ..store.read.figures import failures
 from ..store.read.flows import by_ids
 from ..store.read.nodes import live
 from ..store.read.tasks import by_names
 from . import looking, read, write
-from .read import Place
+from .read import Error, Place
 from .rules import Alarm, DeliveryEvent, Firing, Route, TimerKind, notice
 from .watching import Cause, Findings, Key, Watchlist, subject_of, thing
 
@@ -164,11 +166,15 @@ def _look_at_errors(tx: Tx, watch: Watchlist, found: Findings) -> None:
     errors = read.errors(tx.conn, found.failures)
     longest = max(alarm.settings.quiet or 0.0 for looks in found.failures.values() for alarm, *_ in looks)
     since = tx.now - timedelta(seconds=longest)
-    known = {
-        job: read.recent_errors(tx.conn, job, first, since) for job in {error.job_name for error in errors.values()}
-    }
+    marks = failures.marks(tx.conn, {error.fingerprint for error in errors.values()})
+    is_past = _past(tx, marks)
+    jobs = {error.job_name for error in errors.values()}
+    known = {job: read.recent_errors(tx.conn, job, first, since, is_past) for job in jobs}
     for execution_id in sorted(errors):
         error = errors[execution_id]
+        mark = marks.get(error.fingerprint)
+        if is_past(error) or (mark is not None and mark.is_silenced(tx.now)):
+            continue
         last = known[error.job_name].get(error.fingerprint)
         for alarm, change, at in found.failures[execution_id]:
             if last is not None and (at - last).total_seconds() <= (alarm.settings.quiet or 0.0):
@@ -179,6 +185,22 @@ def _look_at_errors(tx: Tx, watch: Watchlist, found: Findings) -> None:
             turn.resolve()
             turn.fire(Cause(alarm, subject_of(alarm), sentence, at, change.run_id, execution_id, change.task_id))
         known[error.job_name][error.fingerprint] = error.at
+
+
+def _past(tx: Tx, marks: Mapping[str, FailureMark]) -> Callable[[Error], bool]:
+    """Return how to see that an error is one that counts as solved, and does not show that it is not."""
+    solved = {name: mark for name, mark in marks.items() if mark.solved_at is not None}
+    known: dict[int, Mapping[str, str]] = {}
+
+    def is_past(error: Error) -> bool:
+        mark = solved.get(error.fingerprint) if solved else None
+        if mark is None:
+            return False
+        if error.node_id not in known:
+            known[error.node_id] = failures.signatures(tx.conn, [error.node_id]).get(error.node_id, {})
+        return not mark.comes_back(error.started_at, known[error.node_id].get(error.job_name))
+
+    return is_past
 
 
 def _watch_executions(tx: Tx, reader: Reader, found: Findings) -> None:

@@ -3,7 +3,7 @@
 No statement grows with the number of alarms: each takes any number of them in one parameter.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -373,6 +373,8 @@ class Error(NamedTuple):
     error_type: str | None
     message: str
     at: datetime
+    started_at: datetime
+    node_id: int
 
     @property
     def fingerprint(self) -> str:
@@ -382,7 +384,13 @@ class Error(NamedTuple):
 
 _e = job_execution.c
 _ERROR: Final = select(
-    _e.id, _e.job_name, _e.error_type, func.substr(_e.error_message, 1, MESSAGE_PREFIX), _e.completed_at
+    _e.id,
+    _e.job_name,
+    _e.error_type,
+    func.substr(_e.error_message, 1, MESSAGE_PREFIX),
+    _e.completed_at,
+    _e.started_at,
+    _e.node_id,
 )
 MOST_ERRORS: Final = 1_000
 """Failed executions of a job whose errors are compared."""
@@ -394,14 +402,20 @@ def errors(conn: Connection, ids: Collection[int]) -> dict[int, Error]:
     return {row[0]: Error(*row[1:]) for row in rows}
 
 
-def recent_errors(conn: Connection, job_name: str, before: int, since: datetime) -> dict[str, datetime]:
-    """Return the fingerprints of a job's errors since a time in executions before one, with the last time of each."""
+def recent_errors(
+    conn: Connection, job_name: str, before: int, since: datetime, is_past: Callable[[Error], bool]
+) -> dict[str, datetime]:
+    """Return the fingerprints of a job's errors since a time in executions before one, with the last time of each.
+
+    ``is_past``: whether an error belongs to code that a newer version has mended; it is left out.
+    """
     failed = _ERROR.where(_e.success.is_(False), _e.job_name == job_name, _e.id < before, _e.completed_at >= since)
     rows = conn.execute(failed.order_by(_e.id.desc()).limit(MOST_ERRORS))
     found: dict[str, datetime] = {}
     for row in rows:
         error = Error(*row[1:])
-        found.setdefault(error.fingerprint, error.at)
+        if not is_past(error):
+            found.setdefault(error.fingerprint, error.at)
     return found
 
 

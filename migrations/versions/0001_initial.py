@@ -304,6 +304,21 @@ Table(
     postgresql_with=HOT,
 )
 Table(
+    "failure_mark",
+    SCHEMA,
+    Column("fingerprint", String(16), nullable=False),
+    Column("job_name", NAME, nullable=False),
+    Column("silenced_until", TIME),
+    Column("silenced_by", NAME),
+    Column("silence_reason", Text()),
+    Column("solved_at", TIME),
+    Column("solved_by", NAME),
+    Column("solved_in", NAME),
+    Column("old_versions", DOCUMENT),
+    Column("updated_at", TIME, nullable=False),
+    PrimaryKeyConstraint("fingerprint", name="pk_failure_mark"),
+)
+Table(
     "flow",
     SCHEMA,
     Column("id", KEY, nullable=False),

@@ -24,6 +24,7 @@ MODULES = {
     ".remote.alarms": ("alarms", "channels"),
     ".remote.cluster": ("groups", "jobs", "nodes", "stats"),
     ".remote.enqueue": ("enqueue", "trigger"),
+    ".remote.failures": ("failures",),
     ".remote.hooks": ("hooks",),
     ".remote.logs": ("events", "log", "logs"),
     ".remote.runs": ("flows", "runs", "signal"),

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cronograph.jobs.actions.deletion import delete_task
+from cronograph.jobs.actions.failures import silence_failures, solve_failures
 from cronograph.jobs.actions.nodes import heartbeat, note_stall, rescue_expired
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.alarms import Condition, Settings, SubjectKind
@@ -13,8 +14,9 @@ from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import SILENT
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
+from cronograph.jobs.store.read.figures.failures import fingerprint
 from tests.delivery.conftest import Alarms
-from tests.support.storage import START, Stored
+from tests.support.storage import START, Stored, Worker
 
 FAILED = Failed("ValueError", "no such invoice", permanent=True)
 
@@ -374,6 +376,40 @@ async def test_an_error_is_new_once_and_again_after_a_quiet_time(alarms: Alarms,
     assert await alarms.look(1) == []
     assert await fail("no room\nand more") == []
     assert await fail("no room\nand more", 3700) == ["ValueError: no room"]
+
+
+async def test_an_error_that_people_know_is_not_new_and_a_solved_one_that_comes_back_is(
+    alarms: Alarms, stored: Stored
+) -> None:
+    name = fingerprint("work", "ValueError", "no room")
+    old = stored.node("old", code_version="v1")
+
+    async def fail(worker: Worker, seconds: float = 1) -> list[str]:
+        stored.pass_time(seconds)
+        stored.enqueue(retries=0)
+        worker.end(worker.start(), Failed("ValueError", "no room", permanent=True))
+        firings = await alarms.look(1)
+        stored.enqueue()
+        worker.end(worker.start())
+        assert await alarms.look(1) == []
+        return [one.sentence.partition(": ")[2] for one in firings]
+
+    alarms.create(Condition.NEW_ERROR, "work", SubjectKind.JOB, quiet=3600)
+    assert await fail(old) == ["ValueError: no room"]
+    ends = stored.now + timedelta(hours=3)
+    alarms.acting(lambda tx: silence_failures(tx, name, ends, "the disk comes tomorrow"))
+    # It would be new again after an hour.
+    assert await fail(old, 3700) == []
+    assert await fail(old, 3700) == []
+    assert await fail(old, 7200) == ["ValueError: no room"]
+    alarms.acting(lambda tx: solve_failures(tx, name, "v2"))
+    # Code that had it may fail so until it is gone, and in the new code it is new, although it failed a minute ago.
+    assert await fail(old, 60) == []
+    new = stored.node("new", code_version="v2")
+    assert await fail(new) == ["ValueError: no room"]
+    assert await fail(new) == []
+    alarms.acting(lambda tx: solve_failures(tx, name, None))
+    assert await fail(old) == ["ValueError: no room"]
 
 
 async def test_a_clock_that_is_off_fires_for_its_node_and_resolves(alarms: Alarms, stored: Stored) -> None:

@@ -285,6 +285,11 @@ REMOTE: Final[dict[str, Shape]] = {
     **dict.fromkeys(
         ("channels redeliver", "channels test"), done(delivery=answered(documents.TEST_CHANNEL, "testChannel.delivery"))
     ),
+    "failures list": done(failures=answered(documents.FAILURE_GROUPS, "failureGroups")),
+    **dict.fromkeys(
+        ("failures reopen", "failures silence", "failures solve"),
+        done(mark=answered(documents.SILENCE_FAILURES, "silenceFailures.mark")),
+    ),
     **dict.fromkeys(
         ("groups ageing", "groups cap", "groups keep", "groups limit", "groups pause", "groups rate", "groups resume"),
         _GROUP,

@@ -29,6 +29,7 @@ from cronograph.jobs.delivery.rules import DeliveryEvent, DeliveryState
 from cronograph.jobs.delivery.webhooks import StopReason
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.read.figures.failures import fingerprint
 from cronograph.jobs.store.schema import tables
 from tests.generation.cli_answers import committed_schema
 from tests.graphql_api.api import Api
@@ -166,6 +167,11 @@ class World:
         for name, retries in (("failed", 0), ("failed too", 0), ("stuck", 1), ("stuck too", 1)):
             self.ids[name] = str(stored.enqueue(retries=retries).id)
             worker.end(worker.start(), Failed("ValueError", "no"))
+        for name in ("silenced", "solved", "reopened"):
+            stored.enqueue(retries=0)
+            worker.end(worker.start(), Failed("KeyError", name))
+            self.ids[name] = fingerprint("work", "KeyError", name)
+        await self.answer("solveFailures", {"fingerprint": self.ids["reopened"]}, "mark { jobName }")
         self.ids["signalled"] = str(stored.enqueue().id)
         started = worker.start()
         stored.do(wait, started.run, Wait("approved", StepKind.SIGNAL, form=None, role=Role.OPERATOR))
@@ -286,6 +292,7 @@ class World:
     def _of_alarms(self) -> dict[str, Request]:
         alarm, channel = "alarm { name severity sentence version channels }", "channel { name kind address }"
         late = {"subject": {"task": "changed"}, "condition": {"late": {"grace": 5}}}
+        mark = "mark { jobName } mark"
         chat = {"chat": {"urlSecret": "hook", "form": "TEAMS"}}
         return {
             "createAlarm": Request({"name": "new", **late, "severity": "CRITICAL"}, alarm),
@@ -297,6 +304,11 @@ class World:
             "acknowledgeAlarms": Request(
                 {"firings": {"ids": [self.ids["firing"]]}, "note": "seen"}, "count firings { note acknowledgedBy }"
             ),
+            "silenceFailures": Request(
+                {"fingerprint": self.ids["silenced"], "endsAt": "2031-01-01T00:00:00Z"}, f"{mark} {{ silenceEndsAt }}"
+            ),
+            "solveFailures": Request({"fingerprint": self.ids["solved"]}, f"{mark} {{ solvedBy solvedIn }}"),
+            "reopenFailures": Request({"fingerprint": self.ids["reopened"]}, f"{mark} {{ solvedAt }}"),
             "createAddress": Request({"kind": "BADGE", "taskName": "changed"}, "address { kind taskName }", "path"),
             "deleteAddress": Request({"id": self.ids["address"]}, "address { id kind }"),
             "createHook": Request(

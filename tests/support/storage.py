@@ -11,6 +11,7 @@ from sqlalchemy import Table, event, select
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
+from cronograph.jobs.core.base.signature import VERSION
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults, JobInfo
 from cronograph.jobs.core.model import NewRun, Run, ScheduleSpec, Task, TaskSpec, Trigger
 from cronograph.jobs.core.nodes import Node, NodeState
@@ -93,6 +94,7 @@ class Stored:
         slots: int = 20,
         schedule: str | None = None,
         takes: int = 1,
+        code_version: str | None = None,
         **said: Any,
     ) -> "Worker":
         """Register a node that knows these jobs, and whose code perhaps declares a schedule or defaults of them.
@@ -100,8 +102,9 @@ class Stored:
         ``takes``: how many slots a run of theirs takes.
         """
         defaults = JobDefaults(**said)
+        schema = ANY_ARGS if code_version is None else {**ANY_ARGS, VERSION: code_version}
         infos = tuple(
-            JobInfo(job, schedule=schedule, args_schema=ANY_ARGS, defaults=defaults, slots=takes) for job in jobs
+            JobInfo(job, schedule=schedule, args_schema=schema, defaults=defaults, slots=takes) for job in jobs
         )
         node = self.do(join, NewNode(name, slots, "1", infos, 60.0), only_node=False)
         self.do(lambda tx: nodes.set_state(tx.conn, node.id, NodeState.ACTIVE))

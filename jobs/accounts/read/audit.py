@@ -6,8 +6,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, select
 
-from ...core.actor import Entry
+from ...core.actor import Entry, described
+from ...core.arguments.revisions import RevisedKind
 from ...core.base.errors import UnreadableRow
+from ...core.base.signature import VERSION
 from ...store.db.audit import GENESIS, chained
 from ...store.db.unreadable import each
 from ...store.read.listing.keyset import OrderKey
@@ -15,6 +17,7 @@ from ...store.read.listing.listing import Listing, columns
 from ...store.schema.rows import reader_of
 from ...store.schema.tables import audit_head as h
 from ...store.schema.tables import audit_log as a
+from ...store.schema.tables import job
 
 BATCH = 1000
 
@@ -70,6 +73,27 @@ def later_revisions(conn: Connection, entry: Entry) -> list[Entry]:
     of_thing = (a.c.revised == entry.revised) & (a.c.subject == entry.subject)
     found = select(a).where(of_thing, a.c.id > entry.id).order_by(a.c.id.desc()).limit(MOST_UNDONE + 1)
     return [entry_from(row) for row in conn.execute(found)]
+
+
+MOST_VERSIONS = 200
+
+
+def said_versions(conn: Connection, job_name: str) -> dict[str, str]:
+    """Return the versions that the code of a job says and said, by their signatures; those of its newest changes."""
+    of_job = (a.c.revised == RevisedKind.JOB.value) & (a.c.subject == job_name)
+    found: dict[str, str] = {}
+    entries = select(a).where(of_job).order_by(a.c.id.desc()).limit(MOST_VERSIONS)
+    for entry in map(entry_from, conn.execute(entries)):
+        for values in map(described, (entry.before, entry.after)):
+            if isinstance(values, dict) and {"args_schema", "code_version"} <= values.keys():
+                found.setdefault(str(values["args_schema"]), str(values["code_version"]))
+    published = select(job.c.args_schema, job.c.signature, job.c.versions).where(job.c.name == job_name)
+    for row in conn.execute(published):
+        schemas = {one: of["args_schema"] for one, of in (row.versions or {}).items()} | {
+            row.signature: row.args_schema
+        }
+        found |= {one: schema[VERSION] for one, schema in schemas.items() if VERSION in schema}
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,6 +191,7 @@ BY_OPERATORS = "`cronograph alarms`, `cronograph channels` and the dashboard ask
 LEFT_OUT = {
     **dict.fromkeys(("alarm", "alarms", "alarmFirings", "channels", "alarmDeliveries"), BY_OPERATORS),
     **dict.fromkeys(("createAlarm", "updateAlarm", "deleteAlarm", "silenceAlarm", "acknowledgeAlarms"), BY_OPERATORS),
+    **dict.fromkeys(("silenceFailures", "solveFailures", "reopenFailures"), "`cronograph failures` asks it"),
     **dict.fromkeys(("setChannel", "deleteChannel", "testChannel", "redeliverAlarm"), BY_OPERATORS),
     **dict.fromkeys(("hooks", "createHook", "updateHook", "deleteHook"), "`cronograph hooks` asks it"),
     **dict.fromkeys(("addresses", "createAddress", "deleteAddress"), "`cronograph addresses` asks it"),

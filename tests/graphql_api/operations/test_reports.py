@@ -437,3 +437,51 @@ async def test_an_overview_reads_only_what_is_asked_for(api: Api, fields: str, t
         await api.ask(f"{{ overview {{ {fields} }} }}")
     named = {"run", "node", "periodic_task", "job_execution", "execution_hour", "execution_minute"}
     assert {table for one in sent for table in named if re.search(rf"\b{table}\.", one)} == tables
+
+
+async def test_people_say_of_a_group_of_failures_that_it_is_known_or_solved_in_a_version(api: Api) -> None:
+    worker = api.stored.node("w", code_version="v1")
+    for _ in range(2):
+        api.stored.enqueue(retries=0)
+        worker.end(worker.start(), Failed("KeyError", "no"))
+    api.stored.pass_time(1)
+    groups = "{ failureGroups { fingerprint state mark { silenceEndsAt silencedBy solvedIn } } }"
+    (group,) = (await api.ask(groups))["failureGroups"]
+    name = group["fingerprint"]
+    assert (group["state"], group["mark"]) == ("OPEN", None)
+    executions = (await api.ask("{ executions { nodes { fingerprint } } }"))["executions"]["nodes"]
+    assert [one["fingerprint"] for one in executions] == [name, name]
+    silence = """mutation($input: SilenceFailuresInput!) { silenceFailures(input: $input) {
+      mark { jobName silenceEndsAt silencedBy silenceReason } errors { code message path } } }"""
+    given = {"fingerprint": name, "endsAt": "2031-01-01T00:00:00Z", "reason": "known"}
+    assert (await api.ask(silence, input=given))["silenceFailures"]["mark"] == {
+        "jobName": "work", "silenceEndsAt": "2031-01-01T00:00:00Z", "silencedBy": "local administrator",
+        "silenceReason": "known",
+    }  # fmt: skip
+    (group,) = (await api.ask(groups))["failureGroups"]
+    assert (group["state"], group["mark"]["silencedBy"]) == ("SILENCED", "local administrator")
+    await api.ask(silence, input={"fingerprint": name})
+    solve = """mutation($input: SolveFailuresInput!) { solveFailures(input: $input) {
+      mark { solvedIn solvedBy } errors { code message path } } }"""
+    solved = {"fingerprint": name, "jobName": "work", "version": "v2"}
+    assert (await api.ask(solve, input=solved))["solveFailures"]["mark"]["solvedIn"] == "v2"
+    (group,) = (await api.ask(groups))["failureGroups"]
+    assert (group["state"], group["mark"]["solvedIn"]) == ("SOLVED", "v2")
+    api.stored.enqueue(retries=0)
+    newer = api.stored.node("newer", code_version="v3")
+    newer.end(newer.start(), Failed("KeyError", "no"))
+    api.stored.pass_time(1)
+    history = f'{{ failureHistory(fingerprint: "{name}") {{ group {{ state }} versions {{ version count }} }} }}'
+    assert (await api.ask(history))["failureHistory"] == {
+        "group": {"state": "REGRESSED"},
+        "versions": [{"version": "v1", "count": 2}, {"version": "v3", "count": 1}],
+    }
+    for wrong, path in (
+        ({"fingerprint": "x"}, ["fingerprint"]),
+        ({"fingerprint": "0" * 16}, ["fingerprint"]),
+        ({"fingerprint": name, "version": ""}, ["version"]),
+    ):
+        (error,) = (await api.ask(solve, input=wrong))["solveFailures"]["errors"]
+        assert error["path"] == path, error
+    reopen = "mutation($input: ReopenFailuresInput!) { reopenFailures(input: $input) { mark { solvedAt } } }"
+    assert (await api.ask(reopen, input={"fingerprint": name}))["reopenFailures"]["mark"] == {"solvedAt": None}

@@ -158,6 +158,10 @@ REMOTE: dict[str, Row] = {
     "webhooks resume": Row("feed", "nope"),
     "webhooks update": Row("feed --document runs --disable", "nope --disable"),
     "webhooks delete": Row("feed", "nope"),
+    "failures list": reads("--since 1h --state open", "--state fine", 2),
+    "failures silence": Row("{failure} 2031-01-01T00:00:00Z --reason quiet", "0123456789abcdef"),
+    "failures solve": Row("{failure}", "0123456789abcdef"),
+    "failures reopen": Row("{failure}", "0123456789abcdef"),
     "alarms create": Row("failing --job greet --failing 3 --channel hook", "late --task nope --late 5m"),
     "alarms list": LISTED,
     "alarms firings": LISTED,
@@ -301,6 +305,7 @@ def prepare(stage: Stage) -> None:
         return (found["a"]["state"], found["b"]["state"]) == ("SUCCESS", "FAILED")
 
     wait_until(there, message="the first runs to end")
+    stage.made["failure"] = stage.ask("{ failureGroups { fingerprint } }")["failureGroups"][0]["fingerprint"]
     # What `events` tells has happened after the cursor.
     stage.ask('mutation { triggerJob(jobName: "greet") { success } }')
 

@@ -156,14 +156,14 @@ def test_one_group_says_since_when_it_is_counted(conn: Connection) -> None:
     conn.execute(insert(job_execution), rows)
     scope = Scope(NOW - HOUR, NOW + HOUR)
     of_type = next(row for row in failures(conn, scope, 10) if row.error_type == "E")
-    whole = history(conn, scope, of_type.fingerprint, 3600)
+    whole = history(conn, scope, of_type.fingerprint, 3600, NOW)
     assert whole is not None
     assert (whole.group.count, whole.group.message, whole.since) == (3, "row 5", None)
     assert sum(count for _, count in whole.points) == sum(count for _, count in whole.nodes) == len(whole.ids) == 3
-    cut = history(conn, scope, of_type.fingerprint, 3600, grouped=2)
+    cut = history(conn, scope, of_type.fingerprint, 3600, NOW, grouped=2)
     assert cut is not None
     assert (cut.group.count, cut.since) == (1, NOW - timedelta(minutes=6))
-    assert history(conn, scope, of_type.fingerprint, 3600, grouped=0) is None
+    assert history(conn, scope, of_type.fingerprint, 3600, NOW, grouped=0) is None
 
 
 def test_the_rate_counts_ends_per_minute(conn: Connection) -> None:

@@ -3,16 +3,19 @@
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Final
 
-from sqlalchemy import Connection, Subquery, func, literal, literal_column, select
+from sqlalchemy import Connection, Subquery, func, literal, literal_column, select, true
 
+from ....core.failures import FailureMark, FailureState, Signatures
 from ....core.model import FAILURES
 from ...db.functions import bucket_start, sql_literals
+from ...schema.rows import reader_of
+from ...schema.tables import failure_mark, node
 from ...schema.tables import job_execution as e
 from ...schema.types import UtcDateTime
 from .scope import Scope
@@ -44,7 +47,12 @@ def fingerprint(job_name: str, error_type: str | None, message: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FailureRow:
-    """Failures of one job with the same error: how many, first and last start, the newest execution."""
+    """Failures of one job with the same error: how many, first and last start, the newest execution.
+
+    Attributes:
+        mark: What people said of them; None = nothing, or nobody has looked.
+        state: What follows from that.
+    """
 
     job_name: str
     error_type: str | None
@@ -53,6 +61,8 @@ class FailureRow:
     first: datetime
     last: datetime
     execution_id: int
+    mark: FailureMark | None = None
+    state: FailureState = FailureState.OPEN
 
     @property
     def fingerprint(self) -> str:
@@ -69,6 +79,7 @@ class FailureHistory:
         since: When the first of the failures began that were looked at; None if they were all of the job.
         points: The number by the beginning of the bucket, in seconds since 1970, the oldest first.
         nodes: The number by node, the largest first.
+        versions: The number by the signature of the job's version, the largest first; None = it is not known any more.
         ids: The executions, the newest first.
     """
 
@@ -76,19 +87,21 @@ class FailureHistory:
     since: datetime | None
     points: tuple[tuple[int, int], ...]
     nodes: tuple[tuple[str, int], ...]
+    versions: tuple[tuple[str | None, int], ...]
     ids: tuple[int, ...]
 
 
-def _newest(scope: Scope, grouped: int) -> Subquery:
-    """The newest failures of a scope."""
+def _newest(scope: Scope, grouped: int, jobs: Collection[str] | None = None) -> Subquery:
+    """The newest failures of a scope; ``jobs``: of these."""
     message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX).label("message")
     return (
-        select(e.c.job_name, e.c.error_type, message, e.c.started_at, e.c.id, e.c.node)
+        select(e.c.job_name, e.c.error_type, message, e.c.started_at, e.c.id, e.c.node, e.c.node_id)
         .where(
             scope.condition(),
             scope.ids(),
             e.c.success == literal_column("false"),
             e.c.outcome.in_(sql_literals(FAILURES)),
+            true() if jobs is None else e.c.job_name.in_(jobs),
         )
         .order_by(e.c.id.desc())
         .limit(grouped)
@@ -145,7 +158,7 @@ def _together(one: FailureRow, other: FailureRow) -> FailureRow:
 
 
 def history(
-    conn: Connection, scope: Scope, name: str, seconds: int, *, grouped: int = GROUPED
+    conn: Connection, scope: Scope, name: str, seconds: int, now: datetime, *, grouped: int = GROUPED
 ) -> FailureHistory | None:
     """The group of failures with this fingerprint, by buckets of ``seconds``; None if none is among the newest."""
     found = next((row for row in failures(conn, scope, grouped, grouped=grouped) if row.fingerprint == name), None)
@@ -162,6 +175,11 @@ def history(
     if not rows:
         return None
     times = [row.started_at for row in rows]
+    of_node = Counter(row.node_id for row in rows)
+    known = signatures(conn, of_node)
+    versions: Counter[str | None] = Counter()
+    for node_id, number in of_node.items():
+        versions[known.get(node_id, {}).get(job_name)] += number
     group = replace(
         found,
         message=rows[0].message,
@@ -171,18 +189,73 @@ def history(
         execution_id=rows[0].id,
     )
     return FailureHistory(
-        group,
+        marked(conn, [group], now)[0],
         rows[0].since if rows[0].looked_at >= grouped else None,
         tuple(sorted(Counter(row.bucket for row in rows).items())),
         tuple(Counter(row.node for row in rows).most_common(MOST_NODES)),
+        tuple(versions.most_common()),
         tuple(row.id for row in rows),
     )
+
+
+mark_from = reader_of(FailureMark, {"old_versions": lambda stored: None if stored is None else tuple(stored)})
+
+
+def marks(conn: Connection, names: Collection[str]) -> dict[str, FailureMark]:
+    """Return what people said of these groups, by their fingerprints."""
+    rows = conn.execute(select(failure_mark).where(failure_mark.c.fingerprint.in_(names)))
+    return {row.fingerprint: mark_from(row) for row in rows}
+
+
+def signatures(conn: Connection, node_ids: Collection[int]) -> Signatures:
+    """Return the versions of jobs that these nodes have or had, by their ids."""
+    rows = conn.execute(select(node.c.id, node.c.signatures).where(node.c.id.in_(node_ids)))
+    return {row.id: row.signatures for row in rows}
+
+
+def marked(conn: Connection, rows: Sequence[FailureRow], now: datetime) -> list[FailureRow]:
+    """Return the groups with what people said of them, and their states."""
+    known = marks(conn, {row.fingerprint for row in rows})
+    solved = [mark for mark in known.values() if mark.solved_at is not None]
+    back = _back(conn, solved, now) if solved else set[str]()
+    found: list[FailureRow] = []
+    for row in rows:
+        mark = known.get(row.fingerprint)
+        state = FailureState.OPEN if mark is None else mark.state(now, is_back=mark.fingerprint in back)
+        found.append(replace(row, mark=mark, state=state))
+    return found
+
+
+def _back(conn: Connection, solved: Sequence[FailureMark], now: datetime) -> set[str]:
+    """Return the fingerprints of groups that count as solved, and have failures that show that they are not."""
+    since = min((mark.solved_at for mark in solved if mark.solved_at is not None), default=now)
+    by_name = {mark.fingerprint: mark for mark in solved}
+    rows = _newest(Scope(since, now + JUST_BEGUN), GROUPED, {mark.job_name for mark in solved})
+    last = func.max(rows.c.started_at, type_=UtcDateTime())
+    about = (rows.c.job_name, rows.c.error_type, rows.c.message, rows.c.node_id)
+    statement = select(*about, last).group_by(*about)
+    failed = [
+        (by_name[name], node_id, at)
+        for job_name, error_type, message, node_id, at in conn.execute(statement)
+        if (name := fingerprint(job_name, error_type, message)) in by_name
+    ]
+    known = signatures(conn, {node_id for _, node_id, _ in failed})
+    return {
+        mark.fingerprint
+        for mark, node_id, at in failed
+        if mark.comes_back(at, known.get(node_id, {}).get(mark.job_name))
+    }
+
+
+JUST_BEGUN: Final = timedelta(minutes=1)
+"""So far an execution can have begun after the time of who asks, whose clock may be behind."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Member:
     id: int
     node: str
+    node_id: int
     message: str
     started_at: datetime
     bucket: int
@@ -206,6 +279,7 @@ def _members(conn: Connection, scope: Scope, error_type: str | None, seconds: in
         select(
             rows.id,
             rows.node,
+            rows.node_id,
             rows.message,
             rows.started_at,
             bucket_start(rows.started_at, literal(seconds)).label("bucket"),

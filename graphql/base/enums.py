@@ -13,7 +13,6 @@ from ...jobs.core.alarms import Condition, Severity, SubjectKind
 from ...jobs.core.base.errors import ErrorCode
 from ...jobs.core.events import EventKind
 from ...jobs.core.explain import ExplanationCode, PreviewOutcome
-from ...jobs.core.failures import FailureState
 from ...jobs.core.flows import FlowState, When
 from ...jobs.core.limits import PlaceHold
 from ...jobs.core.model import (
@@ -329,22 +328,11 @@ describe(
         EventKind.FLOW_UPDATED: "A flow changed its state, or was closed.",
         EventKind.ALARM_FIRED: "An alarm fired.",
         EventKind.ALARM_RESOLVED: "A firing of an alarm was resolved.",
-        EventKind.ALARM_UPDATED: "An alarm was made, changed, silenced or deleted, its silence ended, or a firing was "
-        "acknowledged.",
+        EventKind.ALARM_UPDATED: "An alarm was made, changed or deleted, its silence began or ended, or a firing was seen.",
         EventKind.WEBHOOK_UPDATED: "A webhook was made, changed, stopped, resumed or deleted.",
         EventKind.FAILURES_UPDATED: "A group of failures was silenced, solved or reopened, or its silence was ended.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
         "set back): query again, and go on from this cursor.",
-    },
-)
-describe(
-    FailureState,
-    "The state of a group of failures.",
-    {
-        FailureState.OPEN: "Nobody has said anything of it.",
-        FailureState.SILENCED: "It counts as known until a time: no new error, and no reason to be alarmed.",
-        FailureState.SOLVED: "Somebody has said that its cause is mended, and nothing has shown otherwise.",
-        FailureState.REGRESSED: "Somebody has said that its cause is mended, and it came back.",
     },
 )
 describe(

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 
 import strawberry
 
-from ...jobs.actions import failures as actions
+from ...jobs.core.alarms import FailureMark as StoredMark
 from ...jobs.core.base.errors import InvalidInput
-from ...jobs.core.failures import FailureMark as StoredMark
+from ...jobs.delivery import failures as actions
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read.figures import failures
@@ -125,7 +125,7 @@ class SolveFailuresInput(FailureGroupInput):
     """The input of ``solveFailures``."""
 
     job_name: str | None = optional(_JOB)
-    version: str | None = optional(
+    code_version: str | None = optional(
         "The version of the code of the job that mends the cause, deployed or not: failures in the versions that had "
         "it are expected meanwhile, and one in any other version brings the group back. Unless given, every failure "
         "that begins later brings it back."
@@ -141,7 +141,7 @@ class ReopenFailuresInput(FailureGroupInput):
 class FailuresMarked(MutationPayload):
     """A mark or errors."""
 
-    mark: FailureMark | None = strawberry.field(description="What people said of the group by now.", default=None)
+    mark: FailureMark | None = strawberry.field(description="The mark of the group after the change.", default=None)
 
 
 _MARK: Final = kept_whole(StoredMark)
@@ -149,7 +149,7 @@ _MARK: Final = kept_whole(StoredMark)
 
 @strawberry.type
 class FailureMutations:
-    """What people say of groups of failures."""
+    """Silence, solve and reopen groups of failures."""
 
     @mutates(requires=Role.OPERATOR)
     async def silence_failures(self, info: Info, input: SilenceFailuresInput) -> FailuresMarked:
@@ -167,7 +167,7 @@ class FailureMutations:
         """Lets a group of failures count as solved, until a failure shows that it is not."""
 
         def action(tx: Tx) -> StoredMark:
-            version, job_name = given(input.version), given(input.job_name)
+            version, job_name = given(input.code_version), given(input.job_name)
             return actions.solve_failures(tx, input.fingerprint, version, job_name=job_name)
 
         done = await perform(info, input, action, _MARK, faults=input.faults())

@@ -213,7 +213,7 @@ class AlarmEvent(Event):
 class FailuresEvent(Event):
     """A change of a group of failures."""
 
-    job_name: str = strawberry.field(description="The name of the job.")
+    job_name: str | None = strawberry.field(description="The name of the job.")
     fingerprint: str = strawberry.field(description="The `fingerprint` of the group.")
 
     MADE: ClassVar[Makers] = {

@@ -8,12 +8,13 @@ from typing import ClassVar, Final
 import strawberry
 
 from ...jobs.accounts.read.audit import said_versions
-from ...jobs.core.failures import FailureState
+from ...jobs.core.alarms import FailureState
 from ...jobs.store.read.figures.failures import FailureHistory as StoredHistory
 from ...jobs.store.read.figures.failures import FailureRow
 from ...jobs.store.read.listing.keyset import OrderKey, Page, Position, page_of
 from ...jobs.store.read.listing.searching import Counted
 from ..base.arguments import AFTER, BEFORE, FIRST, LAST
+from ..base.enums import describe
 from ..base.fields import PAGE, resolved
 from ..base.scalars import BigInt
 from ..execution.shown import FromModel, Makers
@@ -26,7 +27,19 @@ ORDER: Final = (OrderKey("id", descending=True),)
 KINDS: Final = (int,)
 
 
-@strawberry.type(description="What people said of a group of failures: that it is known for a while, or solved.")
+describe(
+    FailureState,
+    "The state of a group of failures.",
+    {
+        FailureState.OPEN: "Nobody has said anything of it.",
+        FailureState.SILENCED: "It counts as known until a time: no new error, and no reason to be alarmed.",
+        FailureState.SOLVED: "Somebody has said that its cause is mended, and nothing has shown otherwise.",
+        FailureState.REGRESSED: "Somebody has said that its cause is mended, and it came back.",
+    },
+)
+
+
+@strawberry.type(description="The mark of a group of failures: that it is known for a while, or solved.")
 class FailureMark(FromModel):
     """A silence, a solution, or both."""
 
@@ -67,7 +80,7 @@ class FailureGroup(FromModel):
     first: datetime = strawberry.field(name="firstAt", description="The time when the first of these executions began.")
     last: datetime = strawberry.field(name="lastAt", description="The time when the newest of these executions began.")
     state: FailureState = strawberry.field(description="The state of the group.")
-    mark: FailureMark | None = strawberry.field(description="What people said of the group; null = nothing.")
+    mark: FailureMark | None = strawberry.field(description="The mark that people have put on the group; null = none.")
 
     MADE: ClassVar[Makers] = {
         "mark": lambda group: None if group.mark is None else FailureMark.from_model(group.mark),
@@ -99,7 +112,7 @@ class FailureNode:
 class FailureVersion:
     """A version and a number."""
 
-    version: str | None = strawberry.field(
+    code_version: str | None = strawberry.field(
         description="The version that the code says; null if it says none, or is known no more."
     )
     count: BigInt = strawberry.field(description="The number of failures.")
@@ -132,7 +145,7 @@ class FailureHistory(FromModel):
         counts: Counter[str | None] = Counter()
         for signature, count in self.stored.versions:
             counts[words.get(signature or "")] += count
-        return [FailureVersion(version=word, count=BigInt(count)) for word, count in counts.most_common(PAGE.most)]
+        return [FailureVersion(code_version=word, count=BigInt(count)) for word, count in counts.most_common(PAGE.most)]
 
     @resolved(size=PAGE)
     def executions(

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from ..core.alarms import Condition, SubjectKind, wish
+from ..core.alarms import Condition, FailureMark, SubjectKind, wish
 from ..core.base.times import counted, time_text
 from ..core.events import Change, Cursor, EventKind
 from ..core.explain.tasks import explain_task
-from ..core.failures import FailureMark
 from ..core.model import Json, Task
 from ..store.db.transaction import Tx
 from ..store.read.facts import of_tasks

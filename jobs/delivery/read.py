@@ -38,7 +38,7 @@ from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
 from ..store.schema.delivery import delivery_firing as df
 from ..store.schema.rows import reader_of
-from ..store.schema.tables import flow, job, job_execution, node, periodic_task, run
+from ..store.schema.tables import failure_mark, flow, job, job_execution, node, periodic_task, run
 from .rules import Alarm, AlarmSource, Channel, ChannelKind, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
 from .watching import Watchlist
 
@@ -574,8 +574,8 @@ def delivery_by_id(conn: Connection, delivery_id: int, *, lock: bool = False) ->
 
 
 def count(conn: Connection, what: str) -> int:
-    """Return how many alarms or channels there are."""
-    table = {"alarms": a, "channels": c}[what]
+    """Return how many alarms, channels or marks of failures there are."""
+    table = {"alarms": a, "channels": c, "marks": failure_mark}[what]
     return conn.execute(select(func.count()).select_from(table)).scalar_one()
 
 

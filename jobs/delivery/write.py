@@ -1,6 +1,7 @@
 """Statements that change alarms, timers, firings, channels, deliveries, and the place of their reader."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import cache
 from secrets import token_hex
@@ -9,6 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, or_, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from ..core.alarms import FailureMark
 from ..core.events import Cursor
 from ..core.model import Json
 from ..store.db import dialect
@@ -20,6 +22,7 @@ from ..store.schema.delivery import channel as c
 from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
 from ..store.schema.delivery import delivery_firing as df
+from ..store.schema.delivery import failure_mark as m
 from .read import READER, SENDABLE, alarm_from, channel_from, delivery_from, due_at, firing_from
 from .rules import Alarm, Channel, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
 
@@ -320,6 +323,12 @@ def renew_delivery(conn: Connection, delivery_id: int, now: datetime) -> Deliver
     return delivery_from(conn.execute(update(d).where(d.c.id == delivery_id).values(**values).returning(d)).one())
 
 
+def keep_mark(conn: Connection, mark: FailureMark) -> None:
+    """Store what people say of a group of failures, in the place of what they said before."""
+    values = asdict(mark)
+    conn.execute(dialect.upsert(conn, m, ["fingerprint"], [name for name in values if name != "fingerprint"]), values)
+
+
 KEPT = timedelta(days=90)
 """Time for which firings are kept once they are resolved, and deliveries once they have ended."""
 
@@ -328,14 +337,22 @@ KEPT_EVENTS = timedelta(days=7)
 """Time for which messages of webhooks are kept from their beginning, once they have ended: there are many."""
 
 
+SOLVED_FOR = timedelta(days=730)
+"""Time for which a group of failures counts as solved."""
+
+
 def prune(conn: Connection, now: datetime, limit: int = 1000) -> int:
-    """Delete some firings and deliveries that were over long ago; return how many."""
+    """Delete some firings, deliveries and marks of failures that were over long ago; return how many."""
     # Their beginnings are indexed, and are before their ends.
     before = now - KEPT
     old = select(f.c.id).where(f.c.fired_at < before, f.c.resolved_at < before).limit(limit)
     sent = select(d.c.id).where(d.c.created_at < before, d.c.ended_at < before).limit(limit)
     read_on = d.c.event == DeliveryEvent.EVENTS.value
     events = select(d.c.id).where(d.c.created_at < now - KEPT_EVENTS, d.c.ended_at.is_not(None), read_on).limit(limit)
-    gone = conn.execute(delete(f).where(f.c.id.in_(old))).rowcount
+    is_quiet = or_(m.c.silenced_until.is_(None), m.c.silenced_until < now)
+    is_over = or_(m.c.solved_at.is_(None), m.c.solved_at < now - SOLVED_FOR)
+    marks = select(m.c.fingerprint).where(is_quiet, is_over, m.c.updated_at < before).limit(limit)
+    gone = conn.execute(delete(m).where(m.c.fingerprint.in_(marks))).rowcount
+    gone += conn.execute(delete(f).where(f.c.id.in_(old))).rowcount
     gone += conn.execute(delete(d).where(d.c.id.in_(events))).rowcount
     return gone + conn.execute(delete(d).where(d.c.id.in_(sent))).rowcount

@@ -48,7 +48,8 @@ MOST: Final[Mapping[str, float]] = {
     # firing; and by 140 for messages of many webhooks that are stored together.
     # Raised by 1 and 210 for Slurm.
     # Raised by 1 and 180 for the number of nodes that the queue wants.
-    "modules": 652,
+    # Raised by 2 and 690 for groups of failures that are silenced, or solved in a version until one comes back.
+    "modules": 654,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.
@@ -57,7 +58,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 40 for what doctor says about blocks of the history.
     # Raised by 180 for routes of alarms, and for buttons in messages.
     # Raised by 130 for the planned load of each minute, hour or day.
-    "lines": 111_760,
+    "lines": 112_450,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

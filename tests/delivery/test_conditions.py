@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cronograph.jobs.actions.deletion import delete_task
-from cronograph.jobs.actions.failures import silence_failures, solve_failures
 from cronograph.jobs.actions.nodes import heartbeat, note_stall, rescue_expired
 from cronograph.jobs.actions.tasks import pause_task, update_task
 from cronograph.jobs.core.alarms import Condition, Settings, SubjectKind
@@ -14,6 +13,7 @@ from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import SILENT
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
+from cronograph.jobs.delivery.failures import silence_failures, solve_failures
 from cronograph.jobs.store.read.figures.failures import fingerprint
 from tests.delivery.conftest import Alarms
 from tests.support.storage import START, Stored, Worker

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from sqlalchemy import Connection, Row, select
 
@@ -10,6 +10,7 @@ from ...core.actor import Entry, described
 from ...core.arguments.revisions import RevisedKind
 from ...core.base.errors import UnreadableRow
 from ...core.base.signature import VERSION
+from ...core.model import Json
 from ...store.db.audit import GENESIS, chained
 from ...store.db.unreadable import each
 from ...store.read.listing.keyset import OrderKey
@@ -84,15 +85,16 @@ def said_versions(conn: Connection, job_name: str) -> dict[str, str]:
     found: dict[str, str] = {}
     entries = select(a).where(of_job).order_by(a.c.id.desc()).limit(MOST_VERSIONS)
     for entry in map(entry_from, conn.execute(entries)):
-        for values in map(described, (entry.before, entry.after)):
-            if isinstance(values, dict) and {"args_schema", "code_version"} <= values.keys():
-                found.setdefault(str(values["args_schema"]), str(values["code_version"]))
-    published = select(job.c.args_schema, job.c.signature, job.c.versions).where(job.c.name == job_name)
-    for row in conn.execute(published):
-        schemas = {one: of["args_schema"] for one, of in (row.versions or {}).items()} | {
-            row.signature: row.args_schema
-        }
-        found |= {one: schema[VERSION] for one, schema in schemas.items() if VERSION in schema}
+        for said in (entry.before, entry.after):
+            values: Json = described(said)
+            named = cast("dict[str, Any]", values) if isinstance(values, dict) else {}
+            if {"args_schema", "code_version"} <= named.keys():
+                found.setdefault(named["args_schema"], named["code_version"])
+    for row in conn.execute(select(job.c.args_schema, job.c.signature, job.c.versions).where(job.c.name == job_name)):
+        others: dict[str, dict[str, Any]] = row.versions or {}
+        schemas: dict[str, dict[str, Any]] = {signature: one["args_schema"] for signature, one in others.items()}
+        schemas[row.signature] = row.args_schema
+        found |= {signature: schema[VERSION] for signature, schema in schemas.items() if VERSION in schema}
     return found
 
 

@@ -28,7 +28,6 @@ from ...store.db.faults import log_fault
 from ...store.db.transaction import Clock, Tx, Wake
 from ...store.read import events
 from ...store.read.clock import server_time
-from ...store.write import failures
 from ..base.service import ChangeDetector, Watch
 from ..job.secrets import read_secrets
 
@@ -326,7 +325,7 @@ def _claim(tx: Tx, node_id: int, busy: dict[str, int]) -> list[Delivery]:
 
 
 def _prune(tx: Tx) -> int:
-    return write.prune(tx.conn, tx.now) + failures.prune(tx.conn, tx.now)
+    return write.prune(tx.conn, tx.now)
 
 
 class _Outcome(NamedTuple):

@@ -213,3 +213,20 @@ consumer = Table(
     Column("holder", Key),
     Column("held_until", UtcDateTime),
 )
+
+failure_mark = Table(
+    "failure_mark",
+    metadata,
+    Column("fingerprint", String(16), primary_key=True),
+    Column("job_name", Name, nullable=False),
+    Column("silenced_until", UtcDateTime),
+    Column("silenced_by", Name),
+    Column("silence_reason", Text),
+    Column("solved_at", UtcDateTime),
+    Column("solved_by", Name),
+    # No value: the present version of the code is the one that solves it.
+    Column("solved_in", Name),
+    # The signatures of versions that had it. No value: none of them may fail so any more.
+    Column("old_versions", JsonDocument),
+    Column("updated_at", UtcDateTime, nullable=False),
+)

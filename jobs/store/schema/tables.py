@@ -42,6 +42,7 @@ from .delivery import (
     channel,
     consumer,
     delivery,
+    failure_mark,
     hook,
     public_address,
 )
@@ -52,7 +53,6 @@ from .records import (
     event,
     event_publisher,
     execution_log,
-    failure_mark,
     idempotency_key,
     queue_group,
     rate_bucket,

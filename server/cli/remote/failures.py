@@ -69,7 +69,7 @@ def solve_failures(
     job: OfJob = None,
 ) -> None:
     """Let a group of failures count as solved, until one comes back."""
-    mark = api.change(SOLVE_FAILURES, fingerprint=fingerprint, jobName=job, version=version)["mark"]
+    mark = api.change(SOLVE_FAILURES, fingerprint=fingerprint, jobName=job, codeVersion=version)["mark"]
     where = "" if version is None else f" in version {version}"
     api.result({"mark": mark}, f"{fingerprint} of job {mark['jobName']} is solved{where}")
 

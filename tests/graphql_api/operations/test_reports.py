@@ -463,23 +463,24 @@ async def test_people_say_of_a_group_of_failures_that_it_is_known_or_solved_in_a
     await api.ask(silence, input={"fingerprint": name})
     solve = """mutation($input: SolveFailuresInput!) { solveFailures(input: $input) {
       mark { solvedIn solvedBy } errors { code message path } } }"""
-    solved = {"fingerprint": name, "jobName": "work", "version": "v2"}
+    solved = {"fingerprint": name, "jobName": "work", "codeVersion": "v2"}
     assert (await api.ask(solve, input=solved))["solveFailures"]["mark"]["solvedIn"] == "v2"
     (group,) = (await api.ask(groups))["failureGroups"]
     assert (group["state"], group["mark"]["solvedIn"]) == ("SOLVED", "v2")
+    api.stored.pass_time(1)
     api.stored.enqueue(retries=0)
     newer = api.stored.node("newer", code_version="v3")
     newer.end(newer.start(), Failed("KeyError", "no"))
     api.stored.pass_time(1)
-    history = f'{{ failureHistory(fingerprint: "{name}") {{ group {{ state }} versions {{ version count }} }} }}'
+    history = f'{{ failureHistory(fingerprint: "{name}") {{ group {{ state }} versions {{ codeVersion count }} }} }}'
     assert (await api.ask(history))["failureHistory"] == {
         "group": {"state": "REGRESSED"},
-        "versions": [{"version": "v1", "count": 2}, {"version": "v3", "count": 1}],
+        "versions": [{"codeVersion": "v1", "count": 2}, {"codeVersion": "v3", "count": 1}],
     }
     for wrong, path in (
         ({"fingerprint": "x"}, ["fingerprint"]),
         ({"fingerprint": "0" * 16}, ["fingerprint"]),
-        ({"fingerprint": name, "version": ""}, ["version"]),
+        ({"fingerprint": name, "codeVersion": ""}, ["codeVersion"]),
     ):
         (error,) = (await api.ask(solve, input=wrong))["solveFailures"]["errors"]
         assert error["path"] == path, error

@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlalchemy import Connection, Subquery, func, literal, literal_column, select, true
 
-from ....core.failures import FailureMark, FailureState, Signatures
+from ....core.alarms import FailureMark, FailureState
 from ....core.model import FAILURES
 from ...db.functions import bucket_start, sql_literals
 from ...schema.rows import reader_of
@@ -207,7 +207,7 @@ def marks(conn: Connection, names: Collection[str]) -> dict[str, FailureMark]:
     return {row.fingerprint: mark_from(row) for row in rows}
 
 
-def signatures(conn: Connection, node_ids: Collection[int]) -> Signatures:
+def signatures(conn: Connection, node_ids: Collection[int]) -> dict[int, dict[str, str]]:
     """Return the versions of jobs that these nodes have or had, by their ids."""
     rows = conn.execute(select(node.c.id, node.c.signatures).where(node.c.id.in_(node_ids)))
     return {row.id: row.signatures for row in rows}

@@ -5,14 +5,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from ..accounts.read.audit import said_versions
+from ..core.alarms import MAX_MARKS, FailureMark, unmarked
 from ..core.base.errors import InvalidInput, InvalidState, NotFound
 from ..core.events import Change, EventKind
-from ..core.failures import MAX_MARKS, FailureMark, unmarked
 from ..core.rules import MAX_NAME, check_silence, check_text
 from ..store.db.transaction import Tx
-from ..store.read.figures import failures as read
+from ..store.read.figures.failures import JUST_BEGUN, FailureHistory, history, marks
 from ..store.read.figures.scope import Scope
-from ..store.write import failures as write
+from . import read, write
 
 LOOKED_AT: Final = timedelta(days=30)
 """So far back a group of failures is looked for."""
@@ -74,7 +74,7 @@ def reopen_failures(tx: Tx, fingerprint: str) -> FailureMark:
     Raises:
         NotFound: nobody has said that it is solved.
     """
-    before = read.marks(tx.conn, [fingerprint]).get(fingerprint)
+    before = marks(tx.conn, [fingerprint]).get(fingerprint)
     if before is None or before.solved_at is None:
         raise NotFound(f"fingerprint: nobody has said that '{fingerprint}' is solved", path=_BY)
     after = replace(before, solved_at=None, solved_by=None, solved_in=None, old_versions=None, updated_at=tx.now)
@@ -84,18 +84,18 @@ def reopen_failures(tx: Tx, fingerprint: str) -> FailureMark:
 
 
 def _mark(tx: Tx, fingerprint: str, job_name: str | None) -> FailureMark:
-    """Return what was said of a group, or that nothing was; a group that was marked may have no failure left."""
-    known = read.marks(tx.conn, [fingerprint]).get(fingerprint)
+    """Return the mark of a group, new unless it has one; a group that was marked may have no failure left."""
+    known = marks(tx.conn, [fingerprint]).get(fingerprint)
     if known is not None:
         return known
-    if write.count(tx.conn) >= MAX_MARKS:
+    if read.count(tx.conn, "marks") >= MAX_MARKS:
         raise InvalidState(f"there are {MAX_MARKS:,} silenced or solved groups of failures, the most there may be")
     return unmarked(fingerprint, _history(tx, fingerprint, job_name).group.job_name, tx.now)
 
 
-def _history(tx: Tx, fingerprint: str, job_name: str | None) -> read.FailureHistory:
-    scope = Scope(tx.now - LOOKED_AT, tx.now + read.JUST_BEGUN, job_name)
-    found = read.history(tx.conn, scope, fingerprint, 86_400, tx.now)
+def _history(tx: Tx, fingerprint: str, job_name: str | None) -> FailureHistory:
+    scope = Scope(tx.now - LOOKED_AT, tx.now + JUST_BEGUN, job_name)
+    found = history(tx.conn, scope, fingerprint, 86_400, tx.now)
     if found is None:
         of_job = "" if job_name is None else f" of job '{job_name}'"
         raise NotFound(
@@ -107,20 +107,20 @@ def _history(tx: Tx, fingerprint: str, job_name: str | None) -> read.FailureHist
 
 def _old_versions(tx: Tx, mark: FailureMark, version: str) -> tuple[str, ...]:
     """Return the signatures of the versions that had it, without that of the version that solves it."""
-    check_text(version, "version", least=1, most=MAX_NAME)
+    check_text(version, "codeVersion", least=1, most=MAX_NAME)
     words = said_versions(tx.conn, mark.job_name)
     if not words:
         raise InvalidInput(
-            f"version: the code of job '{mark.job_name}' says no version (`code_version`), so that old nodes cannot "
-            "be told apart; leave it out, and each later failure counts",
-            path=("version",),
+            f"codeVersion: the code of job '{mark.job_name}' says no version (`code_version`), so that its "
+            "versions do not differ; leave it out, and each later failure counts",
+            path=("codeVersion",),
         )
     had = [one for one, _ in _history(tx, mark.fingerprint, mark.job_name).versions if one is not None]
     return tuple(one for one in had if words.get(one) != version)
 
 
 def _keep(tx: Tx, mark: FailureMark) -> None:
-    write.keep(tx.conn, mark)
+    write.keep_mark(tx.conn, mark)
     tx.emit([Change(EventKind.FAILURES_UPDATED, job_name=mark.job_name, fingerprint=mark.fingerprint)])
 
 

@@ -1,4 +1,4 @@
-"""What people say of a group of failures: it is known for a while, or it is solved until a failure shows otherwise."""
+"""Groups of failures are known for a while, or solved until a failure shows otherwise."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -7,19 +7,20 @@ from typing import TypeVar
 import pytest
 
 from cronograph.jobs.accounts.read.audit import said_versions
-from cronograph.jobs.actions.failures import reopen_failures, silence_failures, solve_failures
 from cronograph.jobs.core.actor import Actor, Role
+from cronograph.jobs.core.alarms import MAX_MARKS, FailureMark, FailureState
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound
 from cronograph.jobs.core.events import Cursor, EventKind
-from cronograph.jobs.core.failures import MAX_MARKS, FailureMark, FailureState
 from cronograph.jobs.core.outcome import Failed
+from cronograph.jobs.delivery import write
+from cronograph.jobs.delivery.failures import reopen_failures, silence_failures, solve_failures
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import events
 from cronograph.jobs.store.read.figures.failures import failures, fingerprint, history, marked
 from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.schema.tables import audit_log, failure_mark
 from cronograph.jobs.store.write import events as outbox
-from cronograph.jobs.store.write import failures as write
+from tests.support.history import add_many
 from tests.support.storage import Stored, Worker
 
 T = TypeVar("T")
@@ -145,16 +146,16 @@ def test_refusals_name_what_is_wrong(stored: Stored) -> None:
         said(stored, lambda tx: silence_failures(tx, NAME, tx.now, None))
     with pytest.raises(InvalidInput, match="job 'work' says no version"):
         said(stored, lambda tx: solve_failures(tx, NAME, "v1"))
-    with pytest.raises(InvalidInput, match="version: must have"):
+    with pytest.raises(InvalidInput, match="codeVersion: must have"):
         said(stored, lambda tx: solve_failures(tx, NAME, "v" * 201))
 
 
-def test_there_are_not_more_marks_than_a_list_can_show(stored: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_are_not_more_marks_than_people_make(stored: Stored) -> None:
     fail(stored, stored.node())
-    monkeypatch.setattr("cronograph.jobs.actions.failures.MAX_MARKS", 0)
-    with pytest.raises(InvalidState, match="the most there may be"):
+    rows = [{"fingerprint": f"{one:016x}", "job_name": "work", "updated_at": stored.now} for one in range(MAX_MARKS)]
+    stored.do(lambda tx: add_many(tx.conn, failure_mark, rows))
+    with pytest.raises(InvalidState, match="10,000 silenced or solved groups of failures, the most there may be"):
         said(stored, lambda tx: solve_failures(tx, NAME, None))
-    assert MAX_MARKS == 10_000
 
 
 def test_marks_that_say_nothing_any_more_are_deleted(stored: Stored) -> None:
@@ -164,9 +165,11 @@ def test_marks_that_say_nothing_any_more_are_deleted(stored: Stored) -> None:
     def keep(tx: Tx) -> None:
         old, past = now - timedelta(days=100), now - timedelta(days=99)
         for name, until, solved in (("quiet", past, None), ("loud", None, None), ("solved", None, old)):
-            write.keep(tx.conn, FailureMark(name, "work", until, None, None, solved, None, None, None, old))
-        write.keep(tx.conn, FailureMark("silent", "work", now + timedelta(1), None, None, None, None, None, None, old))
-        write.keep(tx.conn, FailureMark("new", "work", None, None, None, None, None, None, None, now))
+            write.keep_mark(tx.conn, FailureMark(name, "work", until, None, None, solved, None, None, None, old))
+        write.keep_mark(
+            tx.conn, FailureMark("silent", "work", now + timedelta(1), None, None, None, None, None, None, old)
+        )
+        write.keep_mark(tx.conn, FailureMark("new", "work", None, None, None, None, None, None, None, now))
 
     stored.do(keep)
     assert stored.do(lambda tx: write.prune(tx.conn, tx.now)) == 2

@@ -328,7 +328,7 @@ describe(
         EventKind.FLOW_UPDATED: "A flow changed its state, or was closed.",
         EventKind.ALARM_FIRED: "An alarm fired.",
         EventKind.ALARM_RESOLVED: "A firing of an alarm was resolved.",
-        EventKind.ALARM_UPDATED: "An alarm was made, changed or deleted, its silence began or ended, or a firing was seen.",
+        EventKind.ALARM_UPDATED: "An alarm was made, changed or deleted, its silence changed, or a firing was seen.",
         EventKind.WEBHOOK_UPDATED: "A webhook was made, changed, stopped, resumed or deleted.",
         EventKind.FAILURES_UPDATED: "A group of failures was silenced, solved or reopened, or its silence was ended.",
         EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "

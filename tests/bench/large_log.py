@@ -10,6 +10,7 @@ import json
 import random
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import chain, islice
@@ -91,7 +92,9 @@ def settle(url: str) -> None:
     Until then the first that reads a page of PostgreSQL notes in it which rows are committed, and writes all of it to
     the WAL.
     """
-    asyncio.run(_count_hours(url))
+    # In a thread of its own: a browser that this process drives has a loop in the calling one.
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(asyncio.run, _count_hours(url)).result()
     if parse_url(url).get_backend_name() == "postgresql":
         vacuum(url)
 

@@ -7,6 +7,7 @@ PAGES = (
     "/runs",
     "/log",
     "/lines?job=chatty&q=line",
+    "/errors",
     "/jobs",
     "/groups",
     "/nodes",

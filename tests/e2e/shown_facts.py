@@ -44,6 +44,13 @@ FACTS = """query Facts($task: String!, $run: ID!) {
 }"""
 """All that the views say, as the API has it at one moment."""
 
+MORE_FACTS = """query MoreFacts($until: DateTime!) {
+  alarmFirings(first: 50, filter: { isOpen: { eq: true } }) { nodes { id acknowledgedAt } }
+  failureGroups(first: 50) { count state }
+  upcoming(to: $until, apart: 86400, first: 100) { nodes { task { name } } }
+}"""
+"""The rest: a question has at most 20 root fields."""
+
 WORDS = {"HANDED_BACK": "handed back", "TIMED_OUT": "timed out", None: "running", "ENABLED": "on", "DEFAULT": "on"}
 
 
@@ -76,6 +83,14 @@ ROWS = """(key) => [...document.querySelectorAll('main tbody tr[data-id]')].map(
 CELLS = """(keys) => [...document.querySelectorAll('main tbody tr[data-id]')].map((row) =>
   [row.dataset.id, ...keys.map((key) => (row.querySelector(`.cell-${key}`)?.textContent ?? '').trim())].join(' '))"""
 """What stands in some columns of each row."""
+
+FIRINGS = """() => ['firings', 'acknowledged'].flatMap((id) =>
+  [...document.querySelectorAll(`table.${id} tbody tr[data-id]`)].map((row) => `${row.dataset.id} ${id}`))"""
+"""Firings that are open, and where they stand."""
+
+ERRORS = """() => [...document.querySelectorAll('.failure-item')].map((item) =>
+  [item.querySelector('.failure-count').textContent, item.querySelector('.status')?.textContent ?? 'open'].join(' '))"""
+"""How often each error came, and what people said of it."""
 
 TEXTS = "(kinds) => [...document.querySelectorAll(kinds)].map((each) => each.textContent.trim())"
 """The texts of some elements."""
@@ -181,6 +196,27 @@ def views(task: str, run: str) -> Mapping[str, View]:
         ),
         "inbox, count": View(
             "/settings", texts(".nav-count"), lambda facts: waiting_line(len(facts["suspended"]["nodes"]))
+        ),
+        "alarms": View(
+            "/alarms",
+            lambda page: sorted(page.evaluate(FIRINGS)),
+            lambda facts: sorted(
+                f"{each['id']} {'firings' if each['acknowledgedAt'] is None else 'acknowledged'}"
+                for each in facts["alarmFirings"]["nodes"]
+            ),
+        ),
+        "errors": View(
+            "/errors",
+            lambda page: sorted(page.evaluate(ERRORS)),
+            lambda facts: sorted(
+                f"{each['count']:,}\u00d7 {'came back' if each['state'] == 'REGRESSED' else each['state'].lower()}"
+                for each in facts["failureGroups"]
+            ),
+        ),
+        "schedule": View(
+            "/schedule",
+            lambda page: sorted({*page.evaluate(TEXTS, ".agenda-what a")}),
+            lambda facts: sorted({each["task"]["name"] for each in facts["upcoming"]["nodes"]}),
         ),
         "secrets": View("/secrets", cells(), lambda facts: sorted(each["name"] for each in facts["secrets"]["nodes"])),
         "users": View(

@@ -305,3 +305,55 @@ def test_an_error_has_a_page_with_its_course_its_executions_and_its_runs_are_ret
     expect(page.locator("tbody tr")).to_have_count(6)
     live(page, "/errors/0123456789abcdef")
     expect(page.get_by_text("No such failure in the last 7 d")).to_be_visible()
+
+
+@pytest.mark.costly
+def test_an_error_is_silenced_and_solved_and_the_overview_is_red_again_when_it_comes_back(
+    site: Site, new_page: PageOpener
+) -> None:
+    def fail() -> None:
+        run = site.trigger("broken", reason="the valve sticks")
+        wait_until(lambda: site.run_state(run) == "FAILED", message="the run to fail")
+
+    fail()
+    page, overview = new_page(site.url), new_page(site.url)
+    live(overview, "/")
+    wrong = overview.get_by_role("region", name="Is anything wrong?")
+    before = fresh_errors(wrong.inner_text())
+    live(page, "/errors")
+    errors = page.get_by_role("region", name="Errors")
+    item = errors.get_by_role("listitem").filter(has_text="the valve sticks")
+    item.get_by_role("link", name="it broke: the valve sticks").click()
+    page.get_by_role("button", name="Silence…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Reason").fill("the spare part comes on Friday")
+    dialog.get_by_role("button", name="Silence it").click()
+    happened = page.get_by_role("region", name="What happened")
+    expect(happened).to_contain_text(re.compile("silenced until .* by .*: the spare part comes on Friday"))
+    # Nobody has opened it again.
+    wait_until(lambda: fresh_errors(wrong.inner_text()) == before - 1, message="one error less")
+    expect(overview.get_by_role("region", name="Last failures")).to_contain_text("silenced until")
+    page.get_by_role("button", name="End the silence").click()
+    wait_until(lambda: fresh_errors(wrong.inner_text()) == before, message="the error to count again")
+    page.get_by_role("button", name="Solved…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("The code of broken says no version")
+    dialog.get_by_role("button", name="It is solved").click()
+    expect(happened).to_contain_text("solved")
+    wait_until(lambda: fresh_errors(wrong.inner_text()) == before - 1, message="one error less")
+    fail()
+    expect(happened).to_contain_text("came back")
+    wait_until(lambda: fresh_errors(wrong.inner_text()) == before, message="the error to count again")
+    live(page, "/errors")
+    page.get_by_role("navigation", name="State of the errors").get_by_role("button", name="came back").click()
+    expect(item).to_have_count(1)
+    expect(errors.get_by_role("listitem")).to_have_count(1)
+    item.get_by_role("link", name="it broke: the valve sticks").click()
+    page.get_by_role("button", name="Reopen").click()
+    expect(page.get_by_role("button", name="Reopen")).to_have_count(0)
+
+
+def fresh_errors(headline: str) -> int:
+    """Return how many errors of the last hour the overview counts."""
+    found = re.search(r"(\d+) errors? in", headline)
+    return 0 if found is None else int(found[1])

@@ -308,3 +308,39 @@ def test_views_that_are_open_come_to_say_what_the_api_says(site: Site, new_page:
             if name in {"a run begins", "it ends", "a secret is set", "an account is made"}:
                 change()
                 watch.arrive(name, within=PATIENCE / 1000)
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(180)
+def test_pages_of_what_is_wrong_and_of_what_comes_say_what_the_api_says_after_a_burst(
+    site: Site, new_page: PageOpener
+) -> None:
+    pages = ("alarms", "errors", "schedule", "flows", "overview, tiles", "groups")
+    with watching(site, new_page(site.url).context, pages) as watch:
+        enqueue(site, 300, jobName="broken", retries=0, group="storm")
+        enqueue(site, 300, group="storm")
+        changes = {
+            "a run fails", "the alarm is acknowledged", "its error is silenced", "a task is made",
+            "a task is due tomorrow", "a task is disabled", "a flow runs",
+        }  # fmt: skip
+        for name, change in watch.story.changes():
+            if name in changes:
+                change()
+        wait_until(lambda: unfinished(site, "storm") == 0, message="the burst to end")
+        watch.arrive("the burst", within=PATIENCE / 1000)
+        # Quiet again, each change is seen by itself.
+        for name, change in watch.story.changes():
+            if name in {"the silence ends", "its error is solved", "a run fails"}:
+                change()
+                watch.arrive(name, within=PATIENCE / 1000)
+
+
+def unfinished(site: Site, group: str) -> int:
+    """Return how many runs of a group have not ended."""
+    found = site.ask(
+        """query($group: String!) { runs(first: 0, filter: {
+          group: { eq: $group }, state: { in: [WAITING, SCHEDULED, RUNNING] }
+        }) { totalCount } }""",
+        group=group,
+    )
+    return int(found["runs"]["totalCount"])

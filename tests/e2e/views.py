@@ -15,14 +15,16 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
+from cronograph.jobs.store.read.figures.failures import fingerprint
 from tests.e2e.conftest import MODULE, SOURCE, Site, start_site
-from tests.e2e.shown_facts import FACTS, View, views
+from tests.e2e.shown_facts import FACTS, MORE_FACTS, View, views
 from tests.support.browser import LAUNCH_OPTIONS, find_chromium
 from tests.support.forking import Nursery
 from tests.support.ports import free_port
@@ -52,8 +54,14 @@ FRAMES = """() => {
 }"""
 """Notes the longest task of a page from now on; shorter ones than 50 ms are none to the browser."""
 
+AHEAD = timedelta(days=31)
+"""So far the agenda looks."""
+
 PAUSED = "held"
 """A group that is paused: its runs wait."""
+
+
+ERROR = fingerprint("broken", "PermanentFailure", "it broke: no luck")
 
 
 def mutation(field: str) -> str:
@@ -91,6 +99,8 @@ class Story:
         """Make what all rounds use."""
         self.site.create_task(self.task, "quick")
         self.do("pauseGroup", name=PAUSED)
+        failing = {"condition": {"failing": {"failedRuns": 1}}, "subject": {"job": "broken"}}
+        self.do("createAlarm", name="broken-again", **failing)
         self.runs["watched"] = self.enqueue("gated", args={"gate": "watched"}, group=PAUSED)
 
     def changes(self) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -110,6 +120,13 @@ class Story:
         yield "all of them are cancelled", lambda: self.do("cancelRuns", runs={"filter": {"jobName": {"eq": "chatty"}}})
         yield "a run succeeds", lambda: self.enqueue("quick")
         yield "a run fails", lambda: runs.update(broken=self.enqueue("broken"))
+        yield "the alarm is acknowledged", lambda: self.do("acknowledgeAlarms", firings={"all": True})
+        yield (
+            "its error is silenced",
+            lambda: self.do("silenceFailures", fingerprint=ERROR, endsAt="2090-01-01T00:00:00Z"),
+        )
+        yield "the silence ends", lambda: self.do("silenceFailures", fingerprint=ERROR)
+        yield "its error is solved", lambda: self.do("solveFailures", fingerprint=ERROR)
         yield "it is retried", lambda: self.do("retryRun", id=runs["broken"])
         yield "a run is stuck", lambda: runs.update(stuck=self.enqueue("flaky", retryDelay=3600))
         yield "it is tried now", lambda: self.do("retryRunNow", id=runs["stuck"])
@@ -124,6 +141,8 @@ class Story:
         yield "a task is resumed", lambda: self.do("resumeTask", name=self.task)
         yield "a task is made", lambda: site.create_task(task, "quick")
         yield "a task gets another schedule", lambda: self.do("updateTask", name=task, schedule=once(2090 + number))
+        tomorrow = {"syntax": "TIMESTAMP", "value": (datetime.now(UTC) + timedelta(days=1)).isoformat()}
+        yield "a task is due tomorrow", lambda: self.do("updateTask", name=task, schedule=tomorrow)
         yield "a task is disabled", lambda: self.do("updateTask", name=task, enabled=False)
         yield "a task is enabled", lambda: self.do("updateTask", name=task, enabled=True)
         yield "a task is triggered", lambda: self.do("triggerTask", name=task)
@@ -150,7 +169,9 @@ class Watch:
 
     def facts(self) -> Any:
         """Return what is so."""
-        return self.story.site.ask(FACTS, task=self.story.task, run=self.story.runs["watched"])
+        until = (datetime.now(UTC) + AHEAD).isoformat()
+        facts = self.story.site.ask(FACTS, task=self.story.task, run=self.story.runs["watched"])
+        return {**facts, **self.story.site.ask(MORE_FACTS, until=until)}
 
     def differing(self) -> dict[str, str]:
         """The views that do not say what is so, and what they say instead."""

@@ -22,6 +22,7 @@ const Runs = lazy(() => styled(import("./features/runs/page")).then((module) => 
 const RunPage = lazy(() => styled(import("./features/run/page")).then((module) => module.RunPage));
 const Log = lazy(() => styled(import("./features/log/page")).then((module) => module.Log));
 const Lines = lazy(() => styled(import("./features/lines/page")).then((module) => module.Lines));
+const Errors = lazy(() => styled(import("./features/errors/page")).then((module) => module.Errors));
 const ErrorPage = lazy(() => styled(import("./features/errors/page")).then((module) => module.ErrorPage));
 const ExecutionPage = lazy(() => styled(import("./features/run/execution")).then((module) => module.ExecutionPage));
 const Groups = lazy(() => styled(import("./features/groups/page")).then((module) => module.Groups));
@@ -51,6 +52,7 @@ const LATER = [
   RunPage,
   Log,
   Lines,
+  Errors,
   ErrorPage,
   ExecutionPage,
   Groups,
@@ -106,6 +108,8 @@ function Route({ page }: { page: Page }) {
       return <Log />;
     case "lines":
       return <Lines />;
+    case "errors":
+      return <Errors />;
     case "error":
       return <ErrorPage key={page.fingerprint} fingerprint={page.fingerprint} />;
     case "execution":

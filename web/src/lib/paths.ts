@@ -28,6 +28,7 @@ const PLAIN_NAMES = [
   "runs",
   "log",
   "lines",
+  "errors",
   "groups",
   "nodes",
   "settings",

@@ -99,6 +99,8 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   FIRING: { word: "fires", icon: "bell", tone: "bad" },
   ACKNOWLEDGED: { word: "fires, acknowledged", icon: "person", tone: "warn" },
   SILENCED: { word: "silenced", icon: "snooze", tone: "idle" },
+  SOLVED: { word: "solved", icon: "check", tone: "good" },
+  REGRESSED: { word: "came back", icon: "alert", tone: "bad" },
   SENT: { word: "accepted", icon: "check", tone: "good" },
 };
 

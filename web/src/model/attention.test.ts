@@ -163,6 +163,13 @@ test.each([
   expect(failedShare(rate, failed)).toBe(share);
 });
 
+test("failures with errors that people know of do not count in the share", () => {
+  expect(failedShare(0.75, 2_000, 1_000)).toBe(0.125);
+  expect(failedShare(0.75, 2_000, 1_990)).toBeNull();
+  // More were counted by their errors than the tile counts.
+  expect(failedShare(0.75, 2_000, 2_001)).toBeNull();
+});
+
 test("a lost node matters for an hour unless it is back or dismissed, one that makes no progress until it does", () => {
   const node = (id: string, state: string, age: number) => ({
     id,

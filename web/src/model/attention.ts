@@ -129,9 +129,15 @@ const MANY_FAILURES = 20;
 /** A share of successes below this is said. */
 const FEW_SUCCESSES = 0.95;
 
-/** The share of the last day's executions that failed, if it is worth a word; otherwise null. */
-export function failedShare(successRate: number | null, failed: number): number | null {
-  return successRate !== null && successRate < FEW_SUCCESSES && failed >= MANY_FAILURES ? 1 - successRate : null;
+/**
+ * The share of the last day's executions that failed, if it is worth a word; otherwise null. `known`: so many of the
+ * failures have errors that people know of.
+ */
+export function failedShare(successRate: number | null, failed: number, known = 0): number | null {
+  const others = Math.max(0, failed - known);
+  if (successRate === null || others < MANY_FAILURES) return null;
+  const share = (1 - successRate) * (others / failed);
+  return share > 1 - FEW_SUCCESSES ? share : null;
 }
 
 /** How many of each kind there are; the server counts to 10,000. */

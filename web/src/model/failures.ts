@@ -1,9 +1,30 @@
 /** Groups of failures, and the runs that belong to them. */
+import { silenceEnds } from "./silences";
 
 /** By which the server knows the group, and its newest message. */
 interface Group {
   readonly jobName: string;
   readonly message: string;
+}
+
+export type FailureState = "OPEN" | "SILENCED" | "SOLVED" | "REGRESSED";
+
+interface Marked {
+  readonly state: FailureState;
+  readonly mark: { readonly silenceEndsAt: string | null } | null;
+}
+
+/** Whether people know of a group: then it is no reason to be alarmed. */
+export function isKnown({ state }: Pick<Marked, "state">): boolean {
+  return state === "SILENCED" || state === "SOLVED";
+}
+
+/** When the next silence of a group ends. */
+export function markEnds(groups: readonly Marked[], now: number): number | null {
+  return silenceEnds(
+    groups.map(({ mark }) => ({ silenceEndsAt: mark?.silenceEndsAt ?? null })),
+    now,
+  );
 }
 
 /** Failures that the server groups, the newest; of more the counts are too small. */

@@ -25,6 +25,10 @@ export const RejectDialog = lazy(
   "overlay",
 );
 export const PauseDialog = lazy(() => styled(import("./pause-dialog")).then((module) => module.PauseDialog), "overlay");
+export const SilenceDialog = lazy(
+  () => styled(import("./silence-dialog")).then((module) => module.SilenceDialog),
+  "overlay",
+);
 export const Changes = lazy(() => styled(import("./changes")).then((module) => module.Changes), "part");
 
 export const DIALOGS = [
@@ -36,5 +40,6 @@ export const DIALOGS = [
   AnswerDialog,
   RejectDialog,
   PauseDialog,
+  SilenceDialog,
   Changes,
 ];

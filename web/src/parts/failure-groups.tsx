@@ -1,21 +1,46 @@
+import { type FragmentOf, graphql } from "../api/tada";
 import { integer } from "../lib/format";
 import { paths } from "../lib/paths";
-import { failedRuns, GROUPED } from "../model/failures";
+import { failedRuns, GROUPED, isKnown } from "../model/failures";
 import type { Range } from "../model/log-filter";
 import { Empty } from "../ui/feedback";
 import { Few } from "../ui/few";
+import { Status } from "../ui/status";
 import { Time } from "../ui/time";
 
 /** Failures of one job with one kind of error. */
-export interface FailureGroupRow {
-  readonly fingerprint: string;
-  readonly jobName: string;
-  readonly errorType: string | null;
-  readonly message: string;
-  readonly count: number;
-  readonly firstAt: string;
-  readonly lastAt: string;
-  readonly execution: { readonly id: string; readonly taskName: string | null } | null;
+export const FailureGroupFragment = graphql(`
+  fragment FailureGroup on FailureGroup {
+    fingerprint
+    jobName
+    errorType
+    message
+    count
+    firstAt
+    lastAt
+    state
+    mark { silenceEndsAt silencedBy silenceReason solvedAt solvedBy solvedIn }
+    execution { id taskName }
+  }
+`);
+
+export type FailureGroupRow = FragmentOf<typeof FailureGroupFragment>;
+
+/** What people said of it, in few words. */
+function Said({ state, mark }: FailureGroupRow) {
+  if (state === "OPEN" || mark === null) return null;
+  return (
+    <>
+      <Status name={state} />
+      {state === "SILENCED" && mark.silenceEndsAt !== null && (
+        <>
+          {" "}
+          until <Time at={mark.silenceEndsAt} form="moment" />
+        </>
+      )}
+      {state !== "SILENCED" && mark.solvedIn !== null && ` ${state === "SOLVED" ? "" : "after "}${mark.solvedIn}`} ·{" "}
+    </>
+  );
 }
 
 interface FailureGroupsProps {
@@ -42,9 +67,9 @@ export function FailureGroups({ groups, failures, within = "24 hours", range = "
     <Few
       class="failure-list"
       few={few}
-      items={groups.map((group) => (
+      items={[...groups.filter((group) => !isKnown(group)), ...groups.filter(isKnown)].map((group) => (
         <li key={group.fingerprint} class="failure-item" data-row tabIndex={-1}>
-          <span class="failure-count num">
+          <span class={isKnown(group) ? "failure-count num dim" : "failure-count num"}>
             {integer(group.count)}
             {failures > GROUPED && "+"}×
           </span>
@@ -54,6 +79,7 @@ export function FailureGroups({ groups, failures, within = "24 hours", range = "
               {group.message.split("\n", 1)[0]}
             </a>{" "}
             <span class="dim cell-sub">
+              <Said {...group} />
               <a href={`${paths.logOfJob(group.jobName)}&outcome=failures`}>{group.jobName}</a> ·{" "}
               {group.execution === null ? "last" : <a href={paths.execution(group.execution.id)}>last</a>}{" "}
               <Time at={group.lastAt} />

@@ -17,7 +17,7 @@ export const NAV: readonly NavEntry[] = [
   { href: "/flows", label: "Flows", icon: "flows", pages: ["flows", "flow"] },
   { href: "/inbox", label: "Inbox", icon: "inbox", pages: ["inbox"] },
   { href: "/alarms", label: "Alarms", icon: "bell", pages: ["alarms", "deliveries"] },
-  { href: "/log", label: "Log", icon: "log", pages: ["log", "execution", "lines", "error"] },
+  { href: "/log", label: "Log", icon: "log", pages: ["log", "execution", "lines", "errors", "error"] },
   { href: "/groups", label: "Groups", icon: "groups", pages: ["groups"] },
   { href: "/nodes", label: "Nodes", icon: "nodes", pages: ["nodes"] },
   { href: "/hooks", label: "Hooks", icon: "link", pages: ["hooks"] },

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import { inZone, localInput, readTime } from "../../lib/time";
-import { serverNow } from "../../live/clock";
+import { inZone } from "../../lib/time";
 import { useLive } from "../../live/use-live";
 import { may } from "../../live/viewer";
+import { SilenceDialog } from "../../parts/dialogs";
 import { Facts } from "../../parts/task-facts";
 import { acknowledge, silence } from "../../services/alarms";
-import { zone, zoneWord } from "../../state/prefs";
+import { zone } from "../../state/prefs";
 import { Dialog } from "../../ui/dialog";
 import { Field, TextInput } from "../../ui/field";
 import { FormDialog } from "../../ui/form-dialog";
@@ -14,9 +14,6 @@ import { Time } from "../../ui/time";
 import { Deliveries, TestedBy } from "./deliveries";
 import { FiringDocument, type FiringRow } from "./document";
 import { Subject } from "./firing-columns";
-
-/** A silence lasts so many milliseconds unless one says otherwise. */
-const USUAL_SILENCE = 3_600_000;
 
 interface AcknowledgeProps {
   /** What is acknowledged. */
@@ -53,51 +50,16 @@ export function AcknowledgeDialog({ which, onClose }: AcknowledgeProps) {
 }
 
 /** Asks until when an alarm is quiet, and why. */
-export function SilenceDialog({ alarm, onClose }: { alarm: string; onClose: () => void }) {
-  const [until, setUntil] = useState(() =>
-    localInput(new Date(serverNow() + USUAL_SILENCE).toISOString(), zone.peek()),
-  );
-  const [reason, setReason] = useState("");
+export function SilenceAlarm({ alarm, onClose }: { alarm: string; onClose: () => void }) {
   return (
-    <FormDialog
-      title={`Silence ${alarm}`}
-      action="Silence it"
-      needs="OPERATOR"
+    <SilenceDialog
+      what={alarm}
+      example="deploy"
+      send={(endsAt, reason) => silence(alarm, endsAt, reason)}
       onClose={onClose}
-      send={async () =>
-        until === ""
-          ? {
-              ok: false,
-              errors: [{ code: "INVALID_INPUT", message: "Say until when it is quiet", path: ["endsAt"] }],
-            }
-          : await silence(alarm, readTime(until, zone.peek()), reason.trim())
-      }
-      onDone={onClose}
     >
-      {(fault) => (
-        <>
-          <Field label={`Until (${zoneWord()})`} error={fault("endsAt")}>
-            <TextInput
-              type="datetime-local"
-              value={until}
-              onChange={setUntil}
-              invalid={fault("endsAt") !== undefined}
-            />
-          </Field>
-          <Field label="Reason" hint="Shown to everybody" error={fault("reason")}>
-            <TextInput
-              value={reason}
-              onChange={setReason}
-              placeholder="deploy"
-              invalid={fault("reason") !== undefined}
-            />
-          </Field>
-          <p class="dim">
-            It goes on judging: firings are recorded, and one that is still open at the end is notified then.
-          </p>
-        </>
-      )}
-    </FormDialog>
+      It goes on judging: firings are recorded, and one that is still open at the end is notified then.
+    </SilenceDialog>
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { aboutAny, alarmsIn, isSilenced, nextLook, silenceEnds } from "./model";
+import { aboutAny, alarmsIn, nextLook } from "./model";
 
 const NOW = Date.parse("2026-03-01T03:00:00Z");
 
@@ -28,18 +28,4 @@ test("messages are looked at again after the next of their tries, and not once a
   expect(nextLook([later, delivery("PENDING", "2026-03-01T03:00:45Z")], NOW)).toBe(NOW + 500);
   expect(nextLook([delivery("PENDING", "2026-03-01T02:59:00Z", "no answer")], NOW)).toBe(NOW + 500);
   expect(nextLook([delivery("SENT", null), delivery("FAILED", null)], NOW)).toBeNull();
-});
-
-test("a silence ends by itself", () => {
-  expect(isSilenced({ silenceEndsAt: "2026-03-01T03:00:01Z" }, NOW)).toBe(true);
-  expect(isSilenced({ silenceEndsAt: "2026-03-01T03:00:00Z" }, NOW)).toBe(false);
-  expect(isSilenced({ silenceEndsAt: null }, NOW)).toBe(false);
-  const ends = ["2026-03-01T05:00:00Z", "2026-03-01T04:00:00Z", "2026-03-01T02:00:00Z", null];
-  expect(
-    silenceEnds(
-      ends.map((silenceEndsAt) => ({ silenceEndsAt })),
-      NOW,
-    ),
-  ).toBe(Date.parse("2026-03-01T04:00:00Z"));
-  expect(silenceEnds([{ silenceEndsAt: null }], NOW)).toBeNull();
 });

@@ -2,6 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { inZone } from "../../lib/time";
 import { now, serverNow } from "../../live/clock";
 import { useLive } from "../../live/use-live";
+import { isSilenced, silenceEnds } from "../../model/silences";
 import { deleteAlarm, endSilence } from "../../services/alarms";
 import { zone } from "../../state/prefs";
 import { Action } from "../../ui/action";
@@ -15,10 +16,10 @@ import { Section } from "../../ui/section";
 import { Status } from "../../ui/status";
 import { Time } from "../../ui/time";
 import type { Subject as Watched } from "./conditions";
-import { AcknowledgeDialog, FiringDialog, SilenceDialog } from "./dialogs";
+import { AcknowledgeDialog, FiringDialog, SilenceAlarm } from "./dialogs";
 import { type AlarmRow, AlarmsOfDocument, type FiringRow } from "./document";
 import { HISTORY_COLUMNS, Subject } from "./firing-columns";
-import { aboutAny, isSilenced, silenceEnds } from "./model";
+import { aboutAny } from "./model";
 import { NewAlarm } from "./new-alarm";
 
 const SHOWN = 100;
@@ -270,7 +271,7 @@ function OpenedDialog({ opened, subject, onClose }: OpenedProps) {
     case "new":
       return <NewAlarm subject={subject} onClose={onClose} onDone={onClose} />;
     case "silence":
-      return <SilenceDialog alarm={opened.alarm} onClose={onClose} />;
+      return <SilenceAlarm alarm={opened.alarm} onClose={onClose} />;
     case "acknowledge":
       return <AcknowledgeDialog which={opened.firing} onClose={onClose} />;
     case "details":

@@ -8,6 +8,7 @@ import { useLive } from "../../live/use-live";
 import { useLiveList } from "../../live/use-live-list";
 import { may } from "../../live/viewer";
 import { byNumber } from "../../model/live-list";
+import { isSilenced, silenceEnds } from "../../model/silences";
 import { endSilence } from "../../services/alarms";
 import { zone } from "../../state/prefs";
 import { searchParams } from "../../state/route";
@@ -22,10 +23,9 @@ import { PageHead, Section } from "../../ui/section";
 import { Status } from "../../ui/status";
 import { Time } from "../../ui/time";
 import { Channels } from "./channels";
-import { AcknowledgeDialog, FiringDialog, SilenceDialog } from "./dialogs";
+import { AcknowledgeDialog, FiringDialog, SilenceAlarm } from "./dialogs";
 import { type AlarmRow, AlarmsDocument, type FiringRow, HistoryDocument } from "./document";
 import { type AlarmContext, HISTORY_COLUMNS, OPEN_COLUMNS, Subject } from "./firing-columns";
-import { isSilenced, silenceEnds } from "./model";
 import { NewAlarm } from "./new-alarm";
 
 /** So many that fire and so many alarms are shown; the command line lists all. */
@@ -332,7 +332,7 @@ export function Alarms() {
         <FiringDialog firing={opened.firing} onClose={close} />
       )}
       {creating && <NewAlarm onClose={() => setCreating(false)} onDone={() => setCreating(false)} />}
-      {silencing !== null && <SilenceDialog alarm={silencing} onClose={() => setSilencing(null)} />}
+      {silencing !== null && <SilenceAlarm alarm={silencing} onClose={() => setSilencing(null)} />}
     </>
   );
 }

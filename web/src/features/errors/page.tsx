@@ -6,14 +6,15 @@ import { paths } from "../../lib/paths";
 import { frozen, serverNow } from "../../live/clock";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
-import { failedExecutions, failedRuns, GROUPED } from "../../model/failures";
+import { failedExecutions, failedRuns, GROUPED, markEnds } from "../../model/failures";
 import { isFailure, RANGES, rangeWords } from "../../model/log-filter";
 import { readRunsFilter, runsFilterInput } from "../../model/run-filter";
 import { BulkDialog, Changes } from "../../parts/dialogs";
 import { ExecutionTable } from "../../parts/execution-table";
+import { FailureGroupFragment } from "../../parts/failure-groups";
 import { Facts } from "../../parts/task-facts";
 import type { BulkTarget } from "../../services/runs";
-import { searchParams, setParams } from "../../state/route";
+import { searchParams } from "../../state/route";
 import { Action } from "../../ui/action";
 import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
 import { Icon } from "../../ui/icon";
@@ -21,9 +22,10 @@ import { Name } from "../../ui/name";
 import { PageHead, Section } from "../../ui/section";
 import { StackedBars } from "../../ui/stacked-bars";
 import { Time } from "../../ui/time";
+import { MarkActions, MarkLine } from "./marks";
+import { Ranges, rangeOf, type Shown } from "./ranges";
 
-const SHOWN = ["24h", "7d", "30d"] as const;
-type Shown = (typeof SHOWN)[number];
+export { Errors } from "./list";
 
 const HOUR = 3_600_000;
 const WEEK = 168 * HOUR;
@@ -35,14 +37,15 @@ const ErrorDocument = graphql(
     serverTime
     failureHistory(fingerprint: $fingerprint, jobName: $job, from: $from, bucket: $bucket) {
       beginsAt
-      group { jobName errorType message count firstAt lastAt }
+      group { ...FailureGroup }
       points { at count }
       nodes { name count }
-      executions(first: 25) { nodes { ...ExecutionRow isRecovered } }
+      versions { codeVersion count }
+      executions(first: 25) { nodes { ...ExecutionRow isRecovered job { codeVersion } } }
     }
   }
 `,
-  [ExecutionRowFragment],
+  [ExecutionRowFragment, FailureGroupFragment],
 );
 
 type History = NonNullable<ResultOf<typeof ErrorDocument>["failureHistory"]>;
@@ -67,7 +70,7 @@ function headline({ errorType, message }: Group): string {
 /** The failures with one cause: when and where they happen, which they are, and what can be done about them. */
 export function ErrorPage({ fingerprint }: { fingerprint: string }) {
   const params = searchParams.value;
-  const range = SHOWN.find((each) => each === params.get("range")) ?? "7d";
+  const range = rangeOf(params, "7d");
   const job = params.get("job");
   const { state, error, reload } = useLive(`error/${fingerprint} ${job ?? ""} ${range}`, {
     document: ErrorDocument,
@@ -79,11 +82,13 @@ export function ErrorPage({ fingerprint }: { fingerprint: string }) {
     }),
     init: (data): { history: History | null } => ({ history: data.failureHistory }),
     outdates: ({ kind, outcome, jobName }) =>
-      kind === "EXECUTION_FINISHED" &&
-      typeof outcome === "string" &&
-      // A success may be that of a retry.
-      (isFailure(outcome) || outcome === "SUCCESS") &&
-      (job === null || jobName === job),
+      kind === "FAILURES_UPDATED" ||
+      (kind === "EXECUTION_FINISHED" &&
+        typeof outcome === "string" &&
+        // A success may be that of a retry.
+        (isFailure(outcome) || outcome === "SUCCESS") &&
+        (job === null || jobName === job)),
+    expires: (shown) => (shown.history === null ? null : markEnds([shown.history.group], serverNow())),
     every: 1_500,
   });
   const history = state?.history ?? null;
@@ -91,7 +96,7 @@ export function ErrorPage({ fingerprint }: { fingerprint: string }) {
   return (
     <>
       <PageHead title={history === null ? "Error" : (history.group.errorType ?? "Error")}>
-        {history !== null && <Actions group={history.group} range={range} changed={reload} />}
+        {history !== null && <Actions history={history} range={range} changed={reload} />}
       </PageHead>
       <Ranges range={range} />
       {error !== null && <ErrorBox error={error} retry={reload} />}
@@ -112,7 +117,8 @@ export function ErrorPage({ fingerprint }: { fingerprint: string }) {
   );
 }
 
-function Actions({ group, range, changed }: { group: Group; range: Shown; changed: () => void }) {
+function Actions({ history, range, changed }: { history: History; range: Shown; changed: () => void }) {
+  const { group, executions } = history;
   const [retried, setRetried] = useState<BulkTarget | null>(null);
   const runs = failedRuns(group);
   const close = (): void => setRetried(null);
@@ -124,6 +130,7 @@ function Actions({ group, range, changed }: { group: Group; range: Shown; change
       >
         <Icon name="retry" /> Retry these runs…
       </Action>
+      <MarkActions group={group} codeVersion={executions.nodes[0]?.job?.codeVersion ?? null} />
       <a class="button" href={`/runs?${runs.toString()}`}>
         Failed runs
       </a>
@@ -145,26 +152,13 @@ function Actions({ group, range, changed }: { group: Group; range: Shown; change
   );
 }
 
-function Ranges({ range }: { range: Shown }) {
-  return (
-    <nav class="tabs" aria-label="Time">
-      {SHOWN.map((each) => (
-        <button
-          key={each}
-          type="button"
-          class="tab"
-          aria-current={each === range ? "true" : undefined}
-          onClick={() => setParams({ range: each })}
-        >
-          last {rangeWords(each)}
-        </button>
-      ))}
-    </nav>
-  );
+/** How often it failed in each version; "not said" is all that is known of code without one. */
+function versionsOf(versions: History["versions"]): string {
+  return versions.map(({ codeVersion, count }) => `${codeVersion ?? "not said"} (${integer(count)})`).join(", ");
 }
 
 function Body({ history, range }: { history: History; range: Shown }) {
-  const { group, beginsAt, points, nodes, executions } = history;
+  const { group, beginsAt, points, nodes, versions, executions } = history;
   const step = stepOf(range);
   const counts = new Map(points.map((point) => [Date.parse(point.at), point.count]));
   const first = since(range);
@@ -172,6 +166,7 @@ function Body({ history, range }: { history: History; range: Shown }) {
   return (
     <>
       <section class="panel panel-body" aria-label="What happened">
+        <MarkLine group={group} />
         <p class="error-full">{headline(group)}</p>
         <p>
           {plural(group.count, "execution")} of <a href={paths.job(group.jobName)}>{group.jobName}</a> failed so on{" "}
@@ -222,6 +217,7 @@ function Body({ history, range }: { history: History; range: Shown }) {
                 </span>
               )),
             ],
+            ["Versions of the code", versionsOf(versions)],
           ]}
         />
       </Section>

@@ -12,7 +12,7 @@ import { fieldLabel } from "../../model/revisions";
 import type { RevisionFilter, RevisionRow } from "../../parts/changes";
 import { Changes } from "../../parts/dialogs";
 import { ExecutionTable } from "../../parts/execution-table";
-import { FailureGroups } from "../../parts/failure-groups";
+import { FailureGroupFragment, FailureGroups } from "../../parts/failure-groups";
 import { Facts } from "../../parts/task-facts";
 import { Action } from "../../ui/action";
 import { Empty, ErrorBox, Skeleton } from "../../ui/feedback";
@@ -60,19 +60,10 @@ const JobDocument = graphql(
       latenessP95
       points { at count failures records p50 p95 }
     }
-    failureGroups(jobName: $name, from: $from, first: 20) {
-      fingerprint
-      jobName
-      errorType
-      message
-      count
-      firstAt
-      lastAt
-      execution { id taskName }
-    }
+    failureGroups(jobName: $name, from: $from, first: 20) { ...FailureGroup }
   }
 `,
-  [ExecutionRowFragment],
+  [ExecutionRowFragment, FailureGroupFragment],
 );
 
 type Answer = ResultOf<typeof JobDocument>;

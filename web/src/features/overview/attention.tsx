@@ -18,6 +18,7 @@ import {
   streakOf,
   toneOf,
 } from "../../model/attention";
+import { isKnown } from "../../model/failures";
 import { FAILURES, isFailure } from "../../model/log-filter";
 import type { FailureGroupRow } from "../../parts/failure-groups";
 import { resumeGroup } from "../../services/operations";
@@ -45,8 +46,14 @@ const LOOKED_AT = 12;
  * Asked apart: to find the tasks that fail, the server looks at each. So it is asked seldom, and of a limited number.
  */
 const FailingDocument = graphql(`
-  query FailingTasks($first: Int!, $looked: Int!, $outcomes: [Outcome!]!) {
+  query FailingTasks($first: Int!, $looked: Int!, $outcomes: [Outcome!]!, $known: Boolean!) {
     asOf
+    known: tasks(
+      first: 200
+      filter: { lastOutcome: { in: $outcomes }, isEnabled: { eq: true }, pausedAt: { isNull: true } }
+    ) @include(if: $known) {
+      nodes { name lastStatus { fingerprint } }
+    }
     tasks(
       first: $first
       filter: { lastOutcome: { in: $outcomes }, isEnabled: { eq: true }, pausedAt: { isNull: true } }
@@ -56,7 +63,7 @@ const FailingDocument = graphql(`
       nodes {
         name
         updatedAt
-        lastStatus { id outcome errorType errorMessage }
+        lastStatus { id outcome errorType errorMessage fingerprint }
         executions(first: $looked, orderBy: [{ field: ID, direction: DESC }]) {
           nodes { id outcome startedAt completedAt node run { id } }
         }
@@ -98,7 +105,8 @@ const AttentionDocument = graphql(
   [AttentionFragment],
 );
 
-type Failing = ResultOf<typeof FailingDocument>["tasks"];
+type Answer = ResultOf<typeof FailingDocument>;
+type Failing = Answer["tasks"];
 type Others = ResultOf<typeof AttentionDocument>;
 
 /**
@@ -113,12 +121,13 @@ export function attentionVariables() {
   };
 }
 
-function useFailing() {
-  return useLive("overview/failing", {
+/** The tasks that fail; `known`: some fail with errors that people know of, and are looked for. */
+function useFailing(known: boolean) {
+  return useLive(`overview/failing ${String(known)}`, {
     document: FailingDocument,
-    variables: () => ({ first: SHOWN, looked: LOOKED_AT, outcomes: [...FAILURES] }),
-    init: (data): Failing => data.tasks,
-    outdates: ({ kind, outcome, taskName }, shown) =>
+    variables: () => ({ first: known ? 4 * SHOWN : SHOWN, looked: LOOKED_AT, outcomes: [...FAILURES], known }),
+    init: (data): Answer => data,
+    outdates: ({ kind, outcome, taskName }, { tasks: shown }) =>
       kind.startsWith("TASK_") ||
       (kind === "EXECUTION_FINISHED" &&
         typeof taskName === "string" &&
@@ -127,6 +136,14 @@ function useFailing() {
           shown.nodes.some((task) => task.name === taskName))),
     every: 1_500,
   });
+}
+
+/** Those of the failing tasks that fail with an error of which people know nothing. */
+function unknownOf({ tasks, known }: Answer, errors: ReadonlySet<string>): Failing {
+  const isNew = ({ lastStatus }: { readonly lastStatus: { readonly fingerprint: string | null } | null }): boolean =>
+    !errors.has(lastStatus?.fingerprint ?? "");
+  const ofKnown = known?.nodes.filter((task) => !isNew(task)).length ?? 0;
+  return { totalCount: tasks.totalCount - ofKnown, nodes: tasks.nodes.filter(isNew).slice(0, SHOWN) };
 }
 
 function useOthers(first: Others | null) {
@@ -405,7 +422,8 @@ interface AttentionProps {
  * when all is well.
  */
 export function Attention({ worse, first, failures, tiles }: AttentionProps) {
-  const failing = useFailing();
+  const knownErrors = new Set(failures.filter(isKnown).map(({ fingerprint }) => fingerprint));
+  const failing = useFailing(knownErrors.size > 0);
   const others = useOthers(first);
   const error = failing.error ?? others.error;
   const retry = (): void => {
@@ -415,12 +433,15 @@ export function Attention({ worse, first, failures, tiles }: AttentionProps) {
   // Of the server's clock, which ticks here.
   const trouble = known === null ? [] : troubledOf(known);
   const stalledNodes = trouble.filter((node) => node.state === "STALLED").length;
-  const errors = freshErrors(failures, now.value);
+  const fails = failing.state === null ? null : unknownOf(failing.state, knownErrors);
+  const fresh = failures.filter((group) => !isKnown(group));
+  const errors = freshErrors(fresh, now.value);
+  const ofKnown = failures.reduce((sum, group) => sum + (isKnown(group) ? group.count : 0), 0);
   const troubles = {
-    failing: failing.state?.totalCount ?? 0,
+    failing: fails?.totalCount ?? 0,
     errors: errors.length,
     failedJobs: new Set(errors.map(({ jobName }) => jobName)).size,
-    failedShare: failedShare(tiles.successRate, tiles.failedLast24h),
+    failedShare: failedShare(tiles.successRate, tiles.failedLast24h, ofKnown),
     late: known?.late?.totalCount ?? 0,
     blocked: known === null ? 0 : blockedGroups(known.pausedGroups.nodes).length,
     stalledNodes,
@@ -458,7 +479,7 @@ export function Attention({ worse, first, failures, tiles }: AttentionProps) {
               </span>
             </p>
           )}
-      {known !== null && !calm && <Items failing={failing.state} others={known} />}
+      {known !== null && !calm && <Items failing={fails} others={known} />}
     </section>
   );
 }

@@ -1,12 +1,14 @@
 import { useEffect } from "preact/hooks";
 import { type ExecutionRow, ExecutionRowFragment, RunRowFragment } from "../../api/fragments";
 import { graphql, type ResultOf } from "../../api/tada";
+import { serverNow } from "../../live/clock";
 import { health, type TilesData, TilesFragment } from "../../live/health";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
+import { markEnds } from "../../model/failures";
 import { isFailure } from "../../model/log-filter";
 import { ExecutionTable } from "../../parts/execution-table";
-import { type FailureGroupRow, FailureGroups } from "../../parts/failure-groups";
+import { FailureGroupFragment, type FailureGroupRow, FailureGroups } from "../../parts/failure-groups";
 import { ErrorBox, Skeleton } from "../../ui/feedback";
 import { LivePart } from "../../ui/live-part";
 import { PageHead, Section } from "../../ui/section";
@@ -21,20 +23,14 @@ import { RunningNow } from "./running-now";
 import { Tiles } from "./tiles";
 
 /** Which failures belong together the server decides; asked again, alone, when something fails. */
-const FailuresFragment = graphql(`
+const FailuresFragment = graphql(
+  `
   fragment OverviewFailures on Query {
-    failureGroups(first: 20) {
-      fingerprint
-      jobName
-      errorType
-      message
-      count
-      firstAt
-      lastAt
-      execution { id taskName }
-    }
+    failureGroups(first: 50) { ...FailureGroup }
   }
-`);
+`,
+  [FailureGroupFragment],
+);
 
 const FailuresDocument = graphql(`query OverviewFailuresAlone { asOf ...OverviewFailures }`, [FailuresFragment]);
 
@@ -82,14 +78,15 @@ function useFailures(first: ResultOf<typeof FailuresDocument> | null) {
     first,
     variables: () => ({}),
     init: (data): readonly FailureGroupRow[] => data.failureGroups,
-    outdates: ({ outcome }) => typeof outcome === "string" && isFailure(outcome),
+    outdates: ({ kind, outcome }) => kind === "FAILURES_UPDATED" || (typeof outcome === "string" && isFailure(outcome)),
+    expires: (groups) => markEnds(groups, serverNow()),
     every: 1_500,
   });
 }
 
 function LastFailures({ failures, count }: { failures: ReturnType<typeof useFailures>; count: number }) {
   return (
-    <Section title="Last failures" aside={<a href="/log?outcome=failures">All failures</a>}>
+    <Section title="Last failures" aside={<a href="/errors">All errors</a>}>
       <LivePart live={failures} rows={2}>
         {(groups) => <FailureGroups groups={groups.slice(0, FAILURE_GROUPS)} failures={count} />}
       </LivePart>

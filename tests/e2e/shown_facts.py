@@ -186,6 +186,13 @@ def views(task: str, run: str) -> Mapping[str, View]:
             texts(".cell-slots .num"),
             lambda facts: [f"{each['running']} of {each['slots']}" for each in facts["nodes"]["nodes"]],
         ),
+        **_other_views(),
+    }
+
+
+def _other_views() -> Mapping[str, View]:
+    """Return the views of flows, of what is wrong, of what comes, and of people."""
+    return {
         "flows": View(
             "/flows",
             texts(".flow-progress > .num"),

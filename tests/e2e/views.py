@@ -151,11 +151,14 @@ class Story:
         yield "a group is resumed", lambda: self.do("resumeGroup", name=PAUSED)
         yield "a group is paused", lambda: self.do("pauseGroup", name=PAUSED)
         yield "a group gets a limit", lambda: self.do("updateGroup", name=PAUSED, maxRunning=number)
+        yield from self._of_accounts(number)
+        yield "the history is pruned", lambda: self.do("pruneHistory", maxPerTask=1)
+
+    def _of_accounts(self, number: int) -> Iterator[tuple[str, Callable[[], object]]]:
         yield "a secret is set", lambda: self.do("setSecret", name=f"SECRET_{number}", value="hidden")
         yield "a secret is deleted", lambda: self.do("deleteSecret", name=f"SECRET_{number}")
         yield "an account is made", lambda: self.do("createAccount", name=f"user-{number}", role="VIEWER")
         yield "an account gets another role", lambda: self.do("updateAccount", name=f"user-{number}", role="OPERATOR")
-        yield "the history is pruned", lambda: self.do("pruneHistory", maxPerTask=1)
 
 
 @dataclass

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page
 
 from tests.e2e.conftest import Site, site_with
-from tests.e2e.test_pages import EVERY_PAGE, fill_what_is_seldom_full, hold_one, ready
+from tests.e2e.test_pages import DRAWN, EVERY_PAGE, fill_what_is_seldom_full, hold_one, ready
 from tests.support.browser import BrowserWatch, PageOpener
 from tests.support.forking import Nursery
 from tests.support.waiting import wait_until
@@ -44,7 +44,6 @@ PRESSABLE = """(part) => {
 }"""
 """Lists the buttons within a part of the page that can be pressed: the place and the name of each, one of a kind."""
 
-DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 DIALOG = "dialog[open]"
 LEAVES = re.compile("Sign out|Export|Download")
 """Buttons that leave the page or hand a file to the browser."""

@@ -135,14 +135,14 @@ def act_on_many_runs(page: Page, finger: Finger, site: Site, runs: list[str]) ->
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("group=fingers"))
     finger.press("Show the list", sheet)
-    finger.press("Filters, 1 set")
-    finger.press("High priority", sheet)
+    finger.press("High priority", page.get_by_role("group", name="All that match"))
     finger.press("Set high", page.get_by_role("dialog", name="Give runs high priority?"))
     expect(page.locator(".notice", has_text="2 runs set to high priority")).to_be_visible()
 
 
 def keep_a_view(page: Page, finger: Finger) -> None:
     """What the list shows is kept under a name, and found by it."""
+    finger.press("Filters, 1 set")
     sheet = page.get_by_role("dialog", name="Filters")
     expect(sheet).to_be_visible()
     finger.tap(sheet.get_by_text("Views"))

@@ -68,9 +68,9 @@ export function RunFacts({ run, retries }: { run: RunDetail; retries: Retries })
           : ([
               [
                 "Flow",
-                <span>
-                  <a href={paths.flow(run.flowPlace.flowId)}>flow {run.flowPlace.flowId}</a>, {run.flowPlace.key}
-                </span>,
+                <a href={paths.flow(run.flowPlace.flowId)}>
+                  flow {run.flowPlace.flowId}, {run.flowPlace.key}
+                </a>,
               ],
             ] as const)),
         ["Submitted by", run.submitter ?? "–"],

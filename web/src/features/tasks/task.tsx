@@ -3,7 +3,7 @@ import { type TaskDetail, TaskDocument } from "../../api/task-page";
 import { integer, plural } from "../../lib/format";
 import { isEmptyObject } from "../../lib/json";
 import { paths } from "../../lib/paths";
-import { taskStatus } from "../../lib/status";
+import { executionStatus, taskStatus } from "../../lib/status";
 import { stripOccurrences } from "../../lib/strip";
 import { inZone } from "../../lib/time";
 import { frozen, serverNow } from "../../live/clock";
@@ -193,7 +193,9 @@ function TaskStrip({ task }: PartProps) {
               "–"
             ) : (
               <>
-                <Status name={last.outcome ?? "RUNNING"} /> <a href={paths.execution(last.id)}>{last.id}</a>{" "}
+                <a class="plain" href={paths.execution(last.id)}>
+                  <Status name={executionStatus(last)} />
+                </a>{" "}
                 <Time at={last.completedAt ?? last.startedAt} />
               </>
             )}

@@ -21,7 +21,7 @@ FIRST_ROW_COVERED = """() => {
 }"""
 OUT_OF_REACH = """() => [...document.querySelectorAll('.page-actions')]
   .map((bar) => bar.getBoundingClientRect())
-  .filter((box) => box.top < innerHeight / 2 || box.bottom > innerHeight || box.height > 60).length"""
+  .filter((box) => box.top < innerHeight / 2 || box.bottom > innerHeight || box.height > 110).length"""
 
 
 def first_row_covered(page: Page) -> str:

@@ -91,7 +91,7 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   DISABLED: { word: "disabled", icon: "stop", tone: "idle" },
   FINISHED: { word: "finished", icon: "check", tone: "idle" },
   STALLED: { word: "stalled", icon: "alert", tone: "bad" },
-  NO_JOB: { word: "no node knows the job", icon: "alert", tone: "bad" },
+  NO_JOB: { word: "unknown job", icon: "alert", tone: "bad" },
   ENABLED: { word: "on", icon: "check", tone: "good" },
   // alarms and the messages about them
   CRITICAL: { word: "critical", icon: "alert", tone: "bad" },
@@ -99,6 +99,7 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   FIRING: { word: "fires", icon: "bell", tone: "bad" },
   ACKNOWLEDGED: { word: "fires, acknowledged", icon: "person", tone: "warn" },
   SILENCED: { word: "silenced", icon: "snooze", tone: "idle" },
+  OPEN: { word: "open", icon: "dots", tone: "idle" },
   SOLVED: { word: "solved", icon: "check", tone: "good" },
   REGRESSED: { word: "came back", icon: "alert", tone: "bad" },
   SENT: { word: "accepted", icon: "check", tone: "good" },

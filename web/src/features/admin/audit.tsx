@@ -97,11 +97,11 @@ function Change({ entry }: { entry: Entry }) {
 }
 
 const COLUMNS: readonly Column<Entry>[] = [
-  { key: "at", title: "When", width: 130, rank: 0, card: "pair", cell: (entry) => <Time at={entry.at} /> },
+  { key: "at", title: "When", width: 104, rank: 0, card: "pair", cell: (entry) => <Time at={entry.at} /> },
   {
     key: "actor",
     title: "Who",
-    width: 140,
+    width: 120,
     grow: 1,
     rank: 0,
     card: "title",
@@ -120,7 +120,7 @@ const COLUMNS: readonly Column<Entry>[] = [
   {
     key: "subject",
     title: "Of what",
-    width: 140,
+    width: 120,
     grow: 1,
     rank: 1,
     card: "pair",
@@ -137,9 +137,9 @@ const COLUMNS: readonly Column<Entry>[] = [
   {
     key: "change",
     title: "Change",
-    width: 240,
+    width: 220,
     grow: 3,
-    rank: 2,
+    rank: 1,
     card: "wide",
     bare: true,
     cell: (entry) => <Change entry={entry} />,

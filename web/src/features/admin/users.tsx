@@ -220,6 +220,7 @@ function Users() {
               context={context}
               rows={state.nodes}
               rowId={(user) => user.name}
+              tall
               rowClass={(user) => (user.disabledAt === null ? "" : "gone")}
             />
           )}

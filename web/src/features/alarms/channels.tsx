@@ -90,6 +90,7 @@ export function Channels() {
               context={context}
               rows={channels}
               rowId={({ name }) => `channel ${name}`}
+              tall
             />
           )
         }

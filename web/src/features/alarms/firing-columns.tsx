@@ -117,7 +117,7 @@ const OCCURRENCE: FiringColumn = {
 const ABOUT: FiringColumn = {
   key: "about",
   title: "About",
-  width: 120,
+  width: 148,
   rank: 2,
   card: "pair",
   cell: (firing) => <About {...firing} />,

@@ -216,6 +216,7 @@ function Present({ answer: { firings, firing, alarms, count }, context }: Presen
             context={context}
             rows={silenced}
             rowId={({ name }) => `silenced ${name}`}
+            tall
           />
         </Section>
       )}

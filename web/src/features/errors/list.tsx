@@ -7,6 +7,7 @@ import { useLive } from "../../live/use-live";
 import { type FailureState, markEnds } from "../../model/failures";
 import { isFailure, RANGES, rangeWords } from "../../model/log-filter";
 import { FailureGroupFragment, FailureGroups } from "../../parts/failure-groups";
+import { StateTabs } from "../../parts/state-tabs";
 import { searchParams, setParams } from "../../state/route";
 import { Empty } from "../../ui/feedback";
 import { LivePart } from "../../ui/live-part";
@@ -29,19 +30,17 @@ const ErrorsDocument = graphql(
 
 type Answer = ResultOf<typeof ErrorsDocument>;
 
-const STATES: readonly { readonly state: FailureState | null; readonly word: string }[] = [
-  { state: null, word: "all" },
-  { state: "OPEN", word: "open" },
-  { state: "REGRESSED", word: "came back" },
-  { state: "SILENCED", word: "silenced" },
-  { state: "SOLVED", word: "solved" },
-];
+const STATES = ["ALL", "OPEN", "REGRESSED", "SILENCED", "SOLVED"] as const;
+
+function isIn(chosen: (typeof STATES)[number], { state }: { readonly state: FailureState }): boolean {
+  return chosen === "ALL" || state === chosen;
+}
 
 /** All failures of some time, grouped by their errors, with what people said of them. */
 export function Errors() {
   const range = rangeOf(searchParams.value, "24h");
   const asked = searchParams.value.get("state");
-  const { state: chosen } = STATES.find((each) => each.state === asked) ?? { state: null };
+  const chosen = STATES.find((each) => each === asked) ?? "ALL";
   const live = useLive(`errors ${range}`, {
     document: ErrorsDocument,
     variables: () => ({ from: new Date(serverNow() - RANGES[range] * 3_600_000).toISOString() }),
@@ -57,23 +56,19 @@ export function Errors() {
       <Ranges range={range} />
       <LivePart live={live} rows={8}>
         {({ failureGroups: groups, statistics }) => {
-          const shown = groups.filter(({ state }) => chosen === null || state === chosen);
+          const shown = groups.filter((group) => isIn(chosen, group));
           return (
             <>
-              <nav class="tabs" aria-label="State of the errors">
-                {STATES.map(({ state, word }) => (
-                  <button
-                    key={word}
-                    type="button"
-                    class="tab"
-                    aria-current={state === chosen ? "true" : undefined}
-                    onClick={() => setParams({ state })}
-                  >
-                    {word}{" "}
-                    <span class="num">{groups.filter((group) => state === null || group.state === state).length}</span>
-                  </button>
-                ))}
-              </nav>
+              <StateTabs
+                label="State of the errors"
+                tabs={STATES.map((state) => ({
+                  state,
+                  ...(state === "ALL" && { word: "all" }),
+                  count: String(groups.filter((group) => isIn(state, group)).length),
+                }))}
+                chosen={chosen}
+                usual="ALL"
+              />
               <section class="panel" aria-label="Errors">
                 {groups.length > 0 && shown.length === 0 ? (
                   <Empty title="No error is in this state">

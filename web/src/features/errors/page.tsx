@@ -217,7 +217,7 @@ function Body({ history, range }: { history: History; range: Shown }) {
                 </span>
               )),
             ],
-            ["Versions of the code", versionsOf(versions)],
+            ["Versions", versionsOf(versions)],
           ]}
         />
       </Section>

@@ -1,43 +1,31 @@
 import { useMemo } from "preact/hooks";
 import { RunRowFragment } from "../../api/fragments";
 import { graphql, type ResultOf } from "../../api/tada";
-import { integer, words } from "../../lib/format";
-import { statusView } from "../../lib/status";
+import { integer } from "../../lib/format";
 import { serverNow } from "../../live/clock";
 import { tryRows, useLiveList } from "../../live/use-live-list";
 import { byNumber } from "../../model/live-list";
 import { repeatedReasons } from "../../model/reasons";
-import { matchesRunsFilter, RUN_TABS, readRunsFilter, runsFilterInput } from "../../model/run-filter";
+import { matchesRunsFilter, readRunsFilter, runsFilterInput } from "../../model/run-filter";
 import { ClearFilters } from "../../parts/filters";
 import { RUN_COLUMNS, type RunContext, runId, runName } from "../../parts/run-table";
+import { type StateTab, StateTabs } from "../../parts/state-tabs";
 import { cancelRun } from "../../services/runs";
-import { searchParams, setParams } from "../../state/route";
+import { searchParams } from "../../state/route";
 import type { Column } from "../../ui/data-table";
 import { Empty } from "../../ui/feedback";
 import { Icon } from "../../ui/icon";
 import { ListPanel } from "../../ui/list-panel";
 import { SearchBar } from "../search/bar";
 import { filtersOf, type Vocabulary } from "../search/model";
+import { RUN_TERMS } from "../search/run-terms";
 import { STATES, type StateCounts } from "./state-bar";
 
 const PAGE = 50;
 const SEARCH: Vocabulary = {
   label: "Job",
   param: "q",
-  terms: [
-    { prefix: "job:", param: "job", label: "Job", names: "job", exact: true },
-    { prefix: "error:", param: "error", label: "Error" },
-    { prefix: "arg:", param: "arg", label: "Argument", form: "label" },
-    { prefix: "label:", param: "label", label: "Label", names: "label", form: "label" },
-    { prefix: "node:", param: "node", label: "Node", names: "node" },
-    {
-      prefix: "state:",
-      param: "state",
-      label: "State",
-      tab: true,
-      options: RUN_TABS.filter((tab) => tab !== "").map((tab) => [tab, words(tab)]),
-    },
-  ],
+  terms: Object.values(RUN_TERMS),
 };
 const FILTERS = filtersOf(SEARCH);
 
@@ -132,7 +120,7 @@ export function FlowRuns({ id, counts }: { id: string; counts: (job: string) => 
           <Icon name="runs" /> Change many in Runs
         </a>
       </div>
-      <StateTabs tab={filter.tab} counts={counts(filter.job)} />
+      <StateTabs label="State of the runs" tabs={tabsOf(filter.tab, counts(filter.job))} chosen={filter.tab} />
       <SearchBar vocabulary={SEARCH} />
       <ListPanel
         label="Runs of the flow"
@@ -163,23 +151,11 @@ function inRuns(params: URLSearchParams, flow: string): string {
 }
 
 /** The states that there are, with the number of runs in each. */
-function StateTabs({ tab, counts }: { tab: string; counts: StateCounts }) {
+function tabsOf(chosen: string, counts: StateCounts): readonly StateTab<string>[] {
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const shown = STATES.filter((state) => (counts.get(state) ?? 0) > 0 || state === tab);
-  return (
-    <nav class="tabs" aria-label="State of the runs">
-      {["ALL", ...shown].map((state) => (
-        <button
-          key={state}
-          type="button"
-          class="tab"
-          aria-current={state === tab ? "true" : undefined}
-          onClick={() => setParams({ state, after: null })}
-        >
-          {state === "ALL" ? "all" : statusView(state).word}{" "}
-          <span class="tab-count num">{integer(state === "ALL" ? total : (counts.get(state) ?? 0))}</span>
-        </button>
-      ))}
-    </nav>
-  );
+  const shown = STATES.filter((state) => (counts.get(state) ?? 0) > 0 || state === chosen);
+  return [
+    { state: "ALL", word: "all", count: integer(total) },
+    ...shown.map((state) => ({ state, count: integer(counts.get(state) ?? 0) })),
+  ];
 }

@@ -106,7 +106,7 @@ const COLUMNS: readonly Column<FlowRow>[] = [
     cell: ({ submittedAt, finishedAt }) =>
       finishedAt === null ? (
         <span class="dim">
-          <Elapsed since={submittedAt} /> so far
+          not yet, <Elapsed since={submittedAt} />
         </span>
       ) : (
         <Time at={finishedAt} form="moment" />
@@ -185,6 +185,7 @@ export function Flows() {
         columns={COLUMNS}
         context={null}
         rowId={({ id }) => id}
+        tall
         empty={
           filtered ? (
             <Empty title="No flow matches">

@@ -110,10 +110,10 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
       </a>
     ),
   },
-  count("running", "Running", 1, (group) => group.running),
+  count("running", "Running", 2, (group) => group.running),
   count("scheduled", "Scheduled", 5, (group) => group.scheduled),
   count("waiting", "Waiting", 1, (group) => group.waiting),
-  count("stuck", "Retrying", 2, (group) => group.stuck),
+  count("stuck", "Retrying", 3, (group) => group.stuck),
   count("suspended", "Suspended", 5, (group) => group.suspended),
   {
     key: "wait",
@@ -129,7 +129,7 @@ const COLUMNS: readonly Column<GroupRow, GroupContext>[] = [
     title: "Limits",
     width: 176,
     grow: 1,
-    rank: 2,
+    rank: 3,
     card: "wide",
     cell: (group) => <Limits group={group} />,
   },

@@ -117,7 +117,7 @@ const HOOK_COLUMNS: readonly Column<HookRow, Context>[] = [
   },
   {
     key: "kind",
-    title: "Senders prove themselves as",
+    title: "Proof",
     width: 190,
     grow: 1,
     rank: 2,

@@ -7,6 +7,7 @@ import { pauseTasks, runTask } from "../../services/tasks";
 import { zone } from "../../state/prefs";
 import { Action } from "../../ui/action";
 import { Icon } from "../../ui/icon";
+import { Name } from "../../ui/name";
 import { Time } from "../../ui/time";
 
 export const OccurrenceFragment = graphql(`
@@ -56,7 +57,9 @@ export function Occurrences({ rows, move }: OccurrencesProps) {
               <li key={`${effectiveAt} ${name}`}>
                 <Time at={effectiveAt} form="clock" />{" "}
                 <span class="agenda-what">
-                  <a href={paths.task(name)}>{name}</a>{" "}
+                  <a href={paths.task(name)}>
+                    <Name text={name} />
+                  </a>{" "}
                   <span class="dim">
                     {schedule.humanized} <span class="zone-tag">{schedule.timezone}</span> · {group}
                   </span>

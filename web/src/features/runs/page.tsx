@@ -2,7 +2,6 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { type LiveEvent, RunRowFragment } from "../../api/fragments";
 import { graphql } from "../../api/tada";
 import { capped, cappedPlural, words } from "../../lib/format";
-import { statusView } from "../../lib/status";
 import { serverNow } from "../../live/clock";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
@@ -25,6 +24,7 @@ import { BulkDialog } from "../../parts/dialogs";
 import { ClearFilters } from "../../parts/filters";
 import { ListTools } from "../../parts/list-tools";
 import { RUN_COLUMNS, type RunContext, runId, runName } from "../../parts/run-table";
+import { StateTabs } from "../../parts/state-tabs";
 import { type BulkKind, type BulkTarget, cancelRun } from "../../services/runs";
 import { searchParams, setParams } from "../../state/route";
 import { Action } from "../../ui/action";
@@ -36,6 +36,7 @@ import { SelectedCount } from "../../ui/selected-count";
 import { useSelection } from "../../ui/use-selection";
 import { SearchBar } from "../search/bar";
 import { filtersOf, type Vocabulary } from "../search/model";
+import { RUN_TERMS } from "../search/run-terms";
 import { QueueCharts } from "./queue-charts";
 
 const RunPeek = lazy(() => import("../run/peek").then((module) => module.RunPeek), "part");
@@ -44,12 +45,12 @@ const SEARCH: Vocabulary = {
   label: "Task or job",
   param: "q",
   terms: [
-    { prefix: "job:", param: "job", label: "Job", names: "job", exact: true },
+    RUN_TERMS.job,
     { prefix: "task:", param: "task", label: "Task", names: "task", exact: true },
     { prefix: "group:", param: "group", label: "Group", names: "group", exact: true },
-    { prefix: "error:", param: "error", label: "Error" },
-    { prefix: "arg:", param: "arg", label: "Argument", form: "label" },
-    { prefix: "label:", param: "label", label: "Label", names: "label", form: "label" },
+    RUN_TERMS.error,
+    RUN_TERMS.arg,
+    RUN_TERMS.label,
     {
       prefix: "priority:",
       param: "priority",
@@ -71,18 +72,13 @@ const SEARCH: Vocabulary = {
       label: "Trigger",
       options: TRIGGERS.map((trigger) => [trigger, words(trigger)]),
     },
-    { prefix: "node:", param: "node", label: "Node", names: "node" },
+    RUN_TERMS.node,
     { prefix: "flow:", param: "flow", label: "Flow", form: "number" },
-    {
-      prefix: "state:",
-      param: "state",
-      label: "State",
-      tab: true,
-      options: RUN_TABS.filter((tab) => tab !== "").map((tab) => [tab, words(tab)]),
-    },
+    RUN_TERMS.state,
   ],
 };
 const FILTERS = filtersOf(SEARCH);
+const TAB_WORDS = { "": "unfinished", ALL: "all" };
 
 const RunsDocument = graphql(
   `
@@ -229,7 +225,15 @@ export function Runs() {
   return (
     <>
       <PageHead title="Runs" />
-      <RunTabs tab={filter.tab} counts={counts} />
+      <StateTabs
+        label="State of the runs"
+        tabs={RUN_TABS.map((state) => ({
+          state,
+          ...(state in TAB_WORDS && { word: TAB_WORDS[state as keyof typeof TAB_WORDS] }),
+          count: counts?.has(state) === true ? capped(counts.get(state) ?? 0) : "",
+        }))}
+        chosen={filter.tab}
+      />
       <SearchBar vocabulary={SEARCH}>
         <ListTools table="runs" columns={RUN_COLUMNS} rows={rows} />
       </SearchBar>
@@ -281,25 +285,6 @@ export function Runs() {
         />
       )}
     </>
-  );
-}
-
-function RunTabs({ tab, counts }: { tab: RunTab; counts: Counts | null }) {
-  return (
-    <nav class="tabs" aria-label="State of the runs">
-      {RUN_TABS.map((each) => (
-        <button
-          key={each}
-          type="button"
-          class="tab"
-          aria-current={each === tab ? "true" : undefined}
-          onClick={() => setParams({ state: each, after: null })}
-        >
-          {each === "" ? "unfinished" : each === "ALL" ? "all" : statusView(each).word}{" "}
-          <span class="tab-count num">{counts?.has(each) === true ? capped(counts.get(each) ?? 0) : ""}</span>
-        </button>
-      ))}
-    </nav>
   );
 }
 

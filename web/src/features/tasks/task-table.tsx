@@ -54,7 +54,7 @@ export const TASK_COLUMNS: readonly TaskColumn[] = [
     bare: true,
     cell: (task, { strips }) => <Strip occurrences={strips.get(task.id) ?? []} label={task.name} />,
   },
-  { key: "last", title: "Last", width: 132, grow: 1, rank: 1, card: "pair", cell: (task) => <Last task={task} /> },
+  { key: "last", title: "Last", width: 152, grow: 1, rank: 1, card: "pair", cell: (task) => <Last task={task} /> },
   {
     key: "next",
     title: "Next",

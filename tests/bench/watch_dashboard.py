@@ -1,5 +1,6 @@
 """Measures the dashboard in a real Chromium: how soon each page of a large installation shows its rows and is complete,
-what it asks for until then, the same over a slow connection, and what a steady stream of changes costs an open page.
+what it asks for until then, the same over a slow connection, and what a steady stream of changes, or a noisy log, costs
+an open page.
 
 Run it on a quiet machine, from the repository's root: `python -m tests.bench.watch_dashboard`; `--help` lists the
 options. For the stream of ten minutes: `--minutes 10`. It judges nothing.
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import httpx
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -41,11 +43,27 @@ PAGES = {
 """Each page, and what its first row is known by."""
 
 JOBS = """
+import asyncio
+import logging
+import time
+
 from cronograph.jobs import job
 
 @job("quick", description="Is over at once")
 async def quick() -> int:
     return 1
+
+
+@job("noisy", description="Logs so many lines a second")
+async def noisy(seconds: float, rate: float) -> int:
+    begin, made = time.monotonic(), 0
+    while time.monotonic() - begin < seconds:
+        due = int((time.monotonic() - begin) * rate) - made
+        for number in range(made, made + due):
+            logging.getLogger("noisy").info("line number %d: an order came in and is looked at by everybody", number)
+        made += due
+        await asyncio.sleep(0.02)
+    return made
 """
 
 FRAMES = """() => {
@@ -57,6 +75,8 @@ FRAMES = """() => {
 }"""
 
 A_MOMENT = "() => new Promise((done) => setTimeout(done, 100))"
+NOISY = """mutation($args: JSON!) { triggerJob(jobName: "noisy", args: $args) { run { id } } }"""
+STATE = """query($id: ID!) { run(id: $id) { state executions(last: 1) { nodes { id } } } }"""
 TRIGGER = "mutation($runs: [EnqueueRunInput!]!) { enqueueRuns(input: { runs: $runs }) { errors { message } } }"
 MEMORY = ("--js-flags=--expose-gc", "--enable-precise-memory-info")
 EVENTS_OF_A_RUN = 5
@@ -198,6 +218,32 @@ def stream(page: Page, address: str, path: str, *, seconds: float, rate: float) 
     )
 
 
+def noisy_log(browser: Browser, address: str, *, seconds: float, rate: float) -> None:
+    """Write what a job costs a page that logs ``rate`` lines a second while somebody watches."""
+    page = page_of(browser, address)
+    PageWork.start(page, address)
+    with httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
+
+        def ask(document: str, **variables: object) -> Any:
+            answer = client.post("/graphql", json={"query": document, "variables": variables}).raise_for_status().json()
+            return answer["data"]
+
+        run = ask(NOISY, args={"seconds": seconds, "rate": rate})["triggerJob"]["run"]["id"]
+        wait_until(lambda: ask(STATE, id=run)["run"]["executions"]["nodes"], message="the noisy run to begin")
+        page.goto(f"/runs/{run}?attempt=1")
+        page.locator(".log-bar").wait_for(timeout=60_000)
+        page.evaluate("window.longestTask = 0")
+        # Nothing is looked at meanwhile: that would be a task of the page, too.
+        wait_until(lambda: ask(STATE, id=run)["run"]["state"] != "RUNNING", within=2 * seconds + 60, message="its end")
+        expect(page.locator(".log-bar")).to_contain_text("ended", timeout=60_000)
+        longest, bar = longest_task(page), " ".join(page.locator(".log-bar").inner_text().split())
+        sys.stdout.write(
+            f"a noisy log, {rate:,.0f} lines/s for {seconds:.0f} s: longest task {longest:.0f} ms, then "
+            f"{_heap(page) / 1e6:.1f} MB and {page.locator('*').count():,} elements; “{bar}”\n"
+        )
+    page.close()
+
+
 def _heap(page: Page) -> float:
     """Bytes that the page's scripts hold once what nobody needs is collected."""
     used: float = page.evaluate("() => { gc(); return performance.memory.usedJSHeapSize; }")
@@ -214,6 +260,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--groups", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=5, help="how often each page is opened")
     parser.add_argument("--minutes", type=float, default=1.0, help="of the stream of changes, on each of two pages")
+    parser.add_argument("--noisy", type=float, default=60.0, help="seconds of a noisy log that somebody watches")
+    parser.add_argument("--lines", type=float, default=10_000.0, help="a second, in the noisy log")
     parser.add_argument("--events", type=float, default=50.0, help="a second, in the stream")
     chosen = parser.parse_args(arguments)
     sizes = Sizes(chosen.executions, chosen.waiting, chosen.tasks, chosen.groups)
@@ -224,6 +272,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         )
         sys.stdout.write(f"{sizes}, {chosen.database}, {load()}\n")
         with served(url, Path(folder)) as address, opened() as browser:
+            if chosen.noisy:
+                noisy_log(browser, address, seconds=chosen.noisy, rate=chosen.lines)
             visits(browser, address, chosen.rounds)
             first_visits(browser, address)
             page = page_of(browser, address)

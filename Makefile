@@ -100,7 +100,7 @@ check-pyright-tests: install-test ## Type-check the tests by pyright, which .ci/
 test-ray: install-test ## Install Ray into build/ray, start a cluster, and try the executor with it
 	[ -x build/ray/bin/ray ] || { $(PYTHON) -m venv build/ray && build/ray/bin/python -m pip install --quiet 'ray[default]>=2.60'; }
 	build/ray/bin/ray start --head --port 6399 --dashboard-host 127.0.0.1 --dashboard-port 8299 --num-cpus 2 --disable-usage-stats
-	RAY_ADDRESS=http://127.0.0.1:8299 ROTATION=all $(BIN)/python -m pytest -n 2 tests/executors/test_ray.py tests/runtime/remote/test_ray.py; \
+	RAY_ADDRESS=http://127.0.0.1:8299 ROTATION=all $(BIN)/python -m pytest -n 2 tests/executors/test_ray.py tests/runtime/remote/test_ray.py 'tests/runtime/remote/test_behaviour.py::test_a_job_behaves_the_same_wherever_it_runs[sqlite-ray]'; \
 	  tests=$$?; build/ray/bin/ray stop; exit $$tests
 
 check-public-types: install-test ## Measure how much of the public names pyright knows the types of

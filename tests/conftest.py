@@ -21,6 +21,8 @@ pytest_plugins = (
     "tests.support.processes",
     "tests.support.remote",
     "tests.support.slurm",
+    "tests.support.kubernetes",
+    "tests.support.ray",
     "tests.support.browser",
 )
 

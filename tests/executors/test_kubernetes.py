@@ -17,7 +17,7 @@ from cronograph.jobs.core.remote.resources import Resources
 from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.kubernetes import KubernetesExecutor
 from cronograph.jobs.executors.protocol import Place, Spec, SubmissionError
-from tests.support.kubernetes import Cluster, RefusedError, cluster_at
+from tests.support.kubernetes import Cluster, RefusedError
 from tests.support.waiting import wait_until
 
 SLEEPER = ["sleep", "60"]
@@ -44,14 +44,8 @@ class Sleeping(KubernetesExecutor):
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    with cluster_at(tmp_path) as (found, _):
-        yield found
-
-
-@pytest.fixture
-def executor(cluster: Cluster) -> Sleeping:
-    return made(cluster)
+def executor(pods: Cluster) -> Sleeping:
+    return made(pods)
 
 
 def made(cluster: Cluster, **settings: Any) -> Sleeping:
@@ -131,17 +125,17 @@ def test_its_client_is_only_needed_where_it_is_used(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.costly
-def test_a_job_that_is_there_already_was_submitted_before(cluster: Cluster, executor: Sleeping) -> None:
+def test_a_job_that_is_there_already_was_submitted_before(pods: Cluster, executor: Sleeping) -> None:
     assert executor.submit(spec()) == executor.submit(spec()) == "cronograph-1-1"
-    assert len(cluster.processes()) == 1
+    assert len(pods.processes()) == 1
 
 
 @pytest.mark.costly
 def test_a_lost_answer_leaves_open_whether_it_was_taken_and_a_look_says_it(
-    cluster: Cluster, executor: Sleeping
+    pods: Cluster, executor: Sleeping
 ) -> None:
     assert executor.look(place()) is None
-    cluster.loses_answers = True
+    pods.loses_answers = True
     with pytest.raises(Exception, match="Connection") as caught:
         executor.submit(spec())
     assert not isinstance(caught.value, SubmissionError)
@@ -149,50 +143,50 @@ def test_a_lost_answer_leaves_open_whether_it_was_taken_and_a_look_says_it(
 
 
 @pytest.mark.costly
-def test_a_cluster_that_refuses_it_has_certainly_not_taken_it(cluster: Cluster, executor: Sleeping) -> None:
-    cluster.refuses = RefusedError(403, "Forbidden", "exceeded quota: count/jobs.batch=1")
+def test_a_cluster_that_refuses_it_has_certainly_not_taken_it(pods: Cluster, executor: Sleeping) -> None:
+    pods.refuses = RefusedError(403, "Forbidden", "exceeded quota: count/jobs.batch=1")
     with pytest.raises(SubmissionError, match=r"exceeded quota: count/jobs\.batch=1"):
         executor.submit(spec())
-    cluster.refuses = RefusedError(429, "TooManyRequests", "later")
+    pods.refuses = RefusedError(429, "TooManyRequests", "later")
     with pytest.raises(Exception, match=r"TooManyRequests|429") as caught:
         executor.submit(spec())
     assert not isinstance(caught.value, SubmissionError)
 
 
 @pytest.mark.costly
-def test_states_are_followed_from_the_first_list_on(cluster: Cluster, executor: Sleeping) -> None:
+def test_states_are_followed_from_the_first_list_on(pods: Cluster, executor: Sleeping) -> None:
     assert state(executor) is None
     executor.submit(spec())
     assert state(executor) == Seen(EngineState.RUNNING)
     executor.submit(spec(2))
     assert executor.find([place(), place(2)]).keys() == {"cronograph-1-1", "cronograph-2-1"}
-    lists = [one for one in cluster.asked if "/jobs?" in one and "watch" not in one]
+    lists = [one for one in pods.asked if "/jobs?" in one and "watch" not in one]
     assert len(lists) == 1
     executor.cancel(place())
     executor.cancel(place())
     assert state(executor) is None
-    wait_until(lambda: len(cluster.processes()) == 1)
+    wait_until(lambda: len(pods.processes()) == 1)
 
 
 @pytest.mark.costly
-def test_a_cluster_that_has_forgotten_the_place_is_asked_for_all_again(cluster: Cluster, executor: Sleeping) -> None:
+def test_a_cluster_that_has_forgotten_the_place_is_asked_for_all_again(pods: Cluster, executor: Sleeping) -> None:
     executor.submit(spec())
-    cluster.page_size = 1
+    pods.page_size = 1
     executor.submit(spec(2))
     executor.find([place()])
-    cluster.compact()
+    pods.compact()
     executor.cancel(place())
     assert executor.find([place(), place(2)]) == {"cronograph-2-1": Seen(EngineState.RUNNING)}
-    assert sum("continue=1" in one for one in cluster.asked) == 1
+    assert sum("continue=1" in one for one in pods.asked) == 1
 
 
 @pytest.mark.costly
-def test_what_waits_says_why(cluster: Cluster, executor: Sleeping) -> None:
-    cluster.schedules = False
+def test_what_waits_says_why(pods: Cluster, executor: Sleeping) -> None:
+    pods.schedules = False
     executor.submit(spec())
     words = "Unschedulable 0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
     assert state(executor) == Seen(EngineState.PENDING, words)
-    cluster.schedule()
+    pods.schedule()
     assert state(executor) == Seen(EngineState.RUNNING)
 
 
@@ -218,9 +212,9 @@ def test_what_has_ended_says_how(executor: Sleeping, command: list[str], end: Se
 
 
 @pytest.mark.costly
-def test_a_pod_that_the_cluster_takes_away_is_evicted(cluster: Cluster, executor: Sleeping) -> None:
+def test_a_pod_that_the_cluster_takes_away_is_evicted(pods: Cluster, executor: Sleeping) -> None:
     executor.submit(spec())
-    cluster.evict("cronograph-1-1")
+    pods.evict("cronograph-1-1")
     wait_until(lambda: (state(executor) or Seen(EngineState.UNKNOWN)).state is EngineState.EVICTED)
     found = state(executor)
     assert found is not None
@@ -228,30 +222,30 @@ def test_a_pod_that_the_cluster_takes_away_is_evicted(cluster: Cluster, executor
 
 
 @pytest.mark.costly
-def test_a_pod_that_the_cluster_kills_has_ended(cluster: Cluster, executor: Sleeping) -> None:
+def test_a_pod_that_the_cluster_kills_has_ended(pods: Cluster, executor: Sleeping) -> None:
     executor.submit(spec())
-    os.killpg(cluster.processes()[0], signal.SIGKILL)
+    os.killpg(pods.processes()[0], signal.SIGKILL)
     wait_until(lambda: (state(executor) or Seen(EngineState.UNKNOWN)).state is EngineState.ENDED)
     assert "exit code 137" in (state(executor) or Seen(EngineState.UNKNOWN)).text
 
 
-def test_a_cluster_that_does_not_answer_says_nothing_of_any_attempt(cluster: Cluster) -> None:
-    executor = made(cluster, namespace="elsewhere")
+def test_a_cluster_that_does_not_answer_says_nothing_of_any_attempt(pods: Cluster) -> None:
+    executor = made(pods, namespace="elsewhere")
     with pytest.raises(Exception, match="404"):
         executor.find([place()])
     # A namespace that is not there has no such Job.
     assert executor.look(place()) is None
 
 
-def test_it_says_what_is_missing(cluster: Cluster) -> None:
-    assert made(cluster).check() == []
-    elsewhere = made(cluster, namespace="elsewhere", image=None).check()
+def test_it_says_what_is_missing(pods: Cluster) -> None:
+    assert made(pods).check() == []
+    elsewhere = made(pods, namespace="elsewhere", image=None).check()
     assert elsewhere == [
         'the cluster: namespaces "elsewhere" not found',
         "image: is not set, so each job has to name its own",
     ]
-    assert not [one for one in cluster.objects if one[0] == "jobs"]
-    config = json.loads((cluster.folder / "kubeconfig").read_text())
+    assert not [one for one in pods.objects if one[0] == "jobs"]
+    config = json.loads((pods.folder / "kubeconfig").read_text())
     config["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:1"
-    (cluster.folder / "kubeconfig").write_text(json.dumps(config))
-    assert "refused" in made(cluster, timeout=1.0).check()[0]
+    (pods.folder / "kubeconfig").write_text(json.dumps(config))
+    assert "refused" in made(pods, timeout=1.0).check()[0]

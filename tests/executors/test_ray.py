@@ -18,10 +18,9 @@ from cronograph.jobs.core.remote.resources import Resources
 from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.protocol import Place, Spec, SubmissionError
 from cronograph.jobs.executors.ray import RayExecutor
-from tests.support.ray import RayCluster, ray_at
+from tests.support.ray import REAL, RayCluster
 from tests.support.waiting import wait_until
 
-REAL = os.environ.get("RAY_ADDRESS")
 CLUSTERS = ("recorded", "real") if REAL else ("recorded",)
 
 
@@ -43,15 +42,9 @@ def place(spec: Spec) -> Place:
     return Place(spec.name, spec.name)
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[RayCluster]:
-    with ray_at(tmp_path) as found:
-        yield found
-
-
 @pytest.fixture(params=CLUSTERS)
-def executor(request: pytest.FixtureRequest, cluster: RayCluster) -> Speaking:
-    return Speaking(name="ray", address=REAL if REAL and request.param == "real" else cluster.address)
+def executor(request: pytest.FixtureRequest, ray_cluster: RayCluster) -> Speaking:
+    return Speaking(name="ray", address=REAL if REAL and request.param == "real" else ray_cluster.address)
 
 
 def state(executor: RayExecutor, of: Spec) -> Seen:
@@ -145,9 +138,9 @@ def test_a_request_that_is_no_job_has_certainly_not_been_taken(executor: Speakin
         executor.submit(spec())
 
 
-def test_a_lost_answer_leaves_open_whether_it_was_taken_and_a_look_says_it(cluster: RayCluster) -> None:
-    executor = Speaking(name="ray", address=cluster.address)
-    cluster.loses_answers = True
+def test_a_lost_answer_leaves_open_whether_it_was_taken_and_a_look_says_it(ray_cluster: RayCluster) -> None:
+    executor = Speaking(name="ray", address=ray_cluster.address)
+    ray_cluster.loses_answers = True
     one = spec()
     with pytest.raises(Exception, match="disconnected") as caught:
         executor.submit(one)
@@ -155,11 +148,11 @@ def test_a_lost_answer_leaves_open_whether_it_was_taken_and_a_look_says_it(clust
     assert executor.look(Place(one.name, None)) == one.name
 
 
-def test_a_job_whose_machine_is_gone_is_lost(cluster: RayCluster) -> None:
-    executor = Speaking(name="ray", address=cluster.address)
+def test_a_job_whose_machine_is_gone_is_lost(ray_cluster: RayCluster) -> None:
+    executor = Speaking(name="ray", address=ray_cluster.address)
     one = spec()
     executor.submit(one)
-    cluster.lose_machine(one.name)
+    ray_cluster.lose_machine(one.name)
     seen = state(executor, one)
     assert seen.state is EngineState.GONE
     assert seen.text.startswith("Unexpected error occurred: The actor died unexpectedly")

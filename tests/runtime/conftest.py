@@ -13,7 +13,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Run most tests of threads and processes on SQLite only: they speak with their node, not with the database.
 
     What the node then stores it stores for jobs of every kind, which those on its event loop show on PostgreSQL. Lines
-    that flood in (``test_logs``) and processes in a real server stay on both.
+    that flood in (``test_logs``), processes in a real server, and jobs at engines (``remote``), whose code speaks with
+    the database by any server, stay on both.
     """
     left_out = [item for item in items if _needs_no_second_database(item)]
     if left_out:
@@ -23,7 +24,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _needs_no_second_database(item: pytest.Item) -> bool:
     call = getattr(item, "callspec", None)
-    if call is None or "tests/runtime/" not in item.nodeid or call.params.get("database_url") != "postgres":
+    if call is None or "tests/runtime/" not in item.nodeid or "/remote/" in item.nodeid:
+        return False
+    if call.params.get("database_url") != "postgres":
         return False
     kind = call.params.get("kind", "async")
     return (

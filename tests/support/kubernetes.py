@@ -13,8 +13,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Generator, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
+
+import pytest
 
 KEPT: Final = 1_000
 """Changes that a watch can go back."""
@@ -418,14 +420,14 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
-@contextmanager
-def cluster_at(folder: Path) -> Generator[tuple[Cluster, Path]]:
-    """Serve a cluster; with the file by which clients find it."""
-    cluster = Cluster(folder)
+@pytest.fixture
+def pods(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster in the folder of the test; clients find it by the file ``kubeconfig`` there."""
+    cluster = Cluster(tmp_path)
     server = _Server(cluster)
     thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
     thread.start()
-    config = folder / "kubeconfig"
+    config = tmp_path / "kubeconfig"
     where = {"server": f"http://127.0.0.1:{server.server_address[1]}"}
     config.write_text(
         json.dumps(
@@ -438,7 +440,7 @@ def cluster_at(folder: Path) -> Generator[tuple[Cluster, Path]]:
         )
     )  # fmt: skip
     try:
-        yield cluster, config
+        yield cluster
     finally:
         server.shutdown()
         server.server_close()

@@ -1,7 +1,6 @@
 """The HTTP interface of Ray Jobs as it was recorded from Ray 2.60.0, with local processes in the place of a cluster.
 
-`tests/executors/test_ray.py` tries the same with a real cluster, if the variable `RAY_ADDRESS` has its address: see
-`make test-ray`.
+The same is tried with a real cluster if the variable `RAY_ADDRESS` has its address: see `make test-ray`.
 """
 
 import json
@@ -12,11 +11,13 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final, cast
+
+import pytest
 
 from tests.support.waiting import wait_until
 
@@ -33,6 +34,8 @@ _WAITS: Final = (
     "Job has not started yet. It may be waiting for resources (CPUs, GPUs, memory, custom resources) to become "
     "available. It may be waiting for the runtime environment to be set up."
 )
+REAL: Final = os.environ.get("RAY_ADDRESS")
+"""The address of a real cluster, if there is one."""
 STOP_GRACE: Final = 3.0
 STOP_SEEN: Final = 0.3
 SEEN_AFTER: Final = 2.0
@@ -204,11 +207,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(text.encode())
 
 
-@contextmanager
-def ray_at(folder: Path) -> Generator[RayCluster]:
-    """Serve a cluster."""
+@pytest.fixture
+def ray_cluster(tmp_path: Path) -> Iterator[RayCluster]:
+    """The recorded cluster, whose jobs run in the folder of the test."""
     server = _Server(("127.0.0.1", 0), _Handler)
-    server.cluster = cluster = RayCluster(folder, f"http://127.0.0.1:{server.server_address[1]}")
+    server.cluster = cluster = RayCluster(tmp_path, f"http://127.0.0.1:{server.server_address[1]}")
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
         yield cluster
@@ -216,3 +219,12 @@ def ray_at(folder: Path) -> Generator[RayCluster]:
         server.shutdown()
         server.server_close()
         cluster.close()
+
+
+@pytest.fixture
+def ray_address(request: pytest.FixtureRequest) -> str:
+    """The address of the real cluster, or else of the recorded one."""
+    if REAL:
+        return REAL
+    cluster: RayCluster = request.getfixturevalue("ray_cluster")
+    return cluster.address

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any, Final
@@ -28,8 +29,7 @@ EXECUTOR: Mapping[str, Any] = {
     "cancel": CANCEL,
     "forget": FORGET,
     "complete": True,
-}  # fmt: skipSHARED = "shared"
-"""The folder by which code speaks that reaches no server."""
+}
 KEY: Final = base64.b64encode(bytes(range(32))).decode()
 """A key of secrets."""
 SHARED: Final = "shared"
@@ -220,8 +220,10 @@ EXECUTION = """{
 
 CHANNELS: Final = ("http", "folder")
 """How code at an engine may speak with its node."""
-KINDS: Final = (*CHANNELS, "slurm", "slurm folder")
+KINDS: Final = (*CHANNELS, "slurm", "slurm folder", "kubernetes", "ray")
 """The engines, and how their code speaks."""
+KIND_NAMES: Final = tuple(f"command {one}" if one in CHANNELS else one for one in KINDS)
+"""Their names in the ids of tests."""
 
 
 @pytest.fixture
@@ -238,9 +240,23 @@ def remote_engine(
     folder = processes.folder
     env: dict[str, str] = {}
     executor = dict(EXECUTOR)
-    if channel.startswith("slurm"):
-        env |= request.getfixturevalue("slurm").environment
-        executor = {"kind": "slurm", "directory": str(folder), "output": f"{folder}/engine.log"}
+    match channel.partition(" ")[0]:
+        case "slurm":
+            env |= request.getfixturevalue("slurm").environment
+            executor = {"kind": "slurm", "directory": str(folder), "output": f"{folder}/engine.log"}
+        case "kubernetes":
+            request.getfixturevalue("pods")
+            executor = {
+                "kind": "kubernetes", "kubeconfig": str(folder / "kubeconfig"), "image": "app:1",
+                "python": sys.executable,
+            }  # fmt: skip
+        case "ray":
+            executor = {
+                "kind": "ray", "address": request.getfixturevalue("ray_address"), "python": sys.executable,
+                "runtime_env": {"env_vars": {"PYTHONPATH": str(folder)}},
+            }  # fmt: skip
+        case _:
+            pass
     if channel.endswith("folder"):
         (folder / SHARED).mkdir(mode=0o700)
         executor["folder"] = str(folder / SHARED)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.remote import KEY, KINDS, Engine
+from tests.support.remote import KEY, KIND_NAMES, KINDS, Engine
 
 HERE = ("async", "thread", "process")
 """The kinds of jobs on a node."""
@@ -62,7 +62,7 @@ def module(kind: str) -> str:
     ("kind", "channel"),
     [*((one, "http") for one in HERE), *(("command", one) for one in KINDS)],
     indirect=["channel"],
-    ids=[*HERE, *(f"command {one}" if one in KINDS[:2] else one for one in KINDS)],
+    ids=[*HERE, *KIND_NAMES],
 )
 def test_a_job_behaves_the_same_wherever_it_runs(remote_engine: Callable[..., Engine], kind: str, channel: str) -> None:
     secrets = {"secrets": True} if channel.endswith("folder") else {}

@@ -2,39 +2,23 @@
 
 import os
 import signal
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
-from tests.support.kubernetes import Cluster, cluster_at
-from tests.support.processes import ProcessStarter
+from tests.support.kubernetes import Cluster
 from tests.support.remote import Engine
 from tests.support.waiting import wait_until
 
-pytestmark = [pytest.mark.costly, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.costly, pytest.mark.timeout(120), pytest.mark.parametrize("channel", ["kubernetes"], indirect=True),
+]  # fmt: skip
 
 StartEngine = Callable[..., Engine]
 
 
-@pytest.fixture
-def cluster(processes: ProcessStarter) -> Iterator[Cluster]:
-    with cluster_at(processes.folder) as (found, _):
-        yield found
-
-
-@pytest.fixture
-def on_pods(processes: ProcessStarter, database_url: str, cluster: Cluster) -> StartEngine:
-    """Starts a server whose jobs with `isolation="command"` become pods."""
-    settings = {
-        "kind": "kubernetes", "kubeconfig": str(cluster.folder / "kubeconfig"), "image": "app:1",
-        "python": sys.executable,
-    }  # fmt: skip
-    return lambda **env: Engine(processes, database_url, settings, **env)
-
-
-def test_a_pod_says_how_its_job_ended_and_its_job_is_deleted(on_pods: StartEngine, cluster: Cluster) -> None:
-    engine = on_pods()
+def test_a_pod_says_how_its_job_ended_and_its_job_is_deleted(remote_engine: StartEngine, pods: Cluster) -> None:
+    engine = remote_engine()
     engine.trigger("away", size=900_000)
     engine.trigger("flaky")
     engine.trigger("away", how="raise")
@@ -42,25 +26,25 @@ def test_a_pod_says_how_its_job_ended_and_its_job_is_deleted(on_pods: StartEngin
     assert {(one["outcome"], one["errorType"]) for one in ends} == {("SUCCESS", None), ("FAILED", "ValueError")}
     assert {len(one["value"] or "") for one in ends} == {900_000, 0}
     assert [(one["attempt"], one["outcome"]) for one in engine.ended("flaky", 2)] == [(2, "SUCCESS"), (1, "FAILED")]
-    wait_until(lambda: not cluster.objects, message="the cluster to forget them")
+    wait_until(lambda: not pods.objects, message="the cluster to forget them")
 
 
-def test_a_pod_that_dies_without_a_word_says_its_exit_code(on_pods: StartEngine) -> None:
-    engine = on_pods(CRONOGRAPH_REMOTE_LEASE="2")
+def test_a_pod_that_dies_without_a_word_says_its_exit_code(remote_engine: StartEngine) -> None:
+    engine = remote_engine(env={"CRONOGRAPH_REMOTE_LEASE": "2"})
     engine.trigger("away", how="exit")
     (end,) = engine.ended("away")
     assert (end["outcome"], end["errorType"]) == ("FAILED", "RemoteProcessError")
     assert "Error (exit code 3)" in end["errorMessage"]
 
 
-def test_a_pod_that_is_taken_away_goes_back_to_the_queue(on_pods: StartEngine, cluster: Cluster) -> None:
-    engine = on_pods(CRONOGRAPH_REMOTE_LEASE="2")
+def test_a_pod_that_is_taken_away_goes_back_to_the_queue(remote_engine: StartEngine, pods: Cluster) -> None:
+    engine = remote_engine(env={"CRONOGRAPH_REMOTE_LEASE": "2"})
     engine.trigger("away", until="go", how="deaf")
     engine.begun()
     # It is killed at once, as a machine that is lost does it: its code says nothing any more.
-    (job,) = [name for kind, _, name in cluster.objects if kind == "jobs"]
-    pid = cluster.processes()[0]
-    cluster.evict(job)
+    (job,) = [name for kind, _, name in pods.objects if kind == "jobs"]
+    pid = pods.processes()[0]
+    pods.evict(job)
     os.killpg(pid, signal.SIGKILL)
     engine.begun(2)
     engine.touch("go")
@@ -71,8 +55,8 @@ def test_a_pod_that_is_taken_away_goes_back_to_the_queue(on_pods: StartEngine, c
     assert (ends[1]["outcome"], ends[0]["attempt"]) == ("HANDED_BACK", 2)
 
 
-def test_a_pod_outlives_its_node_and_is_looked_after_by_the_next(on_pods: StartEngine, cluster: Cluster) -> None:
-    engine = on_pods()
+def test_a_pod_outlives_its_node_and_is_looked_after_by_the_next(remote_engine: StartEngine, pods: Cluster) -> None:
+    engine = remote_engine()
     engine.trigger("away", until="go")
     engine.begun()
     engine.server.process.kill()
@@ -82,15 +66,15 @@ def test_a_pod_outlives_its_node_and_is_looked_after_by_the_next(on_pods: StartE
     (end,) = engine.ended("away")
     assert (end["outcome"], end["attempt"]) == ("SUCCESS", 1)
     assert len(engine.begun()) == 1
-    wait_until(lambda: not cluster.objects, message="the cluster to forget it")
+    wait_until(lambda: not pods.objects, message="the cluster to forget it")
 
 
-def test_an_answer_that_is_lost_starts_no_second_pod(on_pods: StartEngine, cluster: Cluster) -> None:
-    cluster.loses_answers = True
-    engine = on_pods()
+def test_an_answer_that_is_lost_starts_no_second_pod(remote_engine: StartEngine, pods: Cluster) -> None:
+    pods.loses_answers = True
+    engine = remote_engine()
     engine.trigger("away", until="go")
     engine.begun()
-    cluster.loses_answers = False
+    pods.loses_answers = False
     handle = "{ executions(last: 1) { nodes { remoteAttempt { handle engineState } } } }"
     wait_until(
         lambda: engine.query(handle)["executions"]["nodes"][0]["remoteAttempt"]["handle"] is not None,
@@ -102,12 +86,12 @@ def test_an_answer_that_is_lost_starts_no_second_pod(on_pods: StartEngine, clust
     assert len(engine.begun()) == 1
 
 
-def test_a_cancelled_run_ends_its_pod(on_pods: StartEngine, cluster: Cluster) -> None:
-    engine = on_pods(CRONOGRAPH_REMOTE_LEASE="3")
+def test_a_cancelled_run_ends_its_pod(remote_engine: StartEngine, pods: Cluster) -> None:
+    engine = remote_engine(env={"CRONOGRAPH_REMOTE_LEASE": "3"})
     engine.trigger("away", until="never", how="deaf")
     engine.begun()
     run = engine.query("{ runs(last: 1) { nodes { id } } }")["runs"]["nodes"][0]["id"]
     engine.query("mutation($id: ID!) { cancelRun(input: { id: $id }) { errors { message } } }", id=run)
     (end,) = engine.ended("away")
     assert end["outcome"] == "CANCELLED"
-    wait_until(lambda: not cluster.processes(), message="the pod to end")
+    wait_until(lambda: not pods.processes(), message="the pod to end")

@@ -8,7 +8,7 @@ import pytest
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from tests.runtime.attempts.test_executor_outcomes import EXPECTED, assert_matches
-from tests.support.remote import Engine
+from tests.support.remote import KIND_NAMES, KINDS, Engine
 from tests.support.waiting import wait_until
 
 ROWS = """{ executions(first: 100, filter: { jobName: { eq: "ends" } }) { nodes {
@@ -18,6 +18,7 @@ ROWS = """{ executions(first: 100, filter: { jobName: { eq: "ends" } }) { nodes 
 
 @pytest.mark.costly
 @pytest.mark.timeout(240)
+@pytest.mark.parametrize("channel", KINDS, indirect=True, ids=KIND_NAMES)
 def test_every_end_of_a_job_at_an_engine_leaves_the_documented_row(remote_engine: Callable[..., Engine]) -> None:
     engine = remote_engine(env={"CRONOGRAPH_REMOTE_SLOTS": "6", "CRONOGRAPH_REMOTE_LEASE": "60"})
     for how in EXPECTED:

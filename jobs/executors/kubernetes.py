@@ -9,6 +9,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -77,7 +78,6 @@ class KubernetesExecutor:
     _looking: threading.Lock = field(init=False, default_factory=threading.Lock)
     _jobs: dict[str, Any] = field(init=False, default_factory=dict[str, Any])
     _version: str | None = field(init=False, default=None)
-    _made: Any = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """Judge the settings.
@@ -305,24 +305,23 @@ class KubernetesExecutor:
     def _client(self) -> Any:  # noqa: ANN401 - a library without types
         return import_module("kubernetes.client")
 
-    @property
+    @cached_property
     def _api(self) -> Any:  # noqa: ANN401 - a library without types
-        return self._client.BatchV1Api(self._connection())
+        return self._client.BatchV1Api(self._connection)
 
-    @property
+    @cached_property
     def _core(self) -> Any:  # noqa: ANN401 - a library without types
-        return self._client.CoreV1Api(self._connection())
+        return self._client.CoreV1Api(self._connection)
 
+    @cached_property
     def _connection(self) -> Any:  # noqa: ANN401 - a library without types
-        if self._made is None:
-            config: Any = import_module("kubernetes.config")
-            made: Any = self._client.Configuration()
-            if self.kubeconfig is None and Path(config.incluster_config.SERVICE_CERT_FILENAME).exists():
-                config.load_incluster_config(client_configuration=made)
-            else:
-                config.load_kube_config(self.kubeconfig, context=self.context, client_configuration=made)
-            self._made = self._client.ApiClient(made)
-        return self._made
+        config: Any = import_module("kubernetes.config")
+        made: Any = self._client.Configuration()
+        if self.kubeconfig is None and Path(config.incluster_config.SERVICE_CERT_FILENAME).exists():
+            config.load_incluster_config(client_configuration=made)
+        else:
+            config.load_kube_config(self.kubeconfig, context=self.context, client_configuration=made)
+        return self._client.ApiClient(made)
 
 
 _PROBE: Final[Mapping[str, Any]] = {

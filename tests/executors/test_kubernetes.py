@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import kubernetes.client
 import kubernetes_validate
 import pytest
 
@@ -227,6 +228,52 @@ def test_a_pod_that_the_cluster_kills_has_ended(pods: Cluster, executor: Sleepin
     os.killpg(pods.processes()[0], signal.SIGKILL)
     wait_until(lambda: (state(executor) or Seen(EngineState.UNKNOWN)).state is EngineState.ENDED)
     assert "exit code 137" in (state(executor) or Seen(EngineState.UNKNOWN)).text
+
+
+@pytest.mark.parametrize("raw", [b"<html>forbidden by the proxy</html>", b"[]", b'{"reason": "Forbidden"}', b""])
+def test_a_refusal_that_is_no_document_of_the_cluster_is_said_by_its_status(
+    pods: Cluster, executor: Sleeping, raw: bytes
+) -> None:
+    pods.refuses = RefusedError(403, "Forbidden", "no", raw)
+    with pytest.raises(SubmissionError) as caught:
+        executor.submit(spec())
+    assert str(caught.value) == "Forbidden"
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize("code", [403, 500])
+def test_a_watch_that_fails_says_nothing_of_any_attempt_and_goes_on_later(
+    pods: Cluster, executor: Sleeping, code: int
+) -> None:
+    executor.submit(spec())
+    assert state(executor) == Seen(EngineState.RUNNING)
+    executor.submit(spec(2))
+    pods.refuses_watches = RefusedError(code, "Broken", "no watch today")
+    with pytest.raises(Exception, match="no watch today"):
+        state(executor, 2)
+    pods.refuses_watches = None
+    pods.watch_fault = RefusedError(code, "Broken", "it is over")
+    with pytest.raises(ConnectionError, match="executor 'kubernetes': it is over"):
+        state(executor, 2)
+    pods.watch_fault = None
+    assert state(executor, 2) == Seen(EngineState.RUNNING)
+    assert len([one for one in pods.asked if "/jobs?" in one and "watch" not in one]) == 1
+
+
+def test_the_client_is_made_once(pods: Cluster, executor: Sleeping, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    for name in ("BatchV1Api", "CoreV1Api", "ApiClient"):
+        original = getattr(kubernetes.client, name)
+
+        def counting(*args: Any, name: str = name, original: Any = original) -> Any:
+            made.append(name)
+            return original(*args)
+
+        monkeypatch.setattr(kubernetes.client, name, counting)
+    for _ in range(3):
+        assert executor.check() == []
+        assert state(executor) is None
+    assert sorted(made) == ["ApiClient", "BatchV1Api", "CoreV1Api"]
 
 
 def test_a_cluster_that_does_not_answer_says_nothing_of_any_attempt(pods: Cluster) -> None:

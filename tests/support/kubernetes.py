@@ -32,11 +32,11 @@ _JOB_NAME: Final = "batch.kubernetes.io/job-name"
 
 
 class RefusedError(Exception):
-    """A request that is answered by a status."""
+    """A request that is answered by a status; ``raw`` is the body instead of its document."""
 
-    def __init__(self, code: int, reason: str, message: str) -> None:
+    def __init__(self, code: int, reason: str, message: str, raw: bytes | None = None) -> None:
         super().__init__(message)
-        self.code, self.reason, self.message = code, reason, message
+        self.code, self.reason, self.message, self.raw = code, reason, message, raw
 
     @property
     def status(self) -> dict[str, Any]:
@@ -57,6 +57,8 @@ class Cluster:
         namespaces: Those that there are.
         schedules: Whether there is a machine for new pods.
         refuses: The answer to requests that create something, if it is not to be taken.
+        refuses_watches: The answer to requests that watch, if there is to be one.
+        watch_fault: The fault by which a watch ends, if there is to be one.
         loses_answers: Whether what was created is not answered.
         page_size: Objects in one answer at most.
         asked: Each request as method and path.
@@ -67,6 +69,8 @@ class Cluster:
         self.namespaces = {"default"}
         self.schedules = True
         self.refuses: RefusedError | None = None
+        self.refuses_watches: RefusedError | None = None
+        self.watch_fault: RefusedError | None = None
         self.loses_answers = False
         self.page_size = 10_000
         self.asked: list[str] = []
@@ -121,6 +125,11 @@ class Cluster:
 
     def watch(self, kind: str, query: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         """Yield the changes behind a version until the time is over."""
+        if self.refuses_watches is not None:
+            raise self.refuses_watches
+        if self.watch_fault is not None:
+            yield {"type": "ERROR", "object": self.watch_fault.status}
+            return
         until = time.monotonic() + float(query.get("timeoutSeconds", 1))
         after = int(query["resourceVersion"])
         with self.changed:
@@ -386,7 +395,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             self._do(place[1], place[2], place[3], query, body)
         except RefusedError as refused:
-            self._send(refused.code, refused.status)
+            self._send_bytes(refused.code, json.dumps(refused.status).encode() if refused.raw is None else refused.raw)
 
     def _do(self, namespace: str, kind: str, name: str | None, query: dict[str, str], body: dict[str, Any]) -> None:
         if self.command == "POST":

@@ -1,5 +1,6 @@
 """The process at an engine: it begins an attempt, carries it out as a child process does, and says how it ended."""
 
+import contextlib
 import contextvars
 import os
 import secrets
@@ -16,9 +17,9 @@ from ..job.values import NOTHING_HIDDEN
 from ..process.child import ChildRun
 from ..process.wire import Answer, Begin, Ended, NodeGoneError, Stop, Terminate
 from .folder import FolderChannel
-from .speaking import FOLDER, TOKEN, URL, Channel, OverError, Server, Speaking, TakenError, say
+from .speaking import FOLDER, TOKEN, URL, Channel, OverError, RefusedError, Server, Speaking, TakenError, say
 
-_USAGE: Final = 2
+_REFUSED, _USAGE = 1, 2
 LEFT_BEHIND: Final = 75
 """The status of a process whose job did not leave although its attempt was over."""
 _TERMINATE_GRACE: Final = 2.0
@@ -34,10 +35,14 @@ def main(environment: Mapping[str, str] = os.environ) -> int:
     for name in (URL, TOKEN, FOLDER):
         os.environ.pop(name, None)
     try:
-        begun = connect().ask("start", {"starter": secrets.token_hex(16)})
+        with contextlib.closing(connect()) as channel:
+            begun = channel.ask("start", {"starter": secrets.token_hex(16)})
     except (OverError, TakenError) as error:
         say(f"nothing to do: {error}")
         return 0
+    except RefusedError as error:
+        say(f"its attempt cannot begin: {error}")
+        return _REFUSED
     RemoteProcess(connect, begun).live()
     return 0
 

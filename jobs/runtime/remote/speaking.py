@@ -1,12 +1,14 @@
 """Speak with a node from an engine, again and again while nobody is there; HTTP by the standard library."""
 
 import json
+import logging
 import os
 import random
 import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from queue import Queue
 from typing import Any, Final
@@ -14,8 +16,11 @@ from urllib.parse import urlsplit
 
 from typing_extensions import override
 
-from ...core.outcome import exponential
-from ..process.wire import Message, NodeGoneError
+from ...core.base.times import counted
+from ...core.outcome import Failed, exponential
+from ...core.remote.attempts import REMOTE_PROCESS
+from ..job.lines import RawLine
+from ..process.wire import Ended, Lines, Message, NodeGoneError
 
 URL, TOKEN, FOLDER = "CRONOGRAPH_ATTEMPT_URL", "CRONOGRAPH_ATTEMPT_TOKEN", "CRONOGRAPH_ATTEMPT_FOLDER"
 """Variables that say where a server is and by which token code speaks to it, or through which folder it does."""
@@ -28,6 +33,8 @@ _WAITING: Final = 1_000
 _OVER: Final = frozenset({401, 403, 404, 410})
 """Answers after which the attempt is over for its code."""
 _TAKEN: Final = 409
+_REFUSED: Final = frozenset(range(400, 500)) - {408, 425, 429}
+"""Answers to a message that will never be taken, as it is."""
 
 
 _SAID_EVERY: Final = 100
@@ -47,6 +54,10 @@ class TakenError(Exception):
     """Another process has begun the attempt."""
 
 
+class RefusedError(Exception):
+    """The server does not take a message, however often it is sent."""
+
+
 def _never() -> bool:
     return False
 
@@ -59,7 +70,7 @@ class Channel(ABC):
         """Send a document and return the answer.
 
         Raises:
-            OverError, TakenError: the other side says so.
+            OverError, TakenError, RefusedError: the other side says so.
             OSError, HTTPException, ValueError: it is not known to have arrived, and is to be sent again.
         """
 
@@ -76,7 +87,7 @@ class Channel(ABC):
             is_over: Whether nothing needs to be said any more.
 
         Raises:
-            OverError, TakenError: the other side says so.
+            OverError, TakenError, RefusedError: the other side says so.
         """
         failures = 0
         while True:
@@ -120,7 +131,8 @@ class Server(Channel):
         if answer.status in _OVER:
             raise OverError(text.decode(errors="replace"))
         if answer.status != 200:
-            raise OSError(f"the server answers {answer.status}: {text[:200].decode(errors='replace')}")
+            fault = RefusedError if answer.status in _REFUSED else OSError
+            raise fault(f"the server answers {answer.status}: {text[:200].decode(errors='replace')}")
         answered: dict[str, Any] = json.loads(text)
         return answered
 
@@ -187,25 +199,49 @@ class Speaking:
         self._over.set()
 
     def _send_all(self) -> None:
-        channel = self._connect()
-        while (message := self._waiting.get()) is not None:
-            if self._over.is_set():
-                # It is of no use; who waits for room goes on, to its end.
-                continue
-            try:
-                said = {"sequence": self._sequence + 1, "message": json.loads(message.model_dump_json())}
-                self._hear(channel.ask("messages", said, self._over.is_set))
-                self._sequence += 1
-            except (OverError, TakenError) as error:
-                self._end(error)
+        with closing(self._connect()) as channel:
+            while (message := self._waiting.get()) is not None:
+                if self._over.is_set():
+                    # It is of no use; who waits for room goes on, to its end.
+                    continue
+                try:
+                    self._say(channel, message)
+                except RefusedError as error:
+                    self._give_up(channel, message, error)
+                except (OverError, TakenError) as error:
+                    self._end(error)
+
+    def _say(self, channel: Channel, message: Message) -> None:
+        said = {"sequence": self._sequence + 1, "message": json.loads(message.model_dump_json())}
+        answer = channel.ask("messages", said, self._over.is_set)
+        self._sequence += 1
+        self._hear(answer)
+
+    def _give_up(self, channel: Channel, message: Message, error: RefusedError) -> None:
+        """Go on without a message that the server refuses: the next one has its number."""
+        say(f"a message ({type(message).__name__}) is given up: {error}")
+        number = getattr(message, "number", None)
+        if number is not None:
+            self._on_answer({"number": number, "error": str(error)})
+        instead = _instead_of(message, str(error))
+        if instead is None:
+            return
+        try:
+            self._say(channel, instead)
+        except RefusedError as again:
+            say(f"nor is this one taken in its place: {again}")
+        except (OverError, TakenError) as over:
+            self._end(over)
 
     def _live(self) -> None:
-        channel = self._connect()
-        while not self._over.wait(self._heartbeat):
-            try:
-                self._hear(channel.ask("heartbeat", {}, self._over.is_set))
-            except (OverError, TakenError) as error:
-                self._end(error)
+        with closing(self._connect()) as channel:
+            while not self._over.wait(self._heartbeat):
+                try:
+                    self._hear(channel.ask("heartbeat", {}, self._over.is_set))
+                except RefusedError as error:
+                    say(f"a sign of life is given up: {error}")
+                except (OverError, TakenError) as error:
+                    self._end(error)
 
     def _hear(self, answer: Mapping[str, Any]) -> None:
         if answer["answer"] is not None:
@@ -218,3 +254,15 @@ class Speaking:
             self._over.set()
             say(f"this attempt is over for its server: {error}")
             self._on_over()
+
+
+def _instead_of(message: Message, error: str) -> Message | None:
+    """Return the message that stands for a refused one, if its receiver has to know that there was one."""
+    match message:
+        case Ended():
+            return Ended.of(Failed(REMOTE_PROCESS, f"its end could not be stored: {error}"))
+        case Lines(lines=lines, dropped=dropped):
+            words = f"{counted(len(lines), 'line')} could not be stored: {error}"
+            return Lines(lines=[RawLine(time.time(), logging.WARNING, words, None, None)], dropped=dropped + len(lines))
+        case _:
+            return None

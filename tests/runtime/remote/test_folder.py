@@ -296,3 +296,24 @@ def test_a_request_and_an_end_wait_in_the_folder_for_a_node(remote_engine: Start
     (end,) = engine.ended("saver", server=again)
     assert (end["outcome"], end["attempt"], end["value"]) == ("SUCCESS", 1, [1, 2, 3])
     wait_until(lambda: not list((engine.folder / "shared").iterdir()), message="its folder to be removed")
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(120)
+@folder_only
+def test_messages_that_cannot_be_read_for_a_while_are_read_later(remote_engine: StartEngine) -> None:
+    engine = remote_engine()
+    engine.trigger("away", until="go")
+    engine.begun()
+    (out,) = (engine.folder / "shared").glob("*/out.1")
+    aside = out.with_name("aside")
+    # As a file system does that is not there for a moment.
+    out.rename(aside)
+    out.mkdir()
+    wait_until(lambda: "cannot be read, again soon" in engine.server.output(), message="the box to be missed")
+    out.rmdir()
+    aside.rename(out)
+    engine.touch("go")
+    (end,) = engine.ended("away")
+    assert (end["outcome"], end["attempt"], end["value"]) == ("SUCCESS", 1, "xxx")
+    assert [one["message"] for one in end["logLines"]["lines"]] == ["begun"]

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -16,14 +17,14 @@ from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.protocol import EngineAbsentError, Place, Spec, SubmissionError
 from cronograph.jobs.executors.slurm import SlurmExecutor
 from tests.support.processes import ProcessStarter
-from tests.support.remote import KINDS, Engine
+from tests.support.remote import BY_SLURM, Engine
 from tests.support.slurm import Slurm
 from tests.support.sources import ROOT
 from tests.support.waiting import wait_until
 
 StartEngine = Callable[..., Engine]
 
-by_slurm = pytest.mark.parametrize("channel", KINDS[2:], indirect=True)
+by_slurm = pytest.mark.parametrize("channel", BY_SLURM, indirect=True)
 
 
 def spec(name: str = "cronograph-1-2", **resources: Any) -> Spec:
@@ -127,6 +128,21 @@ def test_without_a_controller_nothing_is_said_of_any_attempt(here: Slurm) -> Non
     with pytest.raises(EngineAbsentError):
         made.submit(spec())
     assert made.check()[0].startswith("squeue: 'squeue' ended with status 1")
+
+
+@pytest.mark.parametrize(
+    ("squeue", "words"),
+    [("sleep 60", "squeue: 'squeue' took more than 0.2 s"), ("echo no >&2; exit 3", "status 3: no")],
+)
+def test_a_list_that_fails_is_said_by_the_check(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, squeue: str, words: str
+) -> None:
+    for name in ("sbatch", "scancel", "squeue"):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{squeue}\n")
+        (tmp_path / name).chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (missing,) = SlurmExecutor(name="slurm", timeout=0.2).check()
+    assert words in missing
 
 
 @by_slurm

@@ -220,7 +220,9 @@ EXECUTION = """{
 
 CHANNELS: Final = ("http", "folder")
 """How code at an engine may speak with its node."""
-KINDS: Final = (*CHANNELS, "slurm", "slurm folder", "kubernetes", "ray")
+BY_SLURM: Final = ("slurm", "slurm folder")
+"""The same at Slurm."""
+KINDS: Final = (*CHANNELS, *BY_SLURM, "kubernetes", "ray")
 """The engines, and how their code speaks."""
 KIND_NAMES: Final = tuple(f"command {one}" if one in CHANNELS else one for one in KINDS)
 """Their names in the ids of tests."""

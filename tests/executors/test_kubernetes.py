@@ -132,9 +132,7 @@ def test_a_job_that_is_there_already_was_submitted_before(pods: Cluster, executo
 
 
 @pytest.mark.costly
-def test_a_lost_answer_leaves_open_whether_it_was_taken_and_a_look_says_it(
-    pods: Cluster, executor: Sleeping
-) -> None:
+def test_a_lost_answer_leaves_open_whether_it_was_taken_and_a_look_says_it(pods: Cluster, executor: Sleeping) -> None:
     assert executor.look(place()) is None
     pods.loses_answers = True
     with pytest.raises(Exception, match="Connection") as caught:

@@ -4,8 +4,6 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import kubernetes.client

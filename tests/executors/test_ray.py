@@ -4,9 +4,6 @@ What needs no interference with the cluster is tried with a real one as well, if
 `make test-ray`.
 """
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 

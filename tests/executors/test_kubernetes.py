@@ -6,7 +6,6 @@ import signal
 import sys
 from typing import Any
 
-import kubernetes.client
 import kubernetes_validate
 import pytest
 
@@ -254,22 +253,6 @@ def test_a_watch_that_fails_says_nothing_of_any_attempt_and_goes_on_later(
     pods.watch_fault = None
     assert state(executor, 2) == Seen(EngineState.RUNNING)
     assert len([one for one in pods.asked if "/jobs?" in one and "watch" not in one]) == 1
-
-
-def test_the_client_is_made_once(pods: Cluster, executor: Sleeping, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[str] = []
-    for name in ("BatchV1Api", "CoreV1Api", "ApiClient"):
-        original = getattr(kubernetes.client, name)
-
-        def counting(*args: Any, name: str = name, original: Any = original) -> Any:
-            made.append(name)
-            return original(*args)
-
-        monkeypatch.setattr(kubernetes.client, name, counting)
-    for _ in range(3):
-        assert executor.check() == []
-        assert state(executor) is None
-    assert sorted(made) == ["ApiClient", "BatchV1Api", "CoreV1Api"]
 
 
 def test_a_cluster_that_does_not_answer_says_nothing_of_any_attempt(pods: Cluster) -> None:

@@ -216,16 +216,28 @@ class Box:
 
     def _unread(self) -> int:
         """Return how many bytes are left in a file; if none are, remove it once the next one has begun."""
-        if self._number is None and not self._find():
-            return 0
-        # Asked of thousands of boxes every few seconds.
-        size = os.stat(self._file).st_size  # noqa: PTH116
+        try:
+            if self._number is None and not self._find():
+                return 0
+            # Asked of thousands of boxes every few seconds.
+            size = os.stat(self._file).st_size  # noqa: PTH116
+        except FileNotFoundError:
+            if self._is_gone():
+                return 0
+            raise
         if size <= self._place and size >= self._piece and self._path((self._number or 0) + 1).exists():
             # All of it is stored, and nothing is written there any more.
             Path(self._file).unlink()
             self._begin((self._number or 0) + 1)
             return self._unread()
         return size - self._place
+
+    def _is_gone(self) -> bool:
+        """Return whether there is no folder: a node died before it had made it, or somebody has removed it.
+
+        Its code, if there is any, leaves by itself then. Without the folder around it nobody knows.
+        """
+        return self._folder.parent.is_dir() and not self._folder.exists()
 
     def taken(self, line: bytes) -> None:
         """Go on behind a line, which is stored."""

@@ -13,9 +13,9 @@ import pytest
 
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.executors.finding import engine_of
-from cronograph.jobs.runtime.remote.folder import Box, FolderChannel
+from cronograph.jobs.runtime.remote.folder import Box, FolderChannel, News
 from cronograph.jobs.runtime.remote.speaking import OverError, TakenError
-from tests.support.remote import CHANNELS, KEY, Engine
+from tests.support.remote import CHANNELS, KEY, LAUNCH, Engine
 from tests.support.waiting import wait_until
 
 START = {"begin": {"info": {"deadline": None}, "remaining": None}, "sequence": 0, "timeout": None, "deadline": None}
@@ -237,6 +237,28 @@ def test_a_folder_that_cannot_work_is_said(tmp_path: Path, monkeypatch: pytest.M
     assert faults() == [f"folder: this user may not write to {tmp_path}/shared"]
 
 
+def test_a_folder_that_was_never_made_or_is_removed_holds_nothing(tmp_path: Path, place: Path) -> None:
+    never, removed = Box(tmp_path / "two"), Box(place)
+    FolderChannel(place).ask("messages", message(1))
+    assert len(read(removed)) == 1
+    removed.remove()
+    for box in (never, removed):
+        assert box.skim() is News.NONE
+        assert box.lines() == []
+    # Without the file system nobody knows what is there.
+    with pytest.raises(FileNotFoundError):
+        Box(tmp_path / "absent" / "three").lines()
+
+
+def test_a_file_of_messages_that_is_missing_is_a_fault(place: Path) -> None:
+    box = Box(place)
+    FolderChannel(place).ask("messages", message(1))
+    assert len(box.lines()) == 1
+    (place / "out.1").unlink()
+    with pytest.raises(FileNotFoundError):
+        box.lines()
+
+
 folder_only = pytest.mark.parametrize("channel", CHANNELS[1:], indirect=True)
 StartEngine = Callable[..., Engine]
 
@@ -317,3 +339,18 @@ def test_messages_that_cannot_be_read_for_a_while_are_read_later(remote_engine: 
     (end,) = engine.ended("away")
     assert (end["outcome"], end["attempt"], end["value"]) == ("SUCCESS", 1, "xxx")
     assert [one["message"] for one in end["logLines"]["lines"]] == ["begun"]
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(120)
+@folder_only
+def test_an_attempt_whose_folder_is_gone_is_lost_and_has_its_next_one(remote_engine: StartEngine) -> None:
+    """As after the death of a node between the note of a submission and the making of the folder."""
+    hangs = "test -e noted || { rm -r shared/{name}; echo $$ >>started; touch noted; exec sleep 60; }; "
+    engine = remote_engine(launch=hangs + LAUNCH, env={"CRONOGRAPH_REMOTE_LEASE": "2"})
+    engine.trigger("flaky")
+    wait_until((engine.folder / "noted").exists, message="the submission")
+    engine.server.kill()
+    again = engine.restart()
+    ends = engine.ended("flaky", 2, server=again)
+    assert [(one["attempt"], one["outcome"]) for one in ends] == [(2, "SUCCESS"), (1, "LOST")]

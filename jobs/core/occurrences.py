@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from typing import Any, NamedTuple
 
 from .admission.caps import Rate
 from .model import MAX_QUEUED_PER_TASK, MisfirePolicy, OverlapPolicy, ScheduleSpec, SkipReason, Task, TaskSpec
-from .schedule import IntervalSchedule, Schedule, ScheduleError, parse
+from .schedule import IntervalSchedule, Schedule, ScheduleError, WallClockSchedule, parse
+from .schedule.wall import EVERY_MINUTE
 
 
 class DueTask(NamedTuple):
@@ -504,7 +505,7 @@ def planned_load(
     """Count, for each stretch of ``width`` from ``start`` on, the tasks that have an occurrence in it.
 
     Tasks of one schedule are computed once, and of each at most one occurrence a stretch: a task that is due every
-    second costs no more than one that is due every minute.
+    second costs no more than one that is due every minute. Of one that comes in every stretch only the first is.
 
     Args:
         tasks: Whose occurrences.
@@ -518,7 +519,19 @@ def planned_load(
         Until when all were counted, and the stretches in which something is due, the earliest first.
     """
     alike = _alike(tasks)
-    ahead = [_stretches(one.first, number, start, end, width) for number, one in enumerate(alike)]
+    ahead: list[Iterator[tuple[int, int]]] = []
+    # What comes all the time is no news in any of its stretches.
+    seldom, count = max(1, (end - start) // width * _NAMED_UP_TO), -((start - end) // width)
+    begun = [0] * (count + 1)
+    for number, one in enumerate(alike):
+        stretches = _stretches(one.first, number, start, end, width)
+        first = next(stretches, None) if _comes_in_each(one.first, width) else None
+        if first is None:
+            ahead.append(stretches)
+        elif count - first[0] <= seldom:
+            ahead.append(chain([first], stretches))
+        else:
+            begun[first[0]] += len(one.names)
     found: dict[int, list[int]] = {}
     often = [0] * len(alike)
     until = end
@@ -529,16 +542,36 @@ def planned_load(
             break
         found.setdefault(stretch, []).append(number)
         often[number] += 1
-    # What comes all the time is no news in any of its stretches.
-    seldom = max(1, (end - start) // width * _NAMED_UP_TO)
     rarest = [(times, len(one.names)) for times, one in zip(often, alike, strict=True)]
     load: list[Load] = []
-    for stretch, numbers in found.items():
+    for stretch, steady in enumerate(accumulate(begun)):
+        if start + stretch * width >= until or not (steady or stretch in found):
+            continue
+        numbers = found.get(stretch, [])
         order = sorted(numbers, key=rarest.__getitem__)
         rare = (alike[number].names for number in order if often[number] <= seldom)
         names = islice(chain.from_iterable(rare), named)
-        load.append(Load(start + stretch * width, sum(len(alike[number].names) for number in numbers), tuple(names)))
+        tasks_then = steady + sum(len(alike[number].names) for number in numbers)
+        load.append(Load(start + stretch * width, tasks_then, tuple(names)))
     return until, load
+
+
+def _comes_in_each(task: Task, width: timedelta) -> bool:
+    """Return whether a task comes in every stretch from its first one on, so that nothing has to be computed."""
+    try:
+        schedule = schedule_of(task.spec.schedule, task.anchor_at)
+    except ScheduleError:
+        return False
+    if task.spec.end_at is not None:
+        return False
+    if isinstance(schedule, IntervalSchedule):
+        return schedule.seconds <= width.total_seconds()
+    if not isinstance(schedule, WallClockSchedule) or not schedule.pattern.is_hourly:
+        return False
+    return width >= _HOUR or schedule.pattern.minutes == EVERY_MINUTE
+
+
+_HOUR = timedelta(hours=1)
 
 
 def _alike(tasks: Iterable[Task]) -> list[_Alike]:

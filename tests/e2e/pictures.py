@@ -19,7 +19,7 @@ from tests.support.browser import LAUNCH_OPTIONS, ColorScheme, find_chromium
 DETAILS = {"/tasks": "a[href^='/tasks/']", "/runs?state=success": "a[href^='/runs/']", "/log": "a[href*='?attempt=']"}
 """Lists, and the link whose page is shown too."""
 
-WIDTHS = (320, 768, 1280, 1920, 2560)
+WIDTHS = (360, 768, 1280, 1600, 2560)
 THEMES: tuple[ColorScheme, ...] = ("light", "dark")
 HEIGHT = 900
 

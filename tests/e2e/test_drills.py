@@ -53,7 +53,7 @@ async def torrent(gate: str = "torrent-gate") -> None:
     for number in range(100_000):
         logging.getLogger("torrent").info("line number %d", number + 1)
         if number % 1_000 == 0:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0)
 """
 
 EXECUTIONS: Final = 40_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
 
-from .days import DayRule, first_weekday, kinds_of_month, lowest, month_length, span
+from .days import EVERY_MONTH, DayRule, first_weekday, kinds_of_month, lowest, month_length, span
 
 FIRST_YEAR: Final = 1970
 LAST_YEAR: Final = 2199
@@ -74,6 +74,11 @@ class WallPattern:
     def follows_real_time(self) -> bool:
         """Return whether every hour is chosen, so that clock changes neither delay nor drop anything."""
         return self.hours == EVERY_HOUR
+
+    @property
+    def is_hourly(self) -> bool:
+        """Return whether it matches in every hour, at the same minutes."""
+        return self.years is None and self.months == EVERY_MONTH and self.days.is_every_day and self.follows_real_time
 
     def can_match(self) -> bool:
         """Return whether some month of the chosen kinds has a matching day. Years are not looked at."""

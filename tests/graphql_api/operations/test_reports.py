@@ -1,6 +1,7 @@
 """Plans and figures as clients ask for them."""
 
 import re
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -111,17 +112,33 @@ async def test_the_planned_load_counts_the_tasks_of_each_minute_and_names_the_ra
 
 async def test_a_planned_load_that_is_too_much_ends_where_all_were_counted(api: Api) -> None:
     tasks = [api.stored.task(f"{number} * * * * *", name=f"minutely-{number}") for number in range(3)]
+    tasks += [api.stored.task(f"{number} */2 * * * *", name=f"even-{number}") for number in (10, 20)]
     end, minute = START + timedelta(hours=1), timedelta(minutes=1)
-    until, points = planned_load(tasks, START, end, minute, most=7, named=2)
-    # The seventh occurrence lies in the third minute, of which not all are counted.
-    assert until == START + 2 * minute
+    until, points = planned_load(tasks, START, end, minute, most=5, named=2)
+    # The sixth occurrence that is computed lies in the fifth minute, of which not all are counted. Of those that come
+    # in every minute none is computed but the first.
+    assert until == START + 4 * minute
     assert [(point.at, point.tasks, len(point.names)) for point in points] == [
-        (START, 2, 2), (START + minute, 3, 2)
+        (START, 4, 2), (START + minute, 3, 0), (START + 2 * minute, 5, 2), (START + 3 * minute, 3, 0)
     ]  # fmt: skip
     until, points = planned_load(tasks, START, end, minute, most=1_000, named=2)
     assert until == end
     by_hand = {(one.task_id, (one.effective_at - START) // minute) for one in planned(tasks, START, end)}
     assert sum(point.tasks for point in points) == len(by_hand)
+
+
+async def test_a_week_of_many_hourly_tasks_is_counted_whole(api: Api) -> None:
+    schedules = [f"{number % 60} {number // 60} * * * *" for number in range(60)]
+    tasks = [api.stored.task(value, name=f"hourly-{number}") for number, value in enumerate(schedules)]
+    tasks.append(api.stored.task("90", Syntax.INTERVAL, name="interval"))
+    tasks.append(api.stored.task("0 30 9 * * *", name="daily"))
+    end, hour = START + timedelta(days=7), timedelta(hours=1)
+    until, points = planned_load(tasks, START, end, hour, most=50, named=2)
+    assert until == end
+    hours = {(one.task_id, (one.effective_at - START) // hour) for one in planned(tasks, START, end)}
+    by_hand = Counter(stretch for _, stretch in hours)
+    assert {(point.at - START) // hour: point.tasks for point in points} == by_hand
+    assert {name for point in points for name in point.names} == {"daily"}
 
 
 async def test_a_plan_of_the_far_future_begins_there(api: Api) -> None:

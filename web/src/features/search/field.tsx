@@ -52,6 +52,8 @@ export function SearchField({ vocabulary }: { vocabulary: Vocabulary }) {
     if (done.size === 0 && free === search.free) return;
     applied.current = free;
     setTyped(rest);
+    // What stands below the field can be pressed once a term is in effect; who types on is offered terms again.
+    if (done.size > 0) setClosed(true);
     setParams({ ...Object.fromEntries(done), [vocabulary.param]: free, after: null }, { replace: done.size === 0 });
   };
   useEffect(() => {

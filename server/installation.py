@@ -371,7 +371,7 @@ class OwnApi:
         return await self._engine.execute(prepared, context)
 
     async def follow(
-        self, document: str, variables: Mapping[str, Any], owner: Submitter, events: Sequence[Event], most: int
+        self, document: str, variables: Mapping[str, Any], owner: Submitter | None, events: Sequence[Event], most: int
     ) -> Followed:
         """Execute a subscription for events of the log, with the rights of ``owner``, up to ``most`` results."""
         return await asyncio.wrap_future(
@@ -379,7 +379,7 @@ class OwnApi:
         )
 
     async def _follow(
-        self, document: str, variables: Mapping[str, Any], owner: Submitter, events: Sequence[Event], most: int
+        self, document: str, variables: Mapping[str, Any], owner: Submitter | None, events: Sequence[Event], most: int
     ) -> Followed:
         try:
             prepared = following.prepare(self._engine.schema, document, variables)

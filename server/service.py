@@ -17,6 +17,7 @@ from ..jobs.store.db.address import without_password
 from ..jobs.store.db.database import Database
 from ..jobs.store.db.faults import first_line, kind_of
 from ..jobs.store.db.filelock import FileLock, lock_for
+from .configuration.secret_keys import key_source
 from .configuration.settings import Settings
 from .http.bind import Listener, listen, raise_file_limit
 from .http.server import HttpServer
@@ -141,7 +142,7 @@ class Service:
         if self.prepare is not None:
             await self.prepare(database)
         if self.settings.tasks is not None:
-            files = TaskFiles(self.settings.tasks, database)
+            files = TaskFiles(self.settings.tasks, database, key_source(self.settings))
             self._files = files
             await files.apply()
 

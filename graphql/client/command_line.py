@@ -9,7 +9,7 @@ APPLY_TASKS: Final = """mutation ApplyTasks($input: ApplyTasksInput!) {
   applyTasks(input: $input) {
     planned { name setName action version changes { field before after } }
     groups { name version changes { field before after } }
-    alarms { name setName action version changes { field before after } }
+    definitions { kind name setName action version changes { field before after } }
     errors { code message path }
   }
 }"""
@@ -22,6 +22,24 @@ EXPORTED_TASKS: Final = """query ExportedTasks($first: Int, $after: String, $fil
 EXPORTED_ALARMS: Final = """query ExportedAlarms($first: Int, $after: String) {
   alarms(first: $first, after: $after, orderBy: [{ field: NAME }]) {
     nodes { name source owner definition }
+    pageInfo { hasNextPage endCursor }
+  }
+}"""
+EXPORTED_CHANNELS: Final = """query ExportedChannels($first: Int, $after: String) {
+  channels(first: $first, after: $after, orderBy: [{ field: NAME }]) {
+    nodes { name setName definition }
+    pageInfo { hasNextPage endCursor }
+  }
+}"""
+EXPORTED_WEBHOOKS: Final = """query ExportedWebhooks($first: Int, $after: String) {
+  webhooks(first: $first, after: $after, orderBy: [{ field: NAME }]) {
+    nodes { name setName definition }
+    pageInfo { hasNextPage endCursor }
+  }
+}"""
+EXPORTED_HOOKS: Final = """query ExportedHooks($first: Int, $after: String) {
+  hooks(first: $first, after: $after, orderBy: [{ field: NAME }]) {
+    nodes { name setName definition }
     pageInfo { hasNextPage endCursor }
   }
 }"""

@@ -639,5 +639,7 @@ class Webhook(Record):
     created_at: datetime
     updated_at: datetime
     owner: str
+    set_name: str | None
+    definition: Any
     cursor: str | None
     waiting_count: int

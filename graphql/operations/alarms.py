@@ -414,7 +414,7 @@ class AlarmOfSetInput:
         yield from self.subject.faults()
         yield from self.condition.faults()
 
-    def spec(self) -> AlarmSpec:
+    def wanted(self) -> AlarmSpec:
         """The engine's form."""
         channels = tuple(given(self.channels) or ())
         subject, condition = self.subject.to_subject(), self.condition.to_condition()
@@ -531,7 +531,7 @@ class AlarmMutations:
         """Creates an alarm. It judges everything that happens from now on."""
 
         def action(tx: Tx) -> rules.Alarm:
-            return actions.create_alarm(tx, input.spec(), enabled=input.enabled)
+            return actions.create_alarm(tx, input.wanted(), enabled=input.enabled)
 
         done = await perform(info, input, action, ALARM, faults=input.faults())
         return done.answer(AlarmChanged, alarm=Alarm.from_model)

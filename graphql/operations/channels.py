@@ -1,20 +1,23 @@
 """Channels, which administrators set, and the deliveries that were sent through them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from enum import Enum
+from typing import Any, ClassVar, Final, cast
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.core.admission.labels import label_faults
 from ...jobs.core.alarms import Severity
-from ...jobs.core.arguments.secrets import REFERENCE, references
-from ...jobs.core.base.errors import refuse
+from ...jobs.core.arguments.secrets import references
+from ...jobs.core.base.errors import UserError
+from ...jobs.core.base.times import EARLIEST
 from ...jobs.delivery import actions, read, rules
 from ...jobs.delivery.rules import ChannelKind
 from ...jobs.store.db.transaction import Tx
 from ..base.enums import Described, Role, described
-from ..base.fields import Size, mutates, sized
+from ..base.fields import Size, mutates, resolved, sized
 from ..base.scalars import Labels
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
@@ -117,10 +120,19 @@ class Channel(FromModel):
     created_at: datetime = strawberry.field(description="The time when the channel was first set.")
     updated_at: datetime = strawberry.field(description="The time when the channel was last set.")
     updated_by: str = strawberry.field(description="The person or program that last set the channel.")
+    set_name: str | None = strawberry.field(
+        description="The set of the task file that defines the channel; null if people set it."
+    )
 
     route: AlarmRoute | None = strawberry.field(
         description="The alarms that notify the channel although they do not name it; null = none."
     )
+
+    @resolved(requires=Role.ADMIN)
+    async def definition(self, info: Info) -> JSON | None:
+        """The channel as a task file has it, an object."""
+        found = (await info.context.database.read(read.channels, [self.name])).get(self.name)
+        return None if found is None else cast("JSON", found.definition)
 
     MADE: ClassVar[Makers] = {"address": _address, "route": lambda one: _route(one.settings)}
 
@@ -210,31 +222,10 @@ class ChannelSettingsInput:
 
     def to_settings(self) -> tuple[ChannelKind, dict[str, Any]]:
         """Return the kind and the settings as they are stored."""
-        chat, webhook, mail = given(self.chat), given(self.webhook), given(self.mail)
-        if chat is not None:
-            return ChannelKind.CHAT, {"url": _secret(chat.url_secret), "form": chat.form.value}
-        if webhook is not None:
-            return ChannelKind.WEBHOOK, {"url": webhook.url, "secrets": list(map(_secret, webhook.secrets))}
-        if mail is not None:
-            password = given(mail.password_secret)
-            return ChannelKind.MAIL, {
-                "host": mail.host,
-                "port": mail.port,
-                "tls": mail.tls.value,
-                "username": given(mail.username),
-                "password": None if password is None else _secret(password),
-                "sender": mail.sender,
-                "recipients": list(mail.recipients),
-            }
-        apprise = given(self.apprise)
-        if apprise is not None:
-            return ChannelKind.APPRISE, {"url": _secret(apprise.url_secret)}
-        alertmanager = given(self.alertmanager)
-        return ChannelKind.ALERTMANAGER, {"url": "" if alertmanager is None else alertmanager.url}
-
-
-def _secret(name: str) -> dict[str, str]:
-    return {REFERENCE: name}
+        (kind, chosen), *_ = ((kind, one) for kind in ChannelKind if (one := given(getattr(self, kind.value))))
+        values = {name: given(value) for name, value in vars(chosen).items()}
+        plain = {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
+        return kind, rules.stored_settings(plain)
 
 
 @strawberry.input(
@@ -253,29 +244,36 @@ class AlarmRouteInput:
     labels: Labels | None = optional("The labels, all of which the watched task has. None unless given.")
 
     def to_route(self) -> rules.Route:
-        """Return the route.
-
-        Raises:
-            InvalidInput: its labels are none.
-        """
+        """Return the route."""
         severities, groups = tuple(given(self.severities) or ()), tuple(given(self.groups) or ())
-        labels = given(self.labels)
-        if labels is None:
-            return rules.Route(severities, groups, {})
-        # Any JSON comes through the scalar.
-        refuse(label_faults(labels, "route.labels"))
-        return rules.Route(severities, groups, labels)
+        return rules.Route(severities, groups, given(self.labels) or {})
 
 
-@strawberry.input(description="The channel that `setChannel` sets.")
-class SetChannelInput(MutationInput):
-    """The input of ``setChannel``."""
+@strawberry.input(description="A channel as a file defines it.")
+class ChannelOfSetInput:
+    """A wanted channel."""
 
     name: str = strawberry.field(description="The unique name of the channel, 1 to 200 characters.")
     settings: ChannelSettingsInput = strawberry.field(description="The kind of the channel and its settings.")
     route: AlarmRouteInput | None = optional(
         "The alarms that notify the channel although they do not name it. None unless given."
     )
+
+    def faults(self) -> Iterator[UserError]:
+        """Yield the faults that no action sees: any JSON comes through the scalar of labels."""
+        labels = given(route.labels) if (route := given(self.route)) is not None else None
+        yield from () if labels is None else label_faults(labels, "route.labels")
+
+    def wanted(self) -> rules.Channel:
+        """Return the engine's form."""
+        (kind, settings), route = self.settings.to_settings(), given(self.route)
+        routed = {} if route is None else {rules.ROUTE: route.to_route().to_json()}
+        return rules.Channel(self.name, kind, {**settings, **routed}, EARLIEST, EARLIEST, "")
+
+
+@strawberry.input(description="The channel that `setChannel` sets.")
+class SetChannelInput(ChannelOfSetInput, MutationInput):
+    """The input of ``setChannel``."""
 
 
 @strawberry.input(description="The channel that `deleteChannel` deletes.")
@@ -330,14 +328,12 @@ class ChannelMutations:
     @mutates(requires=Role.ADMIN)
     async def set_channel(self, info: Info, input: SetChannelInput) -> ChannelChanged:
         """Sets a channel, new or in the place of the old one of its name."""
-        kind, settings = input.settings.to_settings()
-        route = given(input.route)
 
         def action(tx: Tx) -> rules.Channel:
-            routed = {} if route is None else {rules.ROUTE: route.to_route().to_json()}
-            return actions.set_channel(tx, input.name, kind, {**settings, **routed})
+            wanted = input.wanted()
+            return actions.set_channel(tx, wanted.name, wanted.kind, wanted.settings)
 
-        done = await perform(info, input, action, CHANNEL)
+        done = await perform(info, input, action, CHANNEL, faults=input.faults())
         return done.answer(ChannelChanged, channel=Channel.from_model)
 
     @mutates(requires=Role.ADMIN)

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any, ClassVar, Final
 
 import strawberry
+from strawberry.scalars import JSON
 
 from ...jobs.delivery import hooks, inbound
 from ...jobs.delivery.inbound import HookKind
@@ -69,8 +70,16 @@ class Hook(FromModel):
     created_at: datetime = strawberry.field(description="The time when the hook was created.")
     created_by: str = strawberry.field(description="The person or program that created the hook.")
     updated_at: datetime = strawberry.field(description="The time when the hook was last changed.")
+    set_name: str | None = strawberry.field(
+        description="The set of the task file that defines the hook; null if people created it."
+    )
+    definition: JSON = strawberry.field(description="The hook as a task file has it, an object.")
 
-    MADE: ClassVar[Makers] = {"path": lambda one: f"/hooks/{one.name}", "secrets": lambda one: list(one.secrets)}
+    MADE: ClassVar[Makers] = {
+        "path": lambda one: f"/hooks/{one.name}",
+        "secrets": lambda one: list(one.secrets),
+        "definition": lambda one: one.definition,
+    }
 
 
 @strawberry.type
@@ -80,9 +89,9 @@ class HookChanged(MutationPayload):
     hook: Hook | None = strawberry.field(description="The hook; a deleted one as it was.", default=None)
 
 
-@strawberry.input(description="The hook that `createHook` creates.")
-class CreateHookInput(MutationInput):
-    """The input of ``createHook``."""
+@strawberry.input(description="A hook as a file defines it.")
+class HookOfSetInput:
+    """A wanted hook."""
 
     name: str = strawberry.field(
         description="The unique name of the hook, a part of its address: 1 to 100 letters, digits, `.`, `_` and `-`."
@@ -101,6 +110,24 @@ class CreateHookInput(MutationInput):
     description: str = strawberry.field(
         description="The purpose of the hook, at most 10,000 characters. Empty unless given.", default=""
     )
+
+    def wanted(self, *, enabled: bool = True) -> inbound.Hook:
+        """Return the engine's form."""
+        return hooks.new_hook(
+            self.name,
+            self.job_name,
+            self.kind,
+            secrets=tuple(self.secrets),
+            argument=given(self.argument),
+            description=self.description,
+            enabled=enabled,
+        )
+
+
+@strawberry.input(description="The hook that `createHook` creates.")
+class CreateHookInput(HookOfSetInput, MutationInput):
+    """The input of ``createHook``."""
+
     enabled: bool = strawberry.field(description="False creates the hook disabled. True unless given.", default=True)
 
 
@@ -158,15 +185,7 @@ class HookMutations:
     @mutates(requires=Role.ADMIN)
     async def create_hook(self, info: Info, input: CreateHookInput) -> HookChanged:
         """Creates a hook: an address at which requests that are proven by a secret start runs of a job."""
-        wanted = hooks.new_hook(
-            input.name,
-            input.job_name,
-            input.kind,
-            secrets=tuple(input.secrets),
-            argument=given(input.argument),
-            description=input.description,
-            enabled=input.enabled,
-        )
+        wanted = input.wanted(enabled=input.enabled)
         done = await perform(info, input, partial(hooks.create_hook, hook=wanted, ring=info.context.keys()), HOOK)
         return done.answer(HookChanged, hook=Hook.from_model)
 

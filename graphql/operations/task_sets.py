@@ -1,5 +1,6 @@
 """The mutation of tasks that are defined together, and of limits of groups, as a file does."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import chain
 from typing import Any, ClassVar, Final
@@ -8,11 +9,13 @@ import strawberry
 
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.task_sets import Applied
+from ...jobs.core.base.errors import UserError
 from ...jobs.core.task_sets import (
     LIMITS,
     ApplyOptions,
+    DefinitionKind,
     FieldChange,
-    PlannedAlarm,
+    PlannedDefinition,
     PlannedGroup,
     PlannedTask,
     TaskAction,
@@ -21,6 +24,8 @@ from ...jobs.core.task_sets import (
     WantedTask,
 )
 from ...jobs.delivery.declared import apply_files
+from ...jobs.delivery.inbound import MAX_HOOKS
+from ...jobs.delivery.rules import MAX_CHANNELS
 from ...jobs.store.db.transaction import Tx
 from ..base.arguments import MAX_TASKS
 from ..base.enums import Role
@@ -30,8 +35,11 @@ from ..resolving.context import Info
 from ..types.common import MutationPayload
 from ..types.revision import MOST_CHANGES, TaskFieldChange, changes_shown
 from .alarms import AlarmOfSetInput
-from .base.changes import given, perform
+from .base.changes import given, input_faults, perform
 from .base.inputs import GroupLimits, MutationInput, ScheduleInput, TaskSettings, optional, settings_of
+from .channels import ChannelOfSetInput
+from .hooks import HookOfSetInput
+from .webhooks import WebhookOfSetInput, document_faults
 
 MAX_SETS: Final = 200
 
@@ -40,12 +48,14 @@ PLANNED: Final[AnswerCodec[Applied]] = AnswerCodec(
     dump=lambda done: {
         "tasks": [{**asdict(one), "action": one.action.value} for one in done.tasks],
         "groups": [asdict(one) for one in done.groups],
-        "alarms": [{**asdict(one), "action": one.action.value} for one in done.alarms],
+        "definitions": [
+            {**asdict(one), "action": one.action.value, "kind": one.kind.value} for one in done.definitions
+        ],
     },
     load=lambda _, stored: Applied(
         [PlannedTask(**_loaded(one)) for one in stored["tasks"]],
         [PlannedGroup(one["name"], one["version"], _changes(one)) for one in stored["groups"]],
-        [PlannedAlarm(**_loaded(one)) for one in stored["alarms"]],
+        [PlannedDefinition(**{**_loaded(one), "kind": DefinitionKind(one["kind"])}) for one in stored["definitions"]],
     ),
 )
 
@@ -91,12 +101,31 @@ class TaskSetInput:
         "The alarms of the set, at most 1,000; its other alarms are left over. Unchanged unless given.",
         Size(most=MAX_TASKS),
     )
+    channels: list[ChannelOfSetInput] | None = optional(
+        "The channels of the set, at most 200; its other channels are left over. Unchanged unless given.",
+        Size(most=MAX_CHANNELS),
+    )
+    webhooks: list[WebhookOfSetInput] | None = optional(
+        "The webhooks of the set, at most 200; its other webhooks are left over. Unchanged unless given.",
+        Size(most=MAX_CHANNELS),
+    )
+    hooks: list[HookOfSetInput] | None = optional(
+        "The hooks of the set, at most 1,000; its other hooks are left over. Unchanged unless given.",
+        Size(most=MAX_HOOKS),
+    )
+
+    def faults(self) -> Iterator[UserError]:
+        """Yield the faults that no action sees."""
+        yield from chain.from_iterable(one.faults() for one in given(self.alarms) or ())
+        yield from chain.from_iterable(one.faults() for one in given(self.channels) or ())
 
     def wanted(self) -> WantedSet:
         """The engine's form."""
-        alarms = given(self.alarms)
-        specs = None if alarms is None else tuple(alarm.spec() for alarm in alarms)
-        return WantedSet(self.name, tuple(task.wanted() for task in self.tasks), specs)
+        chosen = {kind: given(getattr(self, f"{kind.value}s")) for kind in DefinitionKind}
+        definitions = {
+            kind: [one.wanted() for one in several] for kind, several in chosen.items() if several is not None
+        }
+        return WantedSet(self.name, tuple(task.wanted() for task in self.tasks), definitions)
 
 
 @strawberry.input(description="The version of a task that a dry run saw.")
@@ -105,6 +134,13 @@ class TaskVersionInput:
 
     name: str = strawberry.field(description="The name of the task.")
     version: int | None = optional("The version of the task. The task did not exist unless given.")
+
+
+@strawberry.input(description="The version of a definition that a dry run saw.")
+class DefinitionVersionInput(TaskVersionInput):
+    """A kind, a name and a version."""
+
+    kind: DefinitionKind = strawberry.field(description="The kind of the definition.")
 
 
 @strawberry.input(description="The limits of a group. Absent ones stay as they are, null removes a limit.")
@@ -149,21 +185,23 @@ class ApplyTasksInput(MutationInput):
         Size(most=MAX_GROUPS),
     )
 
-    expected_alarms: list[TaskVersionInput] | None = optional(
-        "The versions of alarms that a dry run saw: refused if any alarm has another one by now. Any versions unless "
-        "given.",
+    expected_definitions: list[DefinitionVersionInput] | None = optional(
+        "The versions of channels, webhooks, hooks and alarms that a dry run saw: refused if any has another one by "
+        "now. Any versions unless given.",
         Size(most=MAX_TASKS),
     )
 
     def options(self) -> ApplyOptions:
         """The engine's form."""
         seen, groups = given(self.expected_versions), given(self.expected_groups)
-        alarms = given(self.expected_alarms)
+        others = given(self.expected_definitions)
         return ApplyOptions(
             prune=bool(given(self.prune)),
             allow_delete=given(self.allow_delete) or 0,
             expected=None if seen is None else {one.name: given(one.version) for one in seen},
-            expected_alarms=None if alarms is None else {one.name: given(one.version) for one in alarms},
+            expected_definitions=None
+            if others is None
+            else {(one.kind.value, one.name): given(one.version) for one in others},
             expected_groups=None if groups is None else {one.name: one.version for one in groups},
         )
 
@@ -202,18 +240,21 @@ class PlannedGroupShown(FromModel):
     MADE: ClassVar[Makers] = {"changes": lambda planned: changes_shown(planned.changes)}
 
 
-@strawberry.type(name="PlannedAlarm", description="The effect of a task file on an alarm.")
-class PlannedAlarmShown(FromModel):
-    """One alarm of a set."""
+@strawberry.type(
+    name="PlannedDefinition", description="The effect of a task file on a channel, webhook, hook or alarm."
+)
+class PlannedDefinitionShown(FromModel):
+    """One definition of a set."""
 
-    name: str = strawberry.field(description="The name of the alarm.")
-    set_name: str = strawberry.field(description="The set that defines the alarm.")
+    kind: DefinitionKind = strawberry.field(description="The kind of the definition.")
+    name: str = strawberry.field(description="The name of the definition.")
+    set_name: str = strawberry.field(description="The set that has the definition.")
     action: TaskAction = strawberry.field(description="The action that is taken, or would be.")
     version: int | None = strawberry.field(
-        description="The version of the alarm before the change; null if the alarm is made."
+        description="The version of the definition before the change; null if the definition is made."
     )
     changes: list[TaskFieldChange] = strawberry.field(
-        description="The fields of an alarm that is made or changed.",
+        description="The fields of a definition that is made or changed, in the words of task files.",
         metadata=sized(Size(default=3, most=MOST_CHANGES)),
     )
 
@@ -234,9 +275,10 @@ class TasksApplied(MutationPayload):
         default_factory=list[PlannedGroupShown],
         metadata=sized(Size(default=20, most=MAX_GROUPS)),
     )
-    alarms: list[PlannedAlarmShown] = strawberry.field(
-        description="Every alarm of the sets, and what was done with it (of a dry run: what would be).",
-        default_factory=list[PlannedAlarmShown],
+    definitions: list[PlannedDefinitionShown] = strawberry.field(
+        description="Every channel, webhook, hook and alarm of the sets, and what was done with it (of a dry run: what "
+        "would be).",
+        default_factory=list[PlannedDefinitionShown],
         metadata=sized(Size(default=50, most=MAX_TASKS)),
     )
 
@@ -247,7 +289,8 @@ class TaskSetMutations:
 
     @mutates(
         description="Makes, changes and archives tasks until the sets are as they are wanted, and sets limits of "
-        "groups, all in one transaction. `enabled` counts when a task is made; later, pauses belong to operators. "
+        "groups, all in one transaction. Channels and hooks need the role ADMIN to be changed. `enabled` counts when a "
+        "task is made; later, pauses belong to operators. "
         "Archived tasks keep their history, and their names can be taken again. With `dryRun` it is a plan.",
         requires=Role.OPERATOR,
     )
@@ -255,17 +298,20 @@ class TaskSetMutations:
         """The change of each task."""
         wanted = [one.wanted() for one in input.sets]
         groups = [WantedGroup(one.name, one.limits()) for one in given(input.groups) or ()]
-        options, actor = input.options(), info.context.person.name
+        options, actor, keys = input.options(), info.context.person.name, info.context.keys
 
         def action(tx: Tx) -> Applied:
-            return apply_files(tx, wanted, options, groups=groups, actor=actor)
+            return apply_files(tx, wanted, options, groups=groups, actor=actor, keys=keys)
 
-        alarms = (alarm for one in input.sets for alarm in given(one.alarms) or ())
-        faults = chain.from_iterable(alarm.faults() for alarm in alarms)
+        faults = [fault for one in input.sets for fault in one.faults()]
+        for place, one in enumerate(input.sets if not any(input_faults(input)) else ()):
+            for number, webhook in enumerate(given(one.webhooks) or ()):
+                found = await document_faults(info, webhook.document, webhook.wanted().variables)
+                faults += [fault.with_prefix("sets", str(place), "webhooks", str(number)) for fault in found]
         done = await perform(info, input, action, PLANNED, faults=faults)
         return done.answer(
             TasksApplied,
             planned=lambda applied: [PlannedTaskShown.from_model(one) for one in applied.tasks],
             groups=lambda applied: [PlannedGroupShown.from_model(one) for one in applied.groups],
-            alarms=lambda applied: [PlannedAlarmShown.from_model(one) for one in applied.alarms],
+            definitions=lambda applied: [PlannedDefinitionShown.from_model(one) for one in applied.definitions],
         )

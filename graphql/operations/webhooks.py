@@ -107,7 +107,11 @@ class Webhook(FromModel):
     updated_by: str = strawberry.field(
         name="owner",
         description="The person or program that last changed the document, its variables, the URL or the secrets. The "
-        "document is executed with the rights that they have by then.",
+        "document is executed with the rights that they have by then. Empty = a task file of the server itself: its "
+        "documents have the rights of job code.",
+    )
+    set_name: str | None = strawberry.field(
+        description="The set of the task file that defines the webhook; null if people created it."
     )
 
     MADE: ClassVar[Makers] = {
@@ -115,6 +119,12 @@ class Webhook(FromModel):
         "secrets": lambda one: list(one.secrets),
         "state": lambda one: one.state,
     }
+
+    @resolved(requires=Role.ADMIN)
+    async def definition(self, info: Info) -> JSON | None:
+        """The webhook as a task file has it, an object; null for a deleted webhook."""
+        found = await info.context.database.read(webhooks.find, self.name)
+        return None if found is None else cast("JSON", found.definition)
 
     @resolved()
     async def cursor(self, info: Info) -> str | None:
@@ -175,9 +185,9 @@ _DOCUMENT: Final = (
 )
 
 
-@strawberry.input(description="The webhook that `createWebhook` creates.")
-class CreateWebhookInput(MutationInput):
-    """The input of ``createWebhook``."""
+@strawberry.input(description="A webhook as a file defines it.")
+class WebhookOfSetInput:
+    """A wanted webhook."""
 
     name: str = strawberry.field(description="The unique name of the webhook, 1 to 100 characters.")
     url: str = strawberry.field(description="The URL to post to.")
@@ -196,6 +206,25 @@ class CreateWebhookInput(MutationInput):
         "never is. False unless given.",
         default=False,
     )
+
+    def wanted(self, *, enabled: bool = True) -> webhooks.Webhook:
+        """Return the engine's form."""
+        return webhooks.new_webhook(
+            self.name,
+            self.url,
+            self.document,
+            _object(self.variables),
+            given(self.secrets) or (),
+            description=self.description,
+            ordered=self.ordered,
+            enabled=enabled,
+        )
+
+
+@strawberry.input(description="The webhook that `createWebhook` creates.")
+class CreateWebhookInput(WebhookOfSetInput, MutationInput):
+    """The input of ``createWebhook``."""
+
     enabled: bool = strawberry.field(
         description="False creates the webhook disabled; its place is kept. True unless given.", default=True
     )
@@ -282,23 +311,12 @@ class WebhookMutations:
     @mutates(requires=Role.OPERATOR)
     async def create_webhook(self, info: Info, input: CreateWebhookInput) -> WebhookSaved:
         """Creates a webhook, which posts the results of a subscription for each event from now on."""
-        variables = _object(input.variables)
-        after = given(input.after)
-        wanted = webhooks.new_webhook(
-            input.name,
-            input.url,
-            input.document,
-            variables,
-            given(input.secrets) or (),
-            description=input.description,
-            ordered=input.ordered,
-            enabled=input.enabled,
-        )
+        after, wanted = given(input.after), input.wanted(enabled=input.enabled)
 
         def action(tx: Tx) -> webhooks.Webhook:
             return webhooks.create_webhook(tx, wanted, None if after is None else Cursor.parse(after))
 
-        return await _saved(info, input, action, wanted.document, variables)
+        return await _saved(info, input, action, wanted.document, wanted.variables)
 
     @mutates(requires=Role.OPERATOR)
     async def update_webhook(self, info: Info, input: UpdateWebhookInput) -> WebhookSaved:
@@ -359,18 +377,22 @@ async def _saved(
     variables: Mapping[str, Json],
 ) -> WebhookSaved:
     """Judge a document, keep the webhook, and show on a dry run what it would have sent."""
-    schema = cast("GuardedSchema", info.schema)
-    faults: list[Refusal] = []
-    if document is not None and not any(input_faults(input)):
-        try:
-            await following.check(schema, document, variables, info.context)
-        except InvalidInput as fault:
-            faults = [fault]
+    can_be_judged = document is not None and not any(input_faults(input))
+    faults = await document_faults(info, document or "", variables) if can_be_judged else []
     done = await perform(info, input, action, WEBHOOK, faults=faults)
     payload = done.answer(WebhookSaved, webhook=Webhook.from_model)
     if is_dry(input) and done.result is not None:
-        payload.preview = await _preview(info, schema, done.result)
+        payload.preview = await _preview(info, cast("GuardedSchema", info.schema), done.result)
     return payload
+
+
+async def document_faults(info: Info, document: str, variables: Mapping[str, Json]) -> list[Refusal]:
+    """Return why a document cannot be that of a webhook of the person who asks."""
+    try:
+        await following.check(cast("GuardedSchema", info.schema), document, variables, info.context)
+    except InvalidInput as fault:
+        return [fault]
+    return []
 
 
 async def _preview(info: Info, schema: GuardedSchema, webhook: webhooks.Webhook) -> WebhookPreview:

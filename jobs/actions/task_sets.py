@@ -12,7 +12,7 @@ from ..core.task_sets import (
     AT_CREATION,
     ApplyOptions,
     FieldChange,
-    PlannedAlarm,
+    PlannedDefinition,
     PlannedGroup,
     PlannedTask,
     TaskAction,
@@ -47,12 +47,12 @@ class Applied:
     Attributes:
         tasks: With each task, by set and name.
         groups: With each group that files name.
-        alarms: With each alarm, by set and name.
+        definitions: With each channel, webhook, hook and alarm.
     """
 
     tasks: list[PlannedTask] = field(default_factory=list[PlannedTask])
     groups: list[PlannedGroup] = field(default_factory=list[PlannedGroup])
-    alarms: list[PlannedAlarm] = field(default_factory=list[PlannedAlarm])
+    definitions: list[PlannedDefinition] = field(default_factory=list[PlannedDefinition])
 
 
 @dataclass(slots=True)
@@ -166,7 +166,7 @@ def _bring(tx: Tx, set_name: str, wanted: WantedTask, path: Path, plan: _Plan) -
     if task is None:
         spec = _spec_of(wanted)
         planned = PlannedTask(wanted.name, set_name, TaskAction.CREATE, None, changes_between(None, spec))
-        check_version(planned, plan.options.expected)
+        check_version(planned, plan.options)
         plan.made.append((path, set_name, spec))
         return planned
     conflict = conflict_of(task, set_name)
@@ -178,7 +178,7 @@ def _bring(tx: Tx, set_name: str, wanted: WantedTask, path: Path, plan: _Plan) -
         changes = (*changes, FieldChange("set_name", task.set_name, set_name))
     action = TaskAction.CHANGE if changes else TaskAction.KEEP
     planned = PlannedTask(task.name, set_name, action, task.version, changes)
-    check_version(planned, plan.options.expected)
+    check_version(planned, plan.options)
     if changes:
         _change(tx, task, settings, set_name, plan.actor)
     return planned
@@ -227,6 +227,6 @@ def _archive(tx: Tx, set_name: str, others: Sequence[Task], members: int, plan: 
         return planned
     check_archive(set_name, [task.name for task in others], members, options.allow_delete)
     for one in planned:
-        check_version(one, options.expected)
+        check_version(one, options)
         delete_task(tx, one.name, actor=plan.actor)
     return planned

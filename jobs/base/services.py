@@ -102,9 +102,9 @@ class Subscriptions(Protocol):
     """Executes subscriptions of this server for events that were read from the log."""
 
     async def follow(
-        self, document: str, variables: Mapping[str, Any], owner: Submitter, events: Sequence[Event], most: int
+        self, document: str, variables: Mapping[str, Any], owner: Submitter | None, events: Sequence[Event], most: int
     ) -> Followed:
-        """Execute a subscription for events of the log, with the rights of ``owner``, up to ``most`` results."""
+        """Execute a subscription for events of the log, with the rights of ``owner`` (None = job code)."""
         ...
 
 

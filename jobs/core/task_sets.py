@@ -3,13 +3,12 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from datetime import datetime
 from enum import Enum, StrEnum
-from typing import Any, Final, cast
+from typing import Any, Final, Protocol, cast
 
 from .admission.caps import Cap, Rate
-from .alarms import AlarmSpec
 from .base.errors import ErrorCode, InvalidState, UserError, VersionConflict
 from .base.times import time_text
 from .defaults import TASK_POLICIES
@@ -46,13 +45,35 @@ class WantedTask:
     settings: Mapping[str, Any]
 
 
+class DefinitionKind(StrEnum):
+    """The kind of a definition that a set has besides its tasks, in the order in which they are brought about."""
+
+    CHANNEL = "channel"
+    WEBHOOK = "webhook"
+    HOOK = "hook"
+    ALARM = "alarm"
+
+
+class Named(Protocol):
+    """A definition."""
+
+    @property
+    def name(self) -> str:
+        """Return its name, unique among those of its kind."""
+        ...
+
+
+Definitions = Mapping[DefinitionKind, Sequence[Named]]
+"""Definitions by their kinds; those of absent kinds are not the file's business."""
+
+
 @dataclass(frozen=True, slots=True)
 class WantedSet:
-    """All tasks of a set, and its alarms; None = they are not the file's business."""
+    """All tasks of a set, and its other definitions."""
 
     name: str
     tasks: tuple[WantedTask, ...]
-    alarms: tuple[AlarmSpec, ...] | None = None
+    definitions: Definitions = field(default_factory=dict[DefinitionKind, Sequence[Named]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +110,10 @@ class PlannedTask:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedAlarm(PlannedTask):
-    """Plan the change of one alarm, with the facts of a task's."""
+class PlannedDefinition(PlannedTask):
+    """Plan the change of one alarm, channel, webhook or hook, with the facts of a task's."""
+
+    kind: DefinitionKind = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +125,14 @@ class ApplyOptions:
         allow_delete: So many of them may go even if they are more than half of their set.
         expected: The versions that a plan saw, by name, None = no such task; None: any.
         expected_groups: Likewise the versions of the limits of groups.
-        expected_alarms: Likewise the versions of alarms.
+        expected_definitions: Likewise the versions of alarms, channels, webhooks and hooks, by kind and name.
     """
 
     prune: bool = False
     allow_delete: int = 0
     expected: Mapping[str, int | None] | None = None
     expected_groups: Mapping[str, int] | None = None
-    expected_alarms: Mapping[str, int | None] | None = None
+    expected_definitions: Mapping[tuple[str, str], int | None] | None = None
 
 
 def changes_between(before: TaskSpec | None, after: TaskSpec) -> tuple[FieldChange, ...]:
@@ -183,19 +206,22 @@ def check_archive(set_name: str, doomed: Sequence[str], members: int, allowed: i
         )
 
 
-def check_version(planned: PlannedTask, expected: Mapping[str, int | None] | None) -> None:
-    """Refuse a task that is not as the plan saw it.
+def check_version(planned: PlannedTask, options: ApplyOptions) -> None:
+    """Refuse a task or a definition that is not as the plan saw it.
 
     Raises:
         VersionConflict: it was made, edited or removed since, or the plan did not know it.
     """
-    if expected is None or planned.action is TaskAction.LEFT_OVER:
+    thing = planned.kind.value if isinstance(planned, PlannedDefinition) else "task"
+    key, seen = (thing, planned.name), options.expected_definitions
+    if thing == "task":
+        seen = None if options.expected is None else {(thing, name): one for name, one in options.expected.items()}
+    if seen is None or planned.action is TaskAction.LEFT_OVER:
         return
-    if planned.name not in expected or expected[planned.name] != planned.version:
-        saw = expected.get(planned.name)
+    if seen.get(key, -1) != planned.version:
+        saw = seen.get(key)
         was = "it was not there" if saw is None else f"it was at version {saw}"
         now = "it is not there" if planned.version is None else f"it is at version {planned.version}"
-        thing = "alarm" if isinstance(planned, PlannedAlarm) else "task"
         raise VersionConflict(
             f"{thing} '{planned.name}' has changed since the plan was made: {was}, now {now}; plan again",
             path=("name",),
@@ -234,8 +260,12 @@ class PlannedGroup:
 
 def version_of(group: Group) -> int:
     """Return a number of 31 bits that is the same as long as the limits of a group are."""
-    limits = json.dumps([shown(getattr(group, limit)) for limit in LIMITS])
-    return int.from_bytes(hashlib.sha256(limits.encode()).digest()[:4]) >> 1
+    return digest_of([shown(getattr(group, limit)) for limit in LIMITS])
+
+
+def digest_of(values: Json) -> int:
+    """Return a number of 31 bits that is the same as long as these values are: the version of what counts none."""
+    return int.from_bytes(hashlib.sha256(json.dumps(values).encode()).digest()[:4]) >> 1
 
 
 def limits_that_differ(group: Group, wanted: Mapping[str, Any]) -> dict[str, Any]:

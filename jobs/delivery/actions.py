@@ -61,6 +61,7 @@ def create_alarm(tx: Tx, wanted: AlarmSpec, *, enabled: bool = True, owner: Owne
     """
     refuse(alarm_faults(wanted))
     _check_names(tx, wanted, owner.source)
+    write.lock_readers(tx.conn)
     number = read.count(tx.conn, "alarms")
     if number >= MAX_ALARMS:
         raise InvalidState(f"there are {MAX_ALARMS} alarms, the most there may be; delete one first")
@@ -199,6 +200,7 @@ def acknowledge(
         InvalidInput: of the note.
     """
     check_reason(note)
+    write.lock_readers(tx.conn)
     if ids is None:
         ids = read.open_firings(tx.conn, None if alarm is None else locked(tx, alarm).id, most)
     found = read.firings(tx.conn, ids, lock=True)
@@ -220,7 +222,9 @@ def acknowledge(
     return read.firings(tx.conn, ids)
 
 
-def set_channel(tx: Tx, name: str, kind: ChannelKind, settings: dict[str, Json]) -> Channel:
+def set_channel(
+    tx: Tx, name: str, kind: ChannelKind, settings: dict[str, Json], *, set_name: str | None = None
+) -> Channel:
     """Set a channel, new or in the place of the old one.
 
     Raises:
@@ -229,7 +233,7 @@ def set_channel(tx: Tx, name: str, kind: ChannelKind, settings: dict[str, Json])
         InvalidState: there are too many channels.
         AlreadyExists: a webhook has its name.
     """
-    channel = Channel(name, kind, settings, tx.now, tx.now, _by(tx))
+    channel = Channel(name, kind, settings, tx.now, tx.now, _by(tx), set_name)
     refuse(channel_faults(channel))
     for secret in sorted(references(settings) - sealed(tx.conn, references(settings)).keys()):
         raise unknown("secret", secret, secret_names(tx.conn))
@@ -238,6 +242,8 @@ def set_channel(tx: Tx, name: str, kind: ChannelKind, settings: dict[str, Json])
         raise AlreadyExists(f"name: there is a webhook '{name}'; choose another name", path=("name",))
     if before is None and read.count(tx.conn, "channels") >= MAX_CHANNELS:
         raise InvalidState(f"there are {MAX_CHANNELS} channels, the most there may be; delete one first")
+    if before is not None and set_name is None:
+        channel = replace(channel, set_name=before.set_name)
     kept = write.keep_channel(tx.conn, channel)
     was = None if before is None else {"kind": before.kind.value}
     tx.record("channel.set", channel.name, before=was, after={"kind": kept.kind.value})
@@ -304,6 +310,7 @@ def locked(tx: Tx, name: str, *, expected: int | None = None) -> Alarm:
         NotFound: there is none of this name.
         VersionConflict: it is at another version than the caller expects.
     """
+    write.lock_readers(tx.conn)
     alarm = read.alarm_by_name(tx.conn, name, lock=True)
     if alarm is None:
         raise unknown("alarm", name, read.alarm_names(tx.conn))

@@ -50,6 +50,11 @@ def find(conn: Connection, name: str, *, lock: bool = False) -> Hook | None:
     return None if row is None else hook_from(row)
 
 
+def of_set(conn: Connection, set_name: str) -> list[Hook]:
+    """Return the hooks that the file of a set defines."""
+    return [hook_from(row) for row in conn.execute(select(h).where(h.c.set_name == set_name).order_by(h.c.name))]
+
+
 def _names(conn: Connection) -> list[str]:
     return list(conn.execute(select(h.c.name).order_by(h.c.name)).scalars())
 
@@ -73,7 +78,7 @@ def _delete(conn: Connection, name: str) -> None:
 
 
 def _values(hook: Hook) -> dict[str, object]:
-    plain = "name job_name argument description enabled version created_at created_by updated_at"
+    plain = "name job_name argument description enabled version created_at created_by updated_at set_name"
     values: dict[str, object] = {name: getattr(hook, name) for name in plain.split()}
     return {**values, "kind": hook.kind.value, "secrets": list(hook.secrets)}
 

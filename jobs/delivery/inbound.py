@@ -40,6 +40,7 @@ class Hook:
     Attributes:
         secrets: The names of the secrets; a request by any of them is taken.
         argument: The argument that gets the payload; None = the members of the payload are the arguments.
+        set_name: The set of the file that defines it.
     """
 
     name: str
@@ -53,6 +54,14 @@ class Hook:
     created_at: datetime
     created_by: str
     updated_at: datetime
+    set_name: str | None = None
+
+    @property
+    def definition(self) -> dict[str, Json]:
+        """Return it as a file has it."""
+        values: dict[str, Json] = {"job": self.job_name, "kind": self.kind.value, "secrets": list(self.secrets)}
+        values |= {"argument": self.argument, "description": self.description}
+        return {name: value for name, value in values.items() if value}
 
     def args(self, payload: Json) -> dict[str, Json]:
         """Return the arguments of the run that a payload starts.

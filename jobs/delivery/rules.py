@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 from zoneinfo import ZoneInfo
 
 from ..core.alarms import AlarmSpec, Condition, Severity, SubjectKind
+from ..core.arguments.secrets import REFERENCE, is_reference
 from ..core.base.times import counted, time_text
 from ..core.model import Json, SkipReason
 from ..core.outcome import exponential
@@ -143,6 +144,36 @@ class Channel:
     created_at: datetime
     updated_at: datetime
     updated_by: str
+    set_name: str | None = None
+
+    @property
+    def definition(self) -> dict[str, Json]:
+        """Return it as a file has it: of secrets their names, and of a route what it asks for."""
+        found: dict[str, Json] = {"kind": self.kind.value}
+        for name, value in self.settings.items():
+            if is_reference(value):
+                found[f"{name}{_SECRET}"] = value[REFERENCE]
+            elif name == "secrets":
+                found[name] = [one[REFERENCE] for one in value if is_reference(one)]
+            elif name == ROUTE:
+                found[name] = {part: one for part, one in value.items() if one}
+            elif value is not None:
+                found[name] = value
+        return found
+
+
+_SECRET: Final = "_secret"  # noqa: S105 - the end of a name
+
+
+def stored_settings(values: Mapping[str, Any]) -> dict[str, Json]:
+    """Return the settings of a channel as they are stored, of those that a form or a file has: see ``definition``."""
+    found: dict[str, Json] = {}
+    for name, value in values.items():
+        if name.endswith(_SECRET):
+            found[name.removesuffix(_SECRET)] = None if value is None else {REFERENCE: value}
+        else:
+            found[name] = [{REFERENCE: one} for one in value] if name == "secrets" else value
+    return found
 
 
 ROUTE: Final = "route"

@@ -137,6 +137,8 @@ class Watchlist:
         self.open = dict(open)
         self.streaks = {alarm.id: alarm.streak for alarm in self.alarms.values()}
         self.armed: set[int] = set()
+        # What was before them has been read: times decide no longer, for the clock may have been set back since.
+        self.settled: set[int] = set()
         self._by_condition: dict[Condition, dict[tuple[SubjectKind, str], tuple[Alarm, ...]]] = {}
         for alarm in self.alarms.values():
             of_condition = self._by_condition.setdefault(alarm.condition, {})
@@ -198,6 +200,10 @@ class Watchlist:
             if kind is TimerKind.LOOK:
                 self.armed.discard(alarm_id) if due_at is None else self.armed.add(alarm_id)
 
+    def _counts(self, alarm: Alarm, at: datetime) -> bool:
+        """Return whether an event happened after the alarm was made."""
+        return alarm.id in self.settled or at >= alarm.created_at
+
     def _about(self, condition: Condition, change: Change) -> Iterator[Alarm]:
         """Yield the alarms of a condition that a change of a run or an execution concerns."""
         known = self._by_condition.get(condition)
@@ -217,7 +223,7 @@ class Watchlist:
         if execution_id is None:
             return
         for alarm in self._about(Condition.SLOW, change):
-            if at >= alarm.created_at:
+            if self._counts(alarm, at):
                 found.started[alarm.id, execution_id] = (alarm, at)
 
     def _on_finished(self, found: Findings, change: Change, at: datetime) -> None:
@@ -228,7 +234,7 @@ class Watchlist:
             self._end_watch(found, alarm, Cause(alarm, "", "", at, change.run_id, execution_id, change.task_id))
         success = change.state == RunState.SUCCESS.value
         for alarm in self._about(Condition.EMPTY if success else Condition.NEW_ERROR, change):
-            if at >= alarm.created_at:
+            if self._counts(alarm, at):
                 looks = found.successes if success else found.failures
                 looks.setdefault(execution_id, []).append((alarm, change, at))
 
@@ -257,7 +263,7 @@ class Watchlist:
         for alarm in self._by_condition.get(Condition.SLOW, {}).get(about, _NO_ALARMS):
             if change.state != FlowState.RUNNING.value:
                 self._end_watch(found, alarm, Cause(alarm, "", "", at, flow_id=flow_id))
-            elif at >= alarm.created_at:
+            elif self._counts(alarm, at):
                 found.started[alarm.id, flow_id] = (alarm, at)
         for alarm in self._by_condition.get(Condition.FAILING, {}).get(about, _NO_ALARMS):
             if change.state in _OVER:
@@ -268,7 +274,7 @@ class Watchlist:
         known = self._by_condition.get(Condition.WEBHOOK, {})
         for name in (webhook, ""):
             for alarm in known.get((SubjectKind.WEBHOOK, name), _NO_ALARMS):
-                if change.state in _HALTED and at >= alarm.created_at:
+                if change.state in _HALTED and self._counts(alarm, at):
                     word = "is parked" if change.state == "parked" else "is switched off"
                     self.turn(found, alarm, webhook).fire(Cause(alarm, webhook, f"Webhook '{webhook}' {word}", at))
                 elif change.state not in _HALTED:
@@ -285,7 +291,7 @@ class Watchlist:
             self._count(found, alarm, change, at)
 
     def _count(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
-        if at < alarm.created_at:
+        if not self._counts(alarm, at):
             return
         streak = found.streaks.get(alarm.id, self.streaks[alarm.id])
         if alarm.settings.failed_share is not None:
@@ -325,7 +331,7 @@ class Watchlist:
         if change.state not in MISSED:
             return
         for alarm in self._about(Condition.LATE, change):
-            if at >= alarm.created_at:
+            if self._counts(alarm, at):
                 sentence = f"{thing(alarm)} missed an occurrence: it was skipped ({change.state})"
                 cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, None, change.task_id)
                 self.turn(found, alarm, subject_of(alarm)).fire(replace(cause, is_skipped=True))
@@ -353,7 +359,7 @@ class Watchlist:
             return
         for name in (node, ""):
             for alarm in known.get((SubjectKind.NODE, name), _NO_ALARMS):
-                if change.state in _NODE_GONE and at >= alarm.created_at:
+                if change.state in _NODE_GONE and self._counts(alarm, at):
                     lost = change.state == NodeState.EXPIRED.value
                     word = "is lost: its lease has run out" if lost else "is silent: it makes no progress"
                     self.turn(found, alarm, node).fire(Cause(alarm, node, f"Node '{node}' {word}", at))

@@ -90,11 +90,13 @@ class Webhook:
         settings: The URL, and references to the secrets that sign.
         document: The subscription.
         ordered: Whether a message is sent only once the one before it was accepted.
-        updated_by: The person or program that last changed what is sent or where to: their rights hold.
+        updated_by: The person or program that last changed what is sent or where to: their rights hold; empty = a file
+            of the server itself, whose rights are those of job code.
         account_id: Their account; None = they have none.
         failures: Failed tries in a row.
         blocked_until: Until then nothing is sent.
         stop_reason: The reason why nothing is sent until somebody resumes it.
+        set_name: The set of the file that defines it.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Webhook:
     stop_reason: StopReason | None
     stop_message: str | None
     stopped_at: datetime | None
+    set_name: str | None = None
 
     @property
     def url(self) -> str:
@@ -137,9 +140,16 @@ class Webhook:
         return WebhookState.FAILING if self.failures else WebhookState.ACTIVE
 
     @property
-    def owner(self) -> Submitter:
-        """Return the one with whose rights the document is executed."""
-        return Submitter(self.updated_by, self.account_id)
+    def owner(self) -> Submitter | None:
+        """Return the one with whose rights the document is executed; None = job code."""
+        return Submitter(self.updated_by, self.account_id) if self.updated_by else None
+
+    @property
+    def definition(self) -> dict[str, Json]:
+        """Return it as a file has it."""
+        names = ("document", "variables", "ordered", "description")
+        values = {"url": self.url, "secrets": list(self.secrets)} | {one: getattr(self, one) for one in names}
+        return {name: value for name, value in values.items() if value}
 
 
 def new_webhook(
@@ -200,6 +210,13 @@ def find(conn: Connection, name: str, *, lock: bool = False) -> Webhook | None:
     statement = select(c).where(c.c.name == name, _OURS)
     row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
     return None if row is None else webhook_from(row)
+
+
+def of_set(conn: Connection, set_name: str) -> list[Webhook]:
+    """Return the webhooks that the file of a set defines, locked."""
+    found = select(c).where(_OURS, c.c.set_name == set_name).order_by(c.c.name)
+    write.lock_readers(conn, [reader_name(row.name) for row in conn.execute(found)])
+    return [webhook_from(row) for row in conn.execute(found.with_for_update())]
 
 
 def _names(conn: Connection) -> list[str]:
@@ -405,6 +422,7 @@ def locked(tx: Tx, name: str, expected: int | None = None) -> Webhook:
         NotFound: there is none of this name.
         VersionConflict: it is at another version than the caller expects.
     """
+    write.lock_readers(tx.conn, [reader_name(name)])
     webhook = find(tx.conn, name, lock=True)
     if webhook is None:
         raise unknown("webhook", name, _names(tx.conn))
@@ -413,10 +431,8 @@ def locked(tx: Tx, name: str, expected: int | None = None) -> Webhook:
 
 
 def _owned(tx: Tx, webhook: Webhook) -> Webhook:
-    actor = tx.actor
-    if actor is None:
-        return replace(webhook, updated_at=tx.now)
-    return replace(webhook, updated_at=tx.now, updated_by=actor.name, account_id=actor.account_id)
+    by, account_id = ("", None) if tx.actor is None else (tx.actor.name, tx.actor.account_id)
+    return replace(webhook, updated_at=tx.now, updated_by=by, account_id=account_id)
 
 
 def _check(tx: Tx, webhook: Webhook) -> None:

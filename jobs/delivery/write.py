@@ -34,6 +34,12 @@ def begin_reader(conn: Connection, cursor: Cursor, reader: str = READER) -> None
     conn.execute(dialect.insert_or_ignore(conn, consumer).values(name=reader, cursor=str(cursor), version=0))
 
 
+def lock_readers(conn: Connection, readers: Collection[str] = (READER,)) -> None:
+    """Wait until nobody else reads on, before the alarms or webhooks that they read for are locked (decision 34)."""
+    named = select(consumer.c.name).where(consumer.c.name.in_(readers)).order_by(consumer.c.name)
+    conn.execute(named.with_for_update()).all()
+
+
 def move_reader(conn: Connection, cursor: Cursor) -> None:
     """Let the reader go on at another place."""
     conn.execute(update(consumer).where(consumer.c.name == READER).values(cursor=str(cursor)))
@@ -160,6 +166,11 @@ def delete_timers(conn: Connection, keys: Collection[tuple[int, TimerKind, int]]
     conn.execute(delete(t).where(tuple_(t.c.alarm_id, t.c.kind, t.c.about).in_(wanted)), parameters)
 
 
+def hurry_timers(conn: Connection, now: datetime) -> None:
+    """Let all looks be due: each finds how its subject is, and sets the time of the next one."""
+    conn.execute(update(t).where(t.c.kind == TimerKind.LOOK.value, t.c.due_at > now).values(due_at=now))
+
+
 def insert_firings(conn: Connection, rows: Sequence[Mapping[str, Any]]) -> list[Firing]:
     """Open firings; those whose alarm fires about the same thing already are left out."""
     return sorted((firing_from(row) for row in dialect.insert_rows(conn, f, rows)), key=lambda one: one.id)
@@ -204,8 +215,9 @@ def keep_channel(conn: Connection, channel: Channel) -> Channel:
         "settings": channel.settings,
         "updated_at": channel.updated_at,
         "updated_by": channel.updated_by,
+        "set_name": channel.set_name,
     }
-    statement = dialect.upsert(conn, c, ["name"], ["kind", "settings", "updated_at", "updated_by"])
+    statement = dialect.upsert(conn, c, ["name"], values.keys() - {"name"})
     row = conn.execute(statement.values(**values, created_at=channel.created_at).returning(c)).one()
     return channel_from(row)
 
@@ -276,6 +288,13 @@ def claim_deliveries(
         per_channel: The most that are on their way to one channel.
         busy: The deliveries that are on their way from here, by channel.
     """
+    # A receiver that does not answer gets one message at a time, whichever node sends it: channels before messages, and
+    # in their order, as those who store outcomes lock them.
+    waits = select(d.c.id).where(d.c.channel == c.c.name, _PENDING, due_at() <= now).exists()
+    failing = select(c.c.name).where(
+        c.c.failures > 0, or_(c.c.blocked_until.is_(None), c.c.blocked_until <= now), waits
+    )
+    probed = set(conn.execute(failing.order_by(c.c.name).with_for_update()).scalars())
     place = func.row_number().over(partition_by=d.c.channel, order_by=(d.c.next_attempt_at, d.c.id)).label("place")
     full = [name for name, number in busy.items() if number >= per_channel]
     most = case((c.c.failures > 0, 1), else_=per_channel).label("most")
@@ -290,10 +309,7 @@ def claim_deliveries(
     claimed = {"attempts": d.c.attempts + 1, "next_attempt_at": until, "node_id": node_id}
     statement = update(d).where(d.c.id.in_(list(chosen))).values(**claimed)
     taken = sorted((delivery_from(row) for row in conn.execute(statement.returning(d))), key=lambda one: one.id)
-    # A receiver that does not answer gets one message at a time, whichever node sends it.
-    failing = (c.c.name.in_({one.channel for one in taken}), c.c.failures > 0)
-    # In their order, as those who store outcomes lock them.
-    names = list(conn.execute(select(c.c.name).where(*failing).order_by(c.c.name).with_for_update()).scalars())
+    names = probed & {one.channel for one in taken}
     if names:
         conn.execute(update(c).where(c.c.name.in_(names)).values(blocked_until=until))
     return taken

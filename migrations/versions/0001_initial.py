@@ -180,6 +180,7 @@ Table(
     Column("created_at", TIME, nullable=False),
     Column("updated_at", TIME, nullable=False),
     Column("updated_by", NAME, nullable=False),
+    Column("set_name", NAME),
     Column("document", Text()),
     Column("variables", DOCUMENT),
     Column("description", Text()),
@@ -386,6 +387,7 @@ Table(
     Column("created_at", TIME, nullable=False),
     Column("created_by", NAME, nullable=False),
     Column("updated_at", TIME, nullable=False),
+    Column("set_name", NAME),
     PrimaryKeyConstraint("name", name="pk_hook"),
     CheckConstraint("kind IN ('bearer', 'github', 'standard', 'stripe')", name="ck_hook_kind"),
 )

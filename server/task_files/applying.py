@@ -4,9 +4,13 @@ import asyncio
 import logging
 from pathlib import Path
 
-from ...jobs.core.base.errors import CronographError, UserError
-from ...jobs.core.task_sets import TaskAction
+from ...graphql.resolving.following import prepare
+from ...graphql.schema import shared_schema
+from ...jobs.accounts.rules.secrets import KeySource
+from ...jobs.core.base.errors import CronographError, UserError, refuse
+from ...jobs.core.task_sets import DefinitionKind, TaskAction
 from ...jobs.delivery.declared import apply_files
+from ...jobs.delivery.webhooks import Webhook
 from ...jobs.own.threads import in_own_thread
 from ...jobs.runtime.base.service import persistently
 from ...jobs.store.db.database import Database, SQLAlchemyError
@@ -18,9 +22,10 @@ log = logging.getLogger("cronograph")
 class TaskFiles:
     """Files of tasks, and the database that they are for."""
 
-    def __init__(self, path: Path, database: Database) -> None:
+    def __init__(self, path: Path, database: Database, keys: KeySource) -> None:
         self._path = path
         self._database = database
+        self._keys = keys
         self._applying: asyncio.Task[None] | None = None
         self._asked = False
 
@@ -32,7 +37,10 @@ class TaskFiles:
         """
         wanted = await in_own_thread(read_files, self._path)
         try:
-            applied = await persistently(lambda: self._database.write(apply_files, wanted.sets, groups=wanted.groups))
+            _check_documents(wanted)
+            applied = await persistently(
+                lambda: self._database.write(apply_files, wanted.sets, groups=wanted.groups, keys=self._keys)
+            )
         except UserError as refusal:
             sentences = [f"{self._path}: {_place(fault, wanted)}{fault.message}" for fault in refusal.faults]
             raise TaskFilesError(sentences) from None
@@ -45,9 +53,9 @@ class TaskFiles:
                 changed = one.changes if one.action is TaskAction.CHANGE else ()
                 fields = f" ({', '.join(change.field for change in changed)})" if changed else ""
                 log.info("task %s of set %s: %s%s", one.name, one.set_name, one.action.value, fields)
-        for alarm in applied.alarms:
-            if alarm.action is not TaskAction.KEEP:
-                log.info("alarm %s of set %s: %s", alarm.name, alarm.set_name, alarm.action.value)
+        for other in applied.definitions:
+            if other.action is not TaskAction.KEEP:
+                log.info("%s %s of set %s: %s", other.kind.value, other.name, other.set_name, other.action.value)
         for group in applied.groups:
             if group.changes:
                 log.info("group %s: change (%s)", group.name, ", ".join(change.field for change in group.changes))
@@ -84,6 +92,23 @@ def _place(fault: UserError, wanted: Wanted) -> str:
         return f"group '{wanted.groups[int(fault.path[1])].name}': "
     if len(fault.path) < 4 or fault.path[0] != "sets":
         return ""
-    one, kind, place = wanted.sets[int(fault.path[1])], fault.path[2], int(fault.path[3])
-    named = one.tasks[place] if kind == "tasks" else (one.alarms or ())[place]
-    return f"{kind.removesuffix('s')} '{named.name}': "
+    one, kind, place = wanted.sets[int(fault.path[1])], fault.path[2].removesuffix("s"), int(fault.path[3])
+    named = one.tasks[place] if kind == "task" else one.definitions[DefinitionKind(kind)][place]
+    return f"{kind} '{named.name}': "
+
+
+def _check_documents(wanted: Wanted) -> None:
+    """Judge the documents of webhooks; they are executed with the rights of job code, which may all.
+
+    Raises:
+        UserError: one is none.
+    """
+    faults: list[UserError] = []
+    for place, one in enumerate(wanted.sets):
+        for number, webhook in enumerate(one.definitions.get(DefinitionKind.WEBHOOK, ())):
+            assert isinstance(webhook, Webhook)
+            try:
+                prepare(shared_schema(), webhook.document, webhook.variables)
+            except UserError as fault:
+                faults.append(fault.with_prefix("sets", str(place), "webhooks", str(number)))
+    refuse(faults)

@@ -1,14 +1,20 @@
-"""Describe a file of tasks and groups; its JSON Schema is made of this."""
+"""Describe a file of tasks, groups, alarms, channels, webhooks and hooks; its JSON Schema is made of this."""
 
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
+from ...graphql.client.mutations import WEBHOOK_DOCUMENTS
 from ...jobs.core.admission.caps import Cap, Rate, WhenFull
 from ...jobs.core.alarms import WORDS, AlarmSpec, Severity, SubjectKind, spec_of
+from ...jobs.core.base.times import EARLIEST
 from ...jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ...jobs.core.schedule import Syntax
-from ...jobs.core.task_sets import WantedGroup, WantedSet, WantedTask
+from ...jobs.core.task_sets import DefinitionKind, WantedGroup, WantedSet, WantedTask
+from ...jobs.delivery.hooks import new_hook
+from ...jobs.delivery.inbound import Hook, HookKind
+from ...jobs.delivery.rules import ROUTE, Channel, ChannelKind, stored_settings
+from ...jobs.delivery.webhooks import Webhook, new_webhook
 
 SCHEMA_ID: Final = "https://json-schema.org/draft/2020-12/schema"
 _SYNTAXES: Final = {
@@ -189,13 +195,118 @@ class AlarmOfFile(FileModel):
         return spec_of(name, words, channels=self.channels, severity=severity, description=self.description)
 
 
+class RouteOfFile(FileModel):
+    """The alarms that notify a channel although they do not name it; all conditions that are given hold."""
+
+    severities: list[Literal["info", "warning", "critical"]] = Field([], description="One of them is the alarm's.")
+    groups: list[str] = Field([], description="One of them is the group of the watched task, or is watched itself.")
+    labels: dict[str, str] = Field({}, description="The watched task has all of them.")
+
+
+class ChannelOfFile(FileModel):
+    """A way to notify somebody of alarms. Secrets are named, and set by `cronograph secret set`."""
+
+    route: RouteOfFile | None = Field(None, description="The alarms that notify it although they do not name it.")
+
+    def wanted(self, name: str) -> Channel:
+        """The engine's form."""
+        values = self.model_dump(exclude={"kind", "route"})
+        route = {} if self.route is None else {ROUTE: self.route.model_dump()}
+        kind = ChannelKind(getattr(self, "kind"))  # noqa: B009 - each kind of channel has its own
+        return Channel(name, kind, {**stored_settings(values), **route}, EARLIEST, EARLIEST, "")
+
+
+class ChatOfFile(ChannelOfFile):
+    """A chat such as Slack or Teams, by its incoming webhook."""
+
+    kind: Literal["chat"] = Field(description="The kind of the channel.")
+    url_secret: str = Field(description="The secret that has the URL.")
+    form: Literal["slack", "teams"] = Field("slack", description="The form of its messages.")
+
+
+class SignedOfFile(ChannelOfFile):
+    """A program that takes signed JSON."""
+
+    kind: Literal["webhook"] = Field(description="The kind of the channel.")
+    url: str = Field(description="The URL to post to.")
+    secrets: list[str] = Field(description="The 1 to 3 secrets that sign.", min_length=1, max_length=3)
+
+
+class AlertmanagerOfFile(ChannelOfFile):
+    """The Alertmanager of Prometheus."""
+
+    kind: Literal["alertmanager"] = Field(description="The kind of the channel.")
+    url: str = Field(description="Its URL, without `/api/v2/alerts`.")
+
+
+class MailOfFile(ChannelOfFile):
+    """Mails by SMTP."""
+
+    kind: Literal["mail"] = Field(description="The kind of the channel.")
+    host: str = Field(description="The mail server.")
+    port: int = Field(587, description="Its port.")
+    tls: Literal["starttls", "implicit", "none"] = Field("starttls", description="The encryption of the connection.")
+    username: str | None = Field(None, description="The name for the sign-in.")
+    password_secret: str | None = Field(None, description="The secret that has the password.")
+    sender: str = Field(description="The address that mails come from.")
+    recipients: list[str] = Field(description="The addresses that mails go to, 1 to 50.")
+
+
+class AppriseOfFile(ChannelOfFile):
+    """Any service that the library Apprise knows."""
+
+    kind: Literal["apprise"] = Field(description="The kind of the channel.")
+    url_secret: str = Field(description="The secret that has the URL.")
+
+
+_Channel = Annotated[
+    ChatOfFile | SignedOfFile | AlertmanagerOfFile | MailOfFile | AppriseOfFile, Field(discriminator="kind")
+]
+
+
+class WebhookOfFile(FileModel):
+    """A subscription whose results are posted. Secrets are named, and set by `cronograph secret set`."""
+
+    url: str = Field(description="The URL to post to.")
+    document: str = Field("executions", description=f"The subscription, or one of {', '.join(WEBHOOK_DOCUMENTS)}.")
+    variables: dict[str, Any] = Field({}, description="The variables of the document.")
+    secrets: list[str] = Field([], description="The secrets that sign, at most 3.")
+    ordered: bool = Field(False, description="Whether a message waits until the one before it was accepted.")
+    description: str = Field("", description="What it is for.")
+
+    def wanted(self, name: str) -> Webhook:
+        """The engine's form."""
+        document = WEBHOOK_DOCUMENTS.get(self.document, self.document)
+        chosen = {"description": self.description, "ordered": self.ordered}
+        return new_webhook(name, self.url, document, self.variables, self.secrets, **chosen)  # type: ignore[arg-type]
+
+
+class HookOfFile(FileModel):
+    """An address at which other programs start runs. Secrets are named, and set by `cronograph secret set`."""
+
+    job: str = Field(description="The job whose runs it starts.")
+    kind: Literal["github", "stripe", "standard", "bearer"] = Field("bearer", description="How a sender proves itself.")
+    secrets: list[str] = Field(description="The 1 to 3 secrets that senders know.", min_length=1, max_length=3)
+    argument: str | None = Field(None, description="The argument of the job that gets the whole payload.")
+    description: str = Field("", description="What it is for.")
+
+    def wanted(self, name: str) -> Hook:
+        """The engine's form."""
+        chosen = self.model_dump(include={"argument", "description"})
+        return new_hook(name, self.job, HookKind(self.kind), secrets=tuple(self.secrets), enabled=True, **chosen)
+
+
 class TaskFile(FileModel):
     """A file: the tasks of one set by name, its alarms, and limits of groups."""
 
     model_config = ConfigDict(
         json_schema_extra={
             "anyOf": [{"required": ["set", "tasks"]}, {"required": ["groups"]}],
-            "dependentRequired": {"tasks": ["set"], "set": ["tasks"], "alarms": ["set"]},
+            "dependentRequired": {
+                "tasks": ["set"],
+                "set": ["tasks"],
+                **{f"{kind.value}s": ["set"] for kind in DefinitionKind},
+            },
         }
     )
 
@@ -204,6 +315,9 @@ class TaskFile(FileModel):
     )
     tasks: dict[str, TaskOfFile] | None = Field(None, description="The tasks by name.")
     alarms: dict[str, AlarmOfFile] | None = Field(None, description="The alarms of the set by name.")
+    channels: dict[str, _Channel] | None = Field(None, description="The channels of the set by name.")
+    webhooks: dict[str, WebhookOfFile] | None = Field(None, description="The webhooks of the set by name.")
+    hooks: dict[str, HookOfFile] | None = Field(None, description="The hooks of the set by name.")
     groups: dict[str, GroupOfFile] | None = Field(None, description="Limits of groups by name; groups are of no set.")
 
     @model_validator(mode="after")
@@ -211,8 +325,9 @@ class TaskFile(FileModel):
         if (self.set is None) != (self.tasks is None):
             lacking = "set" if self.set is None else "tasks"
             raise ValueError(f"must have set and tasks together, and has no {lacking}")
-        if self.alarms is not None and self.set is None:
-            raise ValueError("must have set and tasks where it has alarms")
+        for kind in DefinitionKind if self.set is None else ():
+            if getattr(self, f"{kind.value}s") is not None:
+                raise ValueError(f"must have set and tasks where it has {kind.value}s")
         if self.tasks is None and self.groups is None:
             raise ValueError("must have set and tasks, or groups, or all three")
         return self
@@ -222,8 +337,13 @@ class TaskFile(FileModel):
         if self.set is None or self.tasks is None:
             return None
         tasks = tuple(task.wanted(name) for name, task in self.tasks.items())
-        alarms = None if self.alarms is None else tuple(one.wanted(name) for name, one in self.alarms.items())
-        return WantedSet(self.set, tasks, alarms)
+        named = {kind: getattr(self, f"{kind.value}s") for kind in DefinitionKind}
+        definitions = {
+            kind: [one.wanted(name) for name, one in several.items()]
+            for kind, several in named.items()
+            if several is not None
+        }
+        return WantedSet(self.set, tasks, definitions)
 
     def wanted_groups(self) -> list[WantedGroup]:
         """The groups in the engine's form."""

@@ -15,9 +15,8 @@ import yaml
 from pydantic import ValidationError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from ...jobs.core.alarms import AlarmSpec
 from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.core.task_sets import WantedGroup, WantedSet, WantedTask
+from ...jobs.core.task_sets import DefinitionKind, Named, WantedGroup, WantedSet, WantedTask
 from .model import TaskFile
 
 MAX_VALUES: Final = 100_000
@@ -192,7 +191,8 @@ def read_files(path: Path, environment: Mapping[str, str] | None = None) -> Want
     return found.wanted()
 
 
-_Named = TypeVar("_Named", WantedTask, WantedGroup, AlarmSpec)
+_N = TypeVar("_N", bound=Named)
+_ByName = dict[str, Named]
 
 
 @dataclass(slots=True)
@@ -200,7 +200,9 @@ class _Merged:
     """Put the documents of several files together, and remember in which file each thing is."""
 
     sets: dict[str, dict[str, WantedTask]] = field(default_factory=dict[str, dict[str, WantedTask]])
-    alarms: dict[str, dict[str, AlarmSpec]] = field(default_factory=dict[str, dict[str, AlarmSpec]])
+    definitions: dict[str, dict[DefinitionKind, _ByName]] = field(
+        default_factory=dict[str, dict[DefinitionKind, _ByName]]
+    )
     groups: dict[str, WantedGroup] = field(default_factory=dict[str, WantedGroup])
     files: dict[tuple[str, str, str], Path] = field(default_factory=dict[tuple[str, str, str], Path])
 
@@ -208,7 +210,7 @@ class _Merged:
         """Add a document; what another one has already is a fault."""
         one = document.wanted()
 
-        def add(kind: str, known: dict[str, _Named], things: Iterable[_Named]) -> None:
+        def add(kind: str, known: dict[str, _N], things: Iterable[_N]) -> None:
             for thing in things:
                 key = ("" if one is None or kind == "groups" else one.name, kind, thing.name)
                 if thing.name in known:
@@ -217,14 +219,17 @@ class _Merged:
 
         if one is not None:
             add("tasks", self.sets.setdefault(one.name, {}), one.tasks)
-            if one.alarms is not None:
-                add("alarms", self.alarms.setdefault(one.name, {}), one.alarms)
+            for kind, things in one.definitions.items():
+                add(f"{kind.value}s", self.definitions.setdefault(one.name, {}).setdefault(kind, {}), things)
         add("groups", self.groups, document.wanted_groups())
 
     def wanted(self) -> Wanted:
         """Return all of it in the engine's form."""
-        alarms = {name: tuple(found.values()) for name, found in self.alarms.items()}
-        sets = [WantedSet(name, tuple(tasks.values()), alarms.get(name)) for name, tasks in self.sets.items()]
+        definitions = {
+            name: {kind: [*things.values()] for kind, things in kinds.items()}
+            for name, kinds in self.definitions.items()
+        }
+        sets = [WantedSet(name, tuple(tasks.values()), definitions.get(name, {})) for name, tasks in self.sets.items()]
         return Wanted(sets, [*self.groups.values()])
 
 

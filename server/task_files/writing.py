@@ -23,7 +23,7 @@ def files_of(
     tasks: Sequence[Mapping[str, Any]],
     unset_name: str = UNSET_NAME,
     groups: Sequence[Mapping[str, Any]] = (),
-    alarms: Sequence[Mapping[str, Any]] = (),
+    definitions: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> str:
     """The tasks as YAML, a document for each set, and before them one with the limits of groups.
 
@@ -31,18 +31,20 @@ def files_of(
         tasks: As the API shows them; those of code are left out.
         unset_name: The set of those that are of none.
         groups: As the API shows them; those without limits are left out.
-        alarms: As the API shows them; those of code are left out.
+        definitions: Alarms, channels, webhooks and hooks by the words for their kinds; those of code are left out.
     """
     sets: dict[str, dict[str, Any]] = {}
     for task in sorted(tasks, key=lambda one: str(one["name"])):
         if task["source"] != "CODE":
             sets.setdefault(task["setName"] or unset_name, {})[task["name"]] = _written(task["definition"])
-    of_sets: dict[str, dict[str, Any]] = {}
-    for alarm in sorted(alarms, key=lambda one: str(one["name"])):
-        if alarm["source"] != "CODE":
-            of_sets.setdefault(alarm["owner"] or unset_name, {})[alarm["name"]] = escaped(alarm["definition"])
+    of_sets: dict[str, dict[str, dict[str, Any]]] = {}
+    for kind, things in (definitions or {}).items():
+        for one in sorted(things, key=lambda one: str(one["name"])):
+            if one.get("source") != "CODE":
+                named = of_sets.setdefault(set_of(one) or unset_name, {}).setdefault(kind, {})
+                named[one["name"]] = escaped(one["definition"])
     documents: list[dict[str, Any]] = [
-        {"set": name, "tasks": sets.get(name, {})} | ({"alarms": of_sets[name]} if name in of_sets else {})
+        {"set": name, "tasks": sets.get(name, {})} | of_sets.get(name, {})
         for name in sorted(sets.keys() | of_sets.keys())
     ]
     limited = {str(one["name"]): limits for one in groups if (limits := _limits(one))}
@@ -50,6 +52,12 @@ def files_of(
         documents.insert(0, {"groups": dict(sorted(limited.items()))})
     several = len(documents) > 1
     return yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=120, explicit_start=several)
+
+
+def set_of(definition: Mapping[str, Any]) -> str | None:
+    """Return the set of an alarm, a channel, a webhook or a hook, as the API shows it."""
+    found: str | None = definition["owner"] if "owner" in definition else definition["setName"]
+    return found
 
 
 def has_limits(group: Mapping[str, Any]) -> bool:

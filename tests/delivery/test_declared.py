@@ -10,7 +10,7 @@ from cronograph.jobs.core.base.errors import ConfigurationError, UserError
 from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.core.task_sets import ApplyOptions, TaskAction, WantedSet, WantedTask
+from cronograph.jobs.core.task_sets import ApplyOptions, DefinitionKind, TaskAction, WantedSet, WantedTask
 from cronograph.jobs.delivery import actions, read
 from cronograph.jobs.delivery.declared import apply_files, declare
 from cronograph.jobs.delivery.rules import Alarm, AlarmSource
@@ -149,8 +149,13 @@ def test_words_are_read_back_as_they_were(words: dict[str, object]) -> None:
 def applied(stored: Stored, *specs: AlarmSpec, prune: bool = False) -> list[tuple[str, TaskAction]]:
     """Apply a set of one task with these alarms."""
     task = WantedTask("nightly", {"job_name": "work", "schedule": ScheduleSpec(Syntax.CRON, "0 0 3 * * *")})
-    done = stored.do(apply_files, [WantedSet("billing", (task,), specs)], ApplyOptions(prune=prune), actor="ada")
-    return [(one.name, one.action) for one in done.alarms]
+    done = stored.do(
+        apply_files,
+        [WantedSet("billing", (task,), {DefinitionKind.ALARM: specs})],
+        ApplyOptions(prune=prune),
+        actor="ada",
+    )
+    return [(one.name, one.action) for one in done.definitions]
 
 
 async def test_alarms_of_files_are_made_changed_left_over_and_pruned(alarms: Alarms, stored: Stored) -> None:
@@ -174,5 +179,6 @@ async def test_a_file_takes_over_an_alarm_of_people_and_none_of_code(alarms: Ala
         applied(stored, spec("work-failing", job="work", failing=2))
     assert refused.value.faults[0].path == ("sets", "0", "alarms", "0", "name")
     task = WantedTask("mine-too", {"job_name": "work", "schedule": ScheduleSpec(Syntax.CRON, "0 0 3 * * *")})
-    stored.do(apply_files, [WantedSet("billing", (task,), (spec("mine", task="mine-too", late="5m"),))])
+    mine = spec("mine", task="mine-too", late="5m")
+    stored.do(apply_files, [WantedSet("billing", (task,), {DefinitionKind.ALARM: [mine]})])
     assert (kept(stored)["mine"].source, kept(stored)["mine"].owner) == (AlarmSource.FILE, "billing")

@@ -355,3 +355,25 @@ async def another_look(alarms: Alarms) -> None:
     alarms.sender = alarms.another_sender()
     await alarms.send()
     await alarms.sender.stop()
+
+
+async def test_an_alarm_made_before_the_clock_was_set_back_judges_what_comes(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    await alarms.look()
+    stored.now -= timedelta(hours=1)
+    fail(stored, worker)
+    # Another alarm lets the reader learn all of them again: what it has learned stays.
+    alarms.create(Condition.FAILING, "other", SubjectKind.GROUP, failed_runs=1, name="other")
+    assert [one.sentence for one in await alarms.look(1)] == ["Job 'work' failed 1 time in a row, last in run 1"]
+
+
+async def test_a_queue_is_looked_at_again_after_the_clock_was_set_back(alarms: Alarms, stored: Stored) -> None:
+    stored.node()
+    alarms.create(Condition.BACKLOG, "default", SubjectKind.GROUP, deeper_than=1)
+    stored.enqueue()
+    assert await alarms.look(1) == []
+    stored.now -= timedelta(hours=1)
+    stored.enqueue()
+    await alarms.look()
+    assert len(await alarms.look(20)) == 1

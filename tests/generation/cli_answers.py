@@ -198,7 +198,7 @@ _PREVIEW = answered(documents.TRY_ENQUEUE, "enqueueRuns.preview")
 _TRIED = done(preview=_PREVIEW)
 """Of a dry run."""
 _PLANNED = many(answered(documents.APPLY_TASKS, "applyTasks.planned")["items"])
-_ALARMED = many(answered(documents.APPLY_TASKS, "applyTasks.alarms")["items"])
+_DEFINED = many(answered(documents.APPLY_TASKS, "applyTasks.definitions")["items"])
 _LIMITED = many(answered(documents.APPLY_TASKS, "applyTasks.groups")["items"])
 _SENT = thing({"id": INTEGER, "state": TEXT})
 _MADE = thing({"id": INTEGER, "state": TEXT, "jobName": TEXT})
@@ -208,6 +208,9 @@ _ACCOUNT = thing({"name": TEXT, "role": _ROLE, "hasPassword": FLAG, "disabledAt"
 _ONE_ACCOUNT = done(account=_ACCOUNT)
 _EXPORTED = many(answered(documents.EXPORTED_TASKS, "tasks.nodes")["items"])
 _EXPORTED_ALARMS = many(answered(documents.EXPORTED_ALARMS, "alarms.nodes")["items"])
+_EXPORTED_CHANNELS = many(answered(documents.EXPORTED_CHANNELS, "channels.nodes")["items"])
+_EXPORTED_WEBHOOKS = many(answered(documents.EXPORTED_WEBHOOKS, "webhooks.nodes")["items"])
+_EXPORTED_HOOKS = many(answered(documents.EXPORTED_HOOKS, "hooks.nodes")["items"])
 _EXPORTED_GROUPS = many(answered(documents.EXPORTED_GROUPS, "groups.nodes")["items"])
 _CARRIED = thing(
     {
@@ -229,7 +232,7 @@ def _listed(document: str, name: str, field: str | None = None) -> Shape:
 
 
 REMOTE: Final[dict[str, Shape]] = {
-    "apply": done(tasks=_PLANNED, groups=_LIMITED, alarms=_ALARMED),
+    "apply": done(tasks=_PLANNED, groups=_LIMITED, definitions=_DEFINED),
     "enqueue": either(done(run=answered(documents.ENQUEUE, "enqueueRuns.runs")["items"]), _WAITED, _TRIED),
     "exec": thing({"ok": FLAG, "task": TEXT, "status": INTEGER, "isReported": FLAG}),
     "export": thing(
@@ -237,10 +240,13 @@ REMOTE: Final[dict[str, Shape]] = {
             "ok": {"const": True},
             "tasks": _EXPORTED,
             "groups": _EXPORTED_GROUPS,
+            "channels": _EXPORTED_CHANNELS,
+            "webhooks": _EXPORTED_WEBHOOKS,
+            "hooks": _EXPORTED_HOOKS,
             "alarms": _EXPORTED_ALARMS,
             "file": TEXT,
         },
-        optional=frozenset({"file"}),
+        optional=frozenset({"file", "channels", "webhooks", "hooks"}),
     ),
     "flows cancel": done(flow=answered(documents.CANCEL_FLOW, "cancelFlow.flow")),
     "flows list": _listed(documents.FLOWS, "flows"),
@@ -324,7 +330,7 @@ REMOTE: Final[dict[str, Shape]] = {
     **dict.fromkeys(("nodes drain", "nodes resume"), _NODE),
     "nodes wait-idle": done(node=answered(documents.NODES, "nodes.nodes")),
     "nodes list": _listed(documents.NODES, "nodes"),
-    "plan": done(differs=FLAG, tasks=_PLANNED, groups=_LIMITED, alarms=_ALARMED),
+    "plan": done(differs=FLAG, tasks=_PLANNED, groups=_LIMITED, definitions=_DEFINED),
     **dict.fromkeys(("runs cancel", "runs priority"), done(count=INTEGER)),
     "runs explain": done(explain=_EXPLAINED),
     "runs list": _listed(documents.RUNS, "runs"),

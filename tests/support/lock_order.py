@@ -16,7 +16,10 @@ from sqlalchemy import Connection, Engine, event
 
 from cronograph.jobs.store.schema.types import Part
 
-ORDER: Final = ("node", "flow", "run", "queue_group", "periodic_task", "rate_bucket")
+ORDER: Final = (
+    *("node", "flow", "run", "queue_group", "periodic_task", "rate_bucket"),
+    *("consumer", "channel", "alarm", "alarm_firing", "delivery"),
+)
 """The tables whose rows several parts of the engine lock, in the order of docs/decisions/0034-lock-order.md."""
 _RANK: Final = {table: rank for rank, table in enumerate(ORDER)}
 _CHANGES: Final = re.compile(rf"\b(?:UPDATE|DELETE FROM)\s+\S*\b({'|'.join(ORDER)})\b")

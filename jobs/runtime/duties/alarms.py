@@ -14,6 +14,7 @@ from typing_extensions import override
 from ...base.services import Services
 from ...builtin.address_guard import AddressGuard, AllowList
 from ...core.arguments.secrets import references, resolved
+from ...core.base.times import EARLIEST
 from ...core.events import Cursor, Event
 from ...core.outcome import Failed
 from ...delivery import read, webhooks, write
@@ -39,6 +40,8 @@ HELD_FOR: Final = timedelta(seconds=15)
 """Time after which another node reads on if the one that reads is gone."""
 STORED_EVERY: Final = timedelta(seconds=5)
 """Time after which a place is stored although nothing was found; a node that takes over reads that much again."""
+SET_BACK: Final = timedelta(seconds=5)
+"""Time by which the clock goes back before timers are judged anew."""
 _LONGEST: Final = 600.0
 _NOWHERE: Final = Cursor(0, 0)
 """The place of a reader that has not read yet."""
@@ -92,6 +95,7 @@ class AlarmReader(Timed):
         self._reader: Reader | None = None
         self._cursor = _NOWHERE
         self._stored_at: datetime | None = None
+        self._looked_at = EARLIEST
 
     async def look(self) -> None:
         """Judge everything that has happened or come due."""
@@ -100,6 +104,11 @@ class AlarmReader(Timed):
         seen = await self._glance()
         if seen is None or not await self._hold(seen):
             return
+        if seen.now < self._looked_at - SET_BACK:
+            # Until the old time comes again nobody would look at a queue or at a machine.
+            await self._database.write(_hurry)
+            seen = await self._glance() or seen
+        self._looked_at = seen.now
         reader = self._reader
         if reader is None or (reader.place.cursor, reader.place.version) != (seen.place.cursor, seen.place.version):
             reader = await self._learn(seen.place)
@@ -108,12 +117,16 @@ class AlarmReader(Timed):
             return
         if seen.has_unpublished and not self._database.is_sqlite:
             # A cluster of workers has no server that numbers events.
-            seen = seen._replace(page=await self._database.write(_publish, self._cursor))
+            page, has_more = await self._database.write(_publish, self._cursor)
+            seen = seen._replace(page=page, has_unpublished=has_more)
         reader.next_timer = seen.next_timer
         if not (await self._judge_timers(reader, seen) and await self._judge_events(reader, seen.page)):
             self._reader = None
             self.set_timer(0.0)
-        elif reader.next_timer is not None:
+            return
+        if not seen.has_unpublished:
+            reader.watch.settled.update(reader.watch.alarms)
+        if reader.next_timer is not None:
             self.set_timer((reader.next_timer - seen.now).total_seconds() - (time.monotonic() - began))
 
     async def _glance(self) -> "_Seen | None":
@@ -135,6 +148,8 @@ class AlarmReader(Timed):
         """Read the alarms again: somebody else has changed them, or has read on."""
         watch = await self._database.read(read.watchlist)
         percentiles = {} if self._reader is None else self._reader.percentiles
+        if self._reader is not None:
+            watch.settled.update(self._reader.watch.settled & watch.alarms.keys())
         self._reader = Reader(self._node_id, self._public_url, watch, place, percentiles)
         self._cursor = place.cursor
         return self._reader
@@ -205,9 +220,9 @@ def _glance(conn: Connection, clock: Clock | None, cursor: Cursor) -> _Seen | No
     return _Seen(place, now, read.next_timer(conn), events.has_unpublished(conn), page)
 
 
-def _publish(tx: Tx, cursor: Cursor) -> list[Event] | None:
-    publish(tx, events.BATCHES)
-    return events.following(tx.conn, cursor, events.BATCHES)
+def _publish(tx: Tx, cursor: Cursor) -> tuple[list[Event] | None, bool]:
+    has_more = publish(tx, events.BATCHES) >= events.BATCHES
+    return events.following(tx.conn, cursor, events.BATCHES), has_more
 
 
 def _from_oldest(conn: Connection, cursor: Cursor) -> list[Event]:
@@ -215,6 +230,10 @@ def _from_oldest(conn: Connection, cursor: Cursor) -> list[Event]:
     oldest = events.oldest_seq(conn)
     behind = oldest is not None and oldest > cursor.seq
     return events.after(conn, Cursor(0, 0) if behind else events.newest(conn), events.BATCHES)
+
+
+def _hurry(tx: Tx) -> None:
+    write.hurry_timers(tx.conn, tx.now)
 
 
 def _hold(tx: Tx, node_id: int, *, by_force: bool) -> bool:

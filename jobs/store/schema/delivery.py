@@ -98,6 +98,8 @@ channel = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
     Column("updated_by", Name, nullable=False),
+    # The set of the file that defines it.
+    Column("set_name", Name),
     # Of webhooks, which are channels with a document: the subscription whose results they get, and its settings.
     Column("document", Text),
     Column("variables", JsonDocument),
@@ -105,7 +107,7 @@ channel = Table(
     Column("ordered", Boolean),
     Column("enabled", Boolean),
     Column("version", Integer),
-    # The account with whose rights the document is executed; no value: the local administrator.
+    # The account with whose rights the document is executed; no value: the local administrator, or job code.
     Column("account_id", Key),
     # How the receiver does: failed tries in a row, since when, until when it is left alone, and the last success.
     Column("failures", Integer),
@@ -183,6 +185,8 @@ hook = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Column("created_by", Name, nullable=False),
     Column("updated_at", UtcDateTime, nullable=False),
+    # The set of the file that defines it.
+    Column("set_name", Name),
     CheckConstraint("kind IN ('bearer', 'github', 'standard', 'stripe')", name="kind"),
 )
 

@@ -9,21 +9,37 @@ from typing import Annotated, Any, Final, cast
 
 import typer
 
-from ....graphql.client.command_line import APPLY_TASKS, EXPORTED_ALARMS, EXPORTED_GROUPS, EXPORTED_TASKS
+from ....graphql.client import OperationError
+from ....graphql.client.command_line import (
+    APPLY_TASKS,
+    EXPORTED_ALARMS,
+    EXPORTED_CHANNELS,
+    EXPORTED_GROUPS,
+    EXPORTED_HOOKS,
+    EXPORTED_TASKS,
+    EXPORTED_WEBHOOKS,
+)
 from ....jobs.core.admission.caps import Rate
+from ....jobs.core.alarms import AlarmSpec
 from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
-from ....jobs.core.task_sets import WantedGroup, WantedSet, shown
+from ....jobs.core.task_sets import Named, WantedGroup, WantedSet, shown
+from ....jobs.delivery.inbound import Hook
+from ....jobs.delivery.rules import Channel
+from ....jobs.delivery.webhooks import Webhook
 from ...process.ending import ExitCode
 from ...task_files.reading import read_files
-from ...task_files.writing import UNSET_NAME, files_of, has_limits
+from ...task_files.writing import UNSET_NAME, files_of, has_limits, set_of
 from .alarms import alarm_input
 from .api import Api, at_server, changes_server
 from .values import camel
 
 Files = Annotated[Path, typer.Argument(help="A YAML or TOML file of tasks, or a folder of them.")]
 Prune = Annotated[
-    bool, typer.Option("--prune", help="Archive tasks and alarms of these sets that the files do not name.")
+    bool,
+    typer.Option(
+        "--prune", help="Archive what is of these sets and the files do not name: tasks, alarms and the rest."
+    ),
 ]
 AllowDelete = Annotated[
     int,
@@ -53,8 +69,7 @@ def plan(
     if out is not None:
         keep(out, request, answer)
     changed = differs(answer)
-    shown = {"differs": changed, "tasks": answer["planned"], "groups": answer["groups"], "alarms": answer["alarms"]}
-    api.result(shown, in_words(answer, done=False))
+    api.result({"differs": changed, **_answered(answer)}, in_words(answer, done=False))
     if detailed_exitcode and changed:
         raise typer.Exit(ExitCode.DIFFERS)
 
@@ -72,11 +87,20 @@ def apply(
     """
     request = request_of(path, prune=prune, allow_delete=allow_delete)
     answer = api.change(APPLY_TASKS, **request.input(dry_run=False))
-    done = {"tasks": answer["planned"], "groups": answer["groups"], "alarms": answer["alarms"]}
-    api.result(done, in_words(answer, done=True))
+    api.result(_answered(answer), in_words(answer, done=True))
+
+
+def _answered(answer: Mapping[str, Any]) -> dict[str, Any]:
+    return {"tasks": answer["planned"], "groups": answer["groups"], "definitions": answer["definitions"]}
 
 
 MOST = 100_000
+_EXPORTED: Final = {
+    "channels": EXPORTED_CHANNELS,
+    "webhooks": EXPORTED_WEBHOOKS,
+    "hooks": EXPORTED_HOOKS,
+    "alarms": EXPORTED_ALARMS,
+}
 
 
 @at_server
@@ -88,10 +112,11 @@ def export(
     ] = UNSET_NAME,
     out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")] = None,
 ) -> None:
-    """Write the present tasks, alarms and limits of groups in the form that `apply` reads; those of code are left out.
+    """Write what is there in the form that `apply` reads: all that a file has, but what code declares.
 
     A document for each set, and one for the groups, which `--set` leaves out: they are of no set.
-    What is exported and applied changes nothing, but that tasks of no set get one.
+    What is exported and applied changes nothing, but that tasks of no set get one. Channels, webhooks and hooks are
+    left out, and a line on standard error says so, unless you are an administrator.
     """
     tasks: list[dict[str, Any]] = [
         task
@@ -99,13 +124,19 @@ def export(
         if task["source"] != "CODE" and (set_name is None or task["setName"] == set_name)
     ]
     groups = [] if set_name is not None else [one for one in api.rows(EXPORTED_GROUPS, MOST) if has_limits(one)]
-    alarms = [
-        one
-        for one in api.rows(EXPORTED_ALARMS, MOST)
-        if one["source"] != "CODE" and (set_name is None or one["owner"] == set_name)
-    ]
-    text = files_of(tasks, unset, groups, alarms)
-    exported = {"tasks": tasks, "groups": groups, "alarms": alarms}
+    definitions: dict[str, list[dict[str, Any]]] = {}
+    for kind, document in _EXPORTED.items():
+        try:
+            found = list(api.rows(document, MOST))
+        except OperationError as error:
+            if "FORBIDDEN" not in error.codes:
+                raise
+            api.output.note(f"{kind} are left out: only an administrator sees all of them")
+            continue
+        of_files = [one for one in found if one.get("source") != "CODE"]
+        definitions[kind] = [one for one in of_files if set_name is None or set_of(one) == set_name]
+    text = files_of(tasks, unset, groups, definitions)
+    exported = {"tasks": tasks, "groups": groups, **definitions}
     if out is None:
         api.result(exported, text.rstrip("\n"))
         return
@@ -114,12 +145,12 @@ def export(
     except OSError as error:
         raise ConfigurationError(f"--out: cannot write {out}: {error.strerror}") from None
     limited = f" and the limits of {counted(len(groups), 'group')}" if groups else ""
-    alarmed = f" and {counted(len(alarms), 'alarm')}" if alarms else ""
-    summary = f"{counted(len(tasks), 'task')}{limited}{alarmed}"
+    others = "".join(f" and {counted(len(some), kind[:-1])}" for kind, some in definitions.items() if some)
+    summary = f"{counted(len(tasks), 'task')}{limited}{others}"
     api.result({**exported, "file": str(out)}, f"{summary} written to {out}")
 
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """The form of a plan that is kept in a file."""
 _SIGNS: Final = {"CREATE": "+", "CHANGE": "~", "ARCHIVE": "-", "LEFT_OVER": "?", "KEEP": "="}
 _WORDS: Final = {
@@ -142,7 +173,7 @@ class Request:
         allow_delete: How many may, with any share.
         versions: What a plan saw of tasks; None: not demanded.
         group_versions: Likewise of groups.
-        alarm_versions: Likewise of alarms.
+        definition_versions: Likewise of channels, webhooks, hooks and alarms.
     """
 
     sets: list[dict[str, Any]]
@@ -151,7 +182,7 @@ class Request:
     allow_delete: int
     versions: list[dict[str, Any]] | None = None
     group_versions: list[dict[str, Any]] | None = None
-    alarm_versions: list[dict[str, Any]] | None = None
+    definition_versions: list[dict[str, Any]] | None = None
 
     def input(self, *, dry_run: bool) -> dict[str, Any]:
         """The input of ``applyTasks``."""
@@ -165,7 +196,7 @@ class Request:
         if self.versions is None:
             return asked
         seen = {"expectedVersions": self.versions, "expectedGroups": self.group_versions}
-        return {**asked, **seen, "expectedAlarms": self.alarm_versions}
+        return {**asked, **seen, "expectedDefinitions": self.definition_versions}
 
 
 def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
@@ -181,7 +212,7 @@ def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
         return Request([_set(one) for one in wanted.sets], groups, prune, allow_delete)
     if prune or allow_delete:
         raise ConfigurationError(f"{path}: is a plan and says itself what goes; leave --prune and --allow-delete out")
-    seen = (kept["versions"], kept["groupVersions"], kept["alarmVersions"])
+    seen = (kept["versions"], kept["groupVersions"], kept["definitionVersions"])
     return Request(kept["sets"], kept["groups"], kept["prune"], kept["allowDelete"], *seen)
 
 
@@ -212,7 +243,10 @@ def keep(path: Path, request: Request, answer: Mapping[str, Any]) -> None:
         "allowDelete": request.allow_delete,
         "versions": _versions(answer["planned"]),
         "groupVersions": _versions(answer["groups"]),
-        "alarmVersions": _versions(answer["alarms"]),
+        "definitionVersions": [
+            {"kind": one["kind"], **seen}
+            for one, seen in zip(answer["definitions"], _versions(answer["definitions"]), strict=True)
+        ],
     }
     try:
         path.touch(mode=0o600)
@@ -234,13 +268,31 @@ def _set(one: WantedSet) -> dict[str, Any]:
         {"name": task.name, **{camel(name): shown(value) for name, value in task.settings.items()}}
         for task in one.tasks
     ]
-    alarms = None if one.alarms is None else [alarm_input(alarm) for alarm in one.alarms]
-    return {"name": one.name, "tasks": tasks} | ({} if alarms is None else {"alarms": alarms})
+    definitions = {f"{kind.value}s": [_input(thing) for thing in things] for kind, things in one.definitions.items()}
+    return {"name": one.name, "tasks": tasks, **definitions}
+
+
+def _input(thing: Named) -> dict[str, Any]:
+    """Return an alarm, a channel, a webhook or a hook as the API takes it."""
+    if isinstance(thing, AlarmSpec):
+        return alarm_input(thing)
+    assert isinstance(thing, Channel | Webhook | Hook)
+    values = {camel(name): value for name, value in thing.definition.items()}
+    if isinstance(thing, Channel):
+        kind, route = values.pop("kind"), values.pop("route", None)
+        values |= {name: str(values[name]).upper() for name in ("form", "tls") if name in values}
+        given: dict[str, Any] = {"name": thing.name, "settings": {kind: values}}
+        if route is not None:
+            given["route"] = {**route, "severities": [one.upper() for one in route.get("severities", ())]}
+        return given
+    if isinstance(thing, Hook):
+        values |= {"jobName": values.pop("job"), "kind": thing.kind.name}
+    return {"name": thing.name, **values}
 
 
 def differs(answer: Mapping[str, Any]) -> bool:
     """Return whether anything would be done, or is left over."""
-    return any(one["action"] != "KEEP" for one in [*answer["planned"], *answer["alarms"]]) or any(
+    return any(one["action"] != "KEEP" for one in [*answer["planned"], *answer["definitions"]]) or any(
         one["changes"] for one in answer["groups"]
     )
 
@@ -248,11 +300,13 @@ def differs(answer: Mapping[str, Any]) -> bool:
 def in_words(answer: Mapping[str, Any], *, done: bool) -> str:
     """A plan for people, or what was done."""
     planned: Sequence[Mapping[str, Any]] = answer["planned"]
-    alarms: list[dict[str, Any]] = [{**one, "name": f"alarm {one['name']}"} for one in answer["alarms"]]
+    others: list[dict[str, Any]] = [
+        {**one, "name": f"{one['kind'].lower()} {one['name']}"} for one in answer["definitions"]
+    ]
     lines = _groups_in_words(answer["groups"])
-    for set_name in dict.fromkeys(one["setName"] for one in [*planned, *alarms]):
+    for set_name in dict.fromkeys(one["setName"] for one in [*planned, *others]):
         lines.append(f"Set {set_name}")
-        own = [one for one in [*planned, *alarms] if one["setName"] == set_name]
+        own = [one for one in [*planned, *others] if one["setName"] == set_name]
         for one in own:
             if one["action"] != "KEEP":
                 lines.append(f"  {_SIGNS[one['action']]} {one['name']}: {_WORDS[one['action']]}")
@@ -263,14 +317,13 @@ def in_words(answer: Mapping[str, Any], *, done: bool) -> str:
     counts = Counter(str(one["action"]) for one in planned)
     parts = [f"{counts[action]} {word}" for action, word in _TOTALS[done].items() if counts[action]]
     limits = sum(len(one["changes"]) for one in answer["groups"])
-    changed = sum(1 for one in alarms if one["action"] not in {"KEEP", "LEFT_OVER"})
-    if changed:
-        parts.append(f"{counted(changed, 'alarm')} {'changed' if done else 'to change'}")
+    changed = Counter(str(one["kind"]).lower() for one in others if one["action"] not in {"KEEP", "LEFT_OVER"})
+    parts += [f"{counted(number, kind)} {'changed' if done else 'to change'}" for kind, number in changed.items()]
     if limits:
         parts.append(f"{counted(limits, 'limit')} of groups {'set' if done else 'to set'}")
     lines.append(f"{'Done' if done else 'Plan'}: {', '.join(parts) or 'nothing to do'}")
-    if any(one["action"] == "LEFT_OVER" for one in [*planned, *alarms]):
-        lines.append("Tasks and alarms that are left over are not in the file any more; --prune archives them.")
+    if any(one["action"] == "LEFT_OVER" for one in [*planned, *others]):
+        lines.append("What is left over is not in the file any more; --prune archives it.")
     return "\n".join(lines)
 
 

@@ -11,8 +11,9 @@ from sqlalchemy import select, update
 
 from cronograph.jobs.accounts.actions.accounts import add_account
 from cronograph.jobs.core.actor import Role
+from cronograph.jobs.core.task_sets import DefinitionKind
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.schema.tables import periodic_task
+from cronograph.jobs.store.schema.tables import delivery, periodic_task
 from cronograph.jobs.store.schema.tables import run as run_table
 from cronograph.server.cli.remote.sets import in_words
 from cronograph.server.task_files.reading import read_files
@@ -42,6 +43,8 @@ ASKS = """
 set: billing
 tasks:
   hourly: {job: graphql_request, schedule: "* * * * * *", args: {query: "{ accounts { nodes { name } } }"}}
+webhooks:
+  runs: {url: "https://feed.invalid/", document: runs}
 """
 
 
@@ -81,11 +84,28 @@ def test_the_file_in_the_documents_is_one(tmp_path: Path) -> None:
     path.write_text(block)
     (found,) = read_files(path, {"REPORT_TO": "ada"}).sets
     assert [task.name for task in found.tasks] == ["nightly-report", "poll-orders"]
-    assert [alarm.name for alarm in found.alarms or ()] == ["nightly-report-late"]
-    text = (Path(__file__).parents[3] / "docs" / "alarms.md").read_text()
-    (block,) = re.findall(r"```yaml run-by=[^\n]*\n(.*?)```", text, re.DOTALL)
+    named = {kind: [one.name for one in things] for kind, things in found.definitions.items()}
+    assert [named[kind] for kind in DefinitionKind] == [["ops"], ["runs"], ["deploy"], ["nightly-report-late"]]
+
+
+@pytest.mark.parametrize(
+    ("page", "kind", "names"),
+    [
+        ("alarms.md", DefinitionKind.ALARM, ["orders-old", "nodes", "webhooks"]),
+        ("alarms.md", DefinitionKind.CHANNEL, ["ops", "pager", "team", "prometheus", "telegram"]),
+        ("webhooks.md", DefinitionKind.WEBHOOK, ["runs", "failures"]),
+        ("hooks.md", DefinitionKind.HOOK, ["deploy", "push"]),
+    ],
+)
+def test_the_files_on_the_pages_of_notices_are_some(
+    page: str, kind: DefinitionKind, names: list[str], tmp_path: Path
+) -> None:
+    text = (Path(__file__).parents[3] / "docs" / page).read_text()
+    blocks = re.findall(r"```yaml run-by=[^\n]*\n(.*?)```", text, re.DOTALL)
+    (block,) = (one for one in blocks if f"\n{kind.value}s:\n" in one)
+    path = tmp_path / "tasks.yaml"
     path.write_text(block)
-    assert [alarm.name for alarm in read_files(path).sets[0].alarms or ()] == ["orders-old", "nodes", "webhooks"]
+    assert [one.name for one in read_files(path).sets[0].definitions[kind]] == names
 
 
 def actions(answer: dict[str, Any]) -> dict[str, str]:
@@ -141,7 +161,10 @@ def test_alarms_are_planned_applied_exported_and_pruned(run: Commands, file: Pat
     kept = tmp_path / "plan.json"
     run("plan", str(file), "--out", str(kept))
     answer = run.json("apply", str(kept))
-    assert {one["name"]: one["action"] for one in answer["alarms"]} == {"nightly-late": "CREATE", "nodes": "CREATE"}
+    assert {one["name"]: one["action"] for one in answer["definitions"]} == {
+        "nightly-late": "CREATE",
+        "nodes": "CREATE",
+    }
     again = {"query": 'mutation { updateAlarm(input: {name: "nodes", severity: INFO}) { errors { code } } }'}
     assert post(f"{run.url}/graphql", again).json()["data"]["updateAlarm"]["errors"] == []
     run("plan", str(file), "--out", str(kept))
@@ -159,6 +182,66 @@ def test_alarms_are_planned_applied_exported_and_pruned(run: Commands, file: Pat
     file.write_text(text + "alarms: {nodes: {node: any}}\n")
     assert "? alarm nightly-late: left over" in run("plan", str(file))[1]
     assert "1 alarm changed" in run("apply", str(file), "--prune")[1]
+
+
+OTHERS = """
+channels:
+  chat: {kind: chat, url_secret: chat-url, form: teams, route: {severities: [critical], labels: {team: billing}}}
+  team: {kind: mail, host: smtp.example.com, sender: cron@example.com, recipients: [ops@example.com]}
+  prometheus: {kind: alertmanager, url: "https://alerts.example.com/?token=${TOKEN:-quiet}"}
+webhooks:
+  feed: {url: https://feed.example.com/, document: ended-executions}
+  ours:
+    url: https://ours.example.com/
+    document: "subscription($kinds: [EventKind!]) { events(filter: {kinds: $kinds}) { kind } }"
+    variables: {kinds: [RUN_CREATED]}
+    secrets: [chat-url]
+hooks:
+  deploy: {job: cleanup_expired_sessions, secrets: [chat-url]}
+"""
+
+
+@pytest.mark.costly
+def test_channels_webhooks_and_hooks_are_planned_applied_exported_and_pruned(
+    run: Commands, file: Path, tmp_path: Path
+) -> None:
+    secret = {
+        "query": 'mutation { setSecret(input: {name: "chat-url", value: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"})'
+    }
+    secret["query"] += " { errors { message } } }"
+    assert post(f"{run.url}/graphql", secret).json()["data"]["setSecret"]["errors"] == []
+    text = file.read_text().replace("billing", "notices").replace("nightly", "nightly-2").replace("hourly", "hourly-2")
+    file.write_text(text + OTHERS)
+    kept = tmp_path / "plan.json"
+    status, said = run("plan", str(file), "--out", str(kept), "--detailed-exitcode")
+    assert (status, "+ channel chat: create" in said, "3 channels to change" in said) == (6, True, True), said
+    assert "quiet" not in said
+    answer = run.json("apply", str(kept))
+    assert {one["name"]: (one["kind"], one["action"]) for one in answer["definitions"]} == {
+        **dict.fromkeys(("chat", "team", "prometheus"), ("CHANNEL", "CREATE")),
+        **dict.fromkeys(("feed", "ours"), ("WEBHOOK", "CREATE")),
+        "deploy": ("HOOK", "CREATE"),
+    }
+    assert run("plan", str(file), "--detailed-exitcode")[0] == 0
+    status, said = run("plan", str(file), "--out", str(kept), TOKEN="another")
+    assert ("~ channel prometheus: change" in said, "another" in said) == (True, False)
+    assert run("webhooks", "update", "ours", "--ordered")[0] == 0
+    assert "webhook 'ours' has changed since the plan was made" in run("apply", str(kept), TOKEN="another")[1]
+    assert "ordered: true -> null" in run("apply", str(file))[1]
+    exported = tmp_path / "exported.yaml"
+    status, said = run("export", "--set", "notices", "--out", str(exported))
+    assert "and 3 channels and 2 webhooks and 1 hook written" in said
+    assert run("plan", str(exported), "--detailed-exitcode")[0] == 0, exported.read_text()
+    file.write_text(text + OTHERS.replace("{ kind }", "{ kindd }").replace("chat-url, form", "no-url, form"))
+    faults = run.json("apply", str(file), status=1)["errors"]
+    assert ["Cannot query field" in fault for fault in faults] == [True]
+    file.write_text(text + OTHERS.replace("chat-url, form", "no-url, form"))
+    assert "secret 'no-url' does not exist" in run.json("apply", str(file), status=1)["errors"][0]
+    file.write_text(text + OTHERS.replace("kind: chat", "kind: chatt"))
+    assert "channels.chat: " in run.json("apply", str(file), status=2)["errors"][0]
+    file.write_text(text + "channels: {}\nwebhooks: {}\nhooks: {}\n")
+    assert "1 hook changed, 2 webhooks changed, 3 channels changed" in run("apply", str(file), "--prune")[1]
+    assert run.json("channels", "list")["channels"] == []
 
 
 GROUPS = """
@@ -210,7 +293,7 @@ def test_limits_and_schedules_of_tasks_are_in_words_and_arguments_are_shown_as_t
         {"field": "args", "before": {"burst": 1}, "after": {"syntax": "x", "whenFull": 2}},
     ]
     task = {"name": "a", "setName": "s", "action": "CHANGE", "version": 1, "changes": changes}
-    said = in_words({"planned": [task], "groups": [], "alarms": []}, done=False)
+    said = in_words({"planned": [task], "groups": [], "definitions": []}, done=False)
     for line in (
         "schedule: null -> CRON '0 0 3 * * *'",
         "rate: 10 a minute, 2 at once -> null",
@@ -271,7 +354,39 @@ def test_tasks_of_the_server_s_own_files_ask_its_api_as_job_code_does(
 
     wait_until(lambda: (None, "success") in asked(), message="a task of the file to ask as an administrator")
     assert {submitter for submitter, _ in asked()} == {None}
+
+    def recorded() -> list[str]:
+        return database.write_sync(lambda tx: list(tx.conn.execute(select(delivery.c.channel)).scalars()))
+
+    wait_until(lambda: "runs" in recorded(), message="a message of a webhook of the file")
+    file.write_text(ASKS.replace("document: runs", "document: '{ tasks { nodes { name } } }'"))
+    server.hang_up()
+    wait_until(lambda: "webhook 'runs': document: must be a subscription" in server.output(), message="the refusal")
     database.close_sync()
+
+
+@pytest.mark.costly
+def test_who_is_no_administrator_exports_without_channels_and_reads_so(
+    sqlite_url: str, processes: ProcessStarter, file: Path
+) -> None:
+    assert processes.run("migrate", "--database-url", sqlite_url)[0] == 0
+    database = Database(sqlite_url)
+    database.write_sync(add_account, "ada", Role.OPERATOR, hashed())
+    database.close_sync()
+    token = processes.run("token", "create", "--user", "ada", "--database-url", sqlite_url)[1].strip()
+    file.write_text(FILE + "channels: {prometheus: {kind: alertmanager, url: https://alerts.example.com}}\n")
+    server = processes.serve(sqlite_url, "--tasks", str(file), auth=True)
+    env = {"CRONOGRAPH_TOKEN": token}
+    status, said = processes.run("export", "--url", server.url, env=env)
+    assert (status, "channels are left out: only an administrator sees" in said, "alerts.example" in said) == (
+        0,
+        True,
+        False,
+    )
+    assert processes.run("apply", str(file), "--url", server.url, env=env)[0] == 0
+    file.write_text(file.read_text().replace("alerts.", "other."))
+    status, said = processes.run("apply", str(file), "--url", server.url, env=env)
+    assert (status, "channels: need the role ADMIN" in said) == (1, True)
 
 
 @pytest.mark.costly

@@ -30,7 +30,7 @@ from ...jobs.core.nodes import NodeState
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
-from ...jobs.core.task_sets import DefinitionKind, TaskAction
+from ...jobs.core.task_sets import TaskAction
 from ...jobs.delivery.addresses import AddressKind
 from ...jobs.delivery.inbound import HookKind
 from ...jobs.delivery.rules import AlarmSource, ChannelKind, DeliveryEvent, DeliveryState
@@ -365,16 +365,6 @@ describe(
         TaskAction.KEEP: "It is as it is wanted already.",
         TaskAction.ARCHIVE: "It is removed; its history stays, and its name can be taken again.",
         TaskAction.LEFT_OVER: "It is of the set, but no longer wanted; it stays, because `prune` was not asked for.",
-    },
-)
-describe(
-    DefinitionKind,
-    "The kind of a definition that a set has besides its tasks.",
-    {
-        DefinitionKind.CHANNEL: "A channel, which notifies people or programs of alarms.",
-        DefinitionKind.WEBHOOK: "A webhook, which posts the results of a subscription.",
-        DefinitionKind.HOOK: "A hook, at which requests start runs.",
-        DefinitionKind.ALARM: "An alarm.",
     },
 )
 describe(

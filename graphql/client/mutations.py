@@ -6,8 +6,10 @@ repetition safe: within 24 hours the same key with the same request answers as b
 that, whose name begins with ``preview``.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, Unpack
 
 from . import triggering, view_mutations
@@ -370,41 +372,9 @@ def resume_node(name: str, **options: Unpack[MutationOptions]) -> Operation[Node
     return changed("resumeNode", present(name=name, **options), Node)
 
 
-def _about(kinds: str, fields: str) -> str:
-    return f"events(filter: {{ kinds: [{kinds}] }}) {{ cursor at kind {fields} }}"
-
-
-WEBHOOK_DOCUMENTS: Final[Mapping[str, str]] = {
-    "executions": "subscription Executions { executions { id jobName taskName runId attempt outcome success startedAt "
-    "completedAt errorMessage recordsProcessed } }",
-    "ended-executions": "subscription EndedExecutions { "
-    + _about(
-        "EXECUTION_FINISHED",
-        "... on ExecutionEvent { runId jobName taskName outcome execution { errorType errorMessage duration } }",
-    )
-    + " }",
-    "runs": "subscription Runs { "
-    + _about("RUN_CREATED, RUN_UPDATED", "... on RunEvent { runId jobName taskName runState }")
-    + " }",
-    "alarms": "subscription Alarms { "
-    + _about(
-        "ALARM_FIRED, ALARM_RESOLVED",
-        "... on AlarmEvent { alarmName firing { sentence severity explanation runId firedAt resolvedAt } }",
-    )
-    + " }",
-    "tasks": "subscription Tasks { "
-    + _about(
-        "TASK_CREATED, TASK_UPDATED, TASK_DELETED",
-        "... on TaskEvent { taskName jobName task { isEnabled pausedBy pauseReason nextExecutionAt } }",
-    )
-    + " }",
-    "skipped": "subscription Skipped { "
-    + _about("OCCURRENCE_SKIPPED", "... on SkippedEvent { taskName jobName reason skippedRunId }")
-    + " }",
-    "nodes": "subscription Nodes { "
-    + _about("NODE_STARTED, NODE_UPDATED, NODE_STOPPED", "... on NodeEvent { node nodeState }")
-    + " }",
-}
+WEBHOOK_DOCUMENTS: Final[Mapping[str, str]] = json.loads(
+    Path(__file__).with_name("webhook_documents.json").read_text(encoding="utf-8")
+)
 """Subscriptions for the usual cases, by name."""
 
 

@@ -28,7 +28,7 @@ from ...jobs.delivery.inbound import MAX_HOOKS
 from ...jobs.delivery.rules import MAX_CHANNELS
 from ...jobs.store.db.transaction import Tx
 from ..base.arguments import MAX_TASKS
-from ..base.enums import Role
+from ..base.enums import Role, describe
 from ..base.fields import Size, mutates, sized
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
@@ -41,6 +41,16 @@ from .channels import ChannelOfSetInput
 from .hooks import HookOfSetInput
 from .webhooks import WebhookOfSetInput, document_faults
 
+describe(
+    DefinitionKind,
+    "The kind of a definition that a set has besides its tasks.",
+    {
+        DefinitionKind.CHANNEL: "A channel, which notifies people or programs of alarms.",
+        DefinitionKind.WEBHOOK: "A webhook, which posts the results of a subscription.",
+        DefinitionKind.HOOK: "A hook, at which requests start runs.",
+        DefinitionKind.ALARM: "An alarm.",
+    },
+)
 MAX_SETS: Final = 200
 
 MAX_GROUPS: Final = 1_000

@@ -1,10 +1,12 @@
 """Describe a file of tasks, groups, alarms, channels, webhooks and hooks; its JSON Schema is made of this."""
 
+import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
 
-from ...graphql.client.mutations import WEBHOOK_DOCUMENTS
 from ...jobs.core.admission.caps import Cap, Rate, WhenFull
 from ...jobs.core.alarms import WORDS, AlarmSpec, Severity, SubjectKind, spec_of
 from ...jobs.core.base.times import EARLIEST
@@ -24,6 +26,11 @@ _SYNTAXES: Final = {
     "at": Syntax.TIMESTAMP,
 }
 _ENUMS: Final = {"priority": Priority, "overlap": OverlapPolicy, "misfire": MisfirePolicy}
+
+READY_MADE: Final[Mapping[str, str]] = json.loads(
+    (Path(__file__).parents[2] / "graphql" / "client" / "webhook_documents.json").read_text(encoding="utf-8")
+)
+"""Documents of webhooks by name, which the client has: it stands for itself."""
 
 Seconds = Annotated[float, Field(ge=0)]
 
@@ -268,7 +275,7 @@ class WebhookOfFile(FileModel):
     """A subscription whose results are posted. Secrets are named, and set by `cronograph secret set`."""
 
     url: str = Field(description="The URL to post to.")
-    document: str = Field("executions", description=f"The subscription, or one of {', '.join(WEBHOOK_DOCUMENTS)}.")
+    document: str = Field("executions", description=f"The subscription, or one of {', '.join(READY_MADE)}.")
     variables: dict[str, Any] = Field({}, description="The variables of the document.")
     secrets: list[str] = Field([], description="The secrets that sign, at most 3.")
     ordered: bool = Field(False, description="Whether a message waits until the one before it was accepted.")
@@ -276,7 +283,7 @@ class WebhookOfFile(FileModel):
 
     def wanted(self, name: str) -> Webhook:
         """The engine's form."""
-        document = WEBHOOK_DOCUMENTS.get(self.document, self.document)
+        document = READY_MADE.get(self.document, self.document)
         chosen = {"description": self.description, "ordered": self.ordered}
         return new_webhook(name, self.url, document, self.variables, self.secrets, **chosen)  # type: ignore[arg-type]
 

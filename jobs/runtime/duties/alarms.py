@@ -41,7 +41,7 @@ HELD_FOR: Final = timedelta(seconds=15)
 STORED_EVERY: Final = timedelta(seconds=5)
 """Time after which a place is stored although nothing was found; a node that takes over reads that much again."""
 SET_BACK: Final = timedelta(seconds=5)
-"""Time by which the clock goes back before timers are judged anew."""
+"""Time by which the clock goes back before timers are judged again."""
 _LONGEST: Final = 600.0
 _NOWHERE: Final = Cursor(0, 0)
 """The place of a reader that has not read yet."""

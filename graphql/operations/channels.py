@@ -222,8 +222,8 @@ class ChannelSettingsInput:
 
     def to_settings(self) -> tuple[ChannelKind, dict[str, Any]]:
         """Return the kind and the settings as they are stored."""
-        (kind, chosen), *_ = ((kind, one) for kind in ChannelKind if (one := given(getattr(self, kind.value))))
-        values = {name: given(value) for name, value in vars(chosen).items()}
+        kind = next(one for one in ChannelKind if given(getattr(self, one.value)) is not None)
+        values: dict[str, Any] = {name: given(value) for name, value in vars(getattr(self, kind.value)).items()}
         plain = {name: value.value if isinstance(value, Enum) else value for name, value in values.items()}
         return kind, rules.stored_settings(plain)
 

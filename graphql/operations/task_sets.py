@@ -65,13 +65,14 @@ PLANNED: Final[AnswerCodec[Applied]] = AnswerCodec(
     load=lambda _, stored: Applied(
         [PlannedTask(**_loaded(one)) for one in stored["tasks"]],
         [PlannedGroup(one["name"], one["version"], _changes(one)) for one in stored["groups"]],
-        [PlannedDefinition(**{**_loaded(one), "kind": DefinitionKind(one["kind"])}) for one in stored["definitions"]],
+        [PlannedDefinition(**_loaded(one)) for one in stored["definitions"]],
     ),
 )
 
 
 def _loaded(stored: dict[str, Any]) -> dict[str, Any]:
-    return {**stored, "action": TaskAction(stored["action"]), "changes": _changes(stored)}
+    known = {"kind": DefinitionKind(stored["kind"])} if "kind" in stored else {}
+    return {**stored, **known, "action": TaskAction(stored["action"]), "changes": _changes(stored)}
 
 
 def _changes(stored: dict[str, Any]) -> tuple[FieldChange, ...]:

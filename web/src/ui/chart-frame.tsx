@@ -83,3 +83,29 @@ export function ChartFrame({ title, columns, rows, width: widest = 0, legend = [
     </figure>
   );
 }
+
+interface ValueAxisProps {
+  ticks: readonly number[];
+  /** Where a value lies. */
+  y: (value: number) => number;
+  /** Where the lines begin, with the figures before them, and where they end. */
+  left: number;
+  right: number;
+  write: (value: number) => string;
+}
+
+/** Lines across a drawing at round values, each with its figure at the left. */
+export function ValueAxis({ ticks, y, left, right, write }: ValueAxisProps) {
+  return (
+    <>
+      {ticks.map((tick) => (
+        <g key={tick}>
+          <line class="grid" x1={left} x2={right} y1={y(tick)} y2={y(tick)} />
+          <text class="axis" x={left - 6} y={y(tick) + 4} text-anchor="end">
+            {write(tick)}
+          </text>
+        </g>
+      ))}
+    </>
+  );
+}

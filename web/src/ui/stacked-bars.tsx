@@ -2,7 +2,7 @@ import { useId } from "preact/hooks";
 import { full, shortClock, shortDay } from "../lib/time";
 import { axisTicks, linear, niceCeiling } from "../model/chart";
 import { zone } from "../state/prefs";
-import { ChartFrame } from "./chart-frame";
+import { ChartFrame, ValueAxis } from "./chart-frame";
 
 /** Room for the figures at the left: for one character, and at least. */
 const CHARACTER = 7.5;
@@ -80,14 +80,7 @@ export function StackedBars({
           role="img"
           aria-label={`${title}: at most ${write(Math.max(0, ...sums))}`}
         >
-          {ticks.map((tick) => (
-            <g key={tick}>
-              <line class="grid" x1={left} x2={width} y1={y(tick)} y2={y(tick)} />
-              <text class="axis" x={left - 6} y={y(tick) + 4} text-anchor="end">
-                {write(tick)}
-              </text>
-            </g>
-          ))}
+          <ValueAxis ticks={ticks} y={y} left={left} right={width} write={write} />
           {unknown > 0 && (
             <g class="unknown">
               <pattern id={pattern} width="8" height="8" patternUnits="userSpaceOnUse">

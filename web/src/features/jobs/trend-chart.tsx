@@ -1,7 +1,7 @@
 import { duration, full, shortDay } from "../../lib/time";
 import { axisTicks, linear, logarithmic, logTicks } from "../../model/chart";
 import { zone } from "../../state/prefs";
-import { ChartFrame } from "../../ui/chart-frame";
+import { ChartFrame, ValueAxis } from "../../ui/chart-frame";
 
 const WIDTH = 640;
 const HEIGHT = 150;
@@ -56,14 +56,7 @@ export function TrendChart({ title, points, marks, from, to }: TrendChartProps) 
         const x = linear([from, to], [LEFT, width - RIGHT]);
         return (
           <svg class="plot" viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={title}>
-            {logTicks(...range).map((tick) => (
-              <g key={tick}>
-                <line class="grid" x1={LEFT} x2={width - RIGHT} y1={y(tick)} y2={y(tick)} />
-                <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
-                  {duration(tick)}
-                </text>
-              </g>
-            ))}
+            <ValueAxis ticks={logTicks(...range)} y={y} left={LEFT} right={width - RIGHT} write={duration} />
             {LINES.map(({ name, look }) => (
               <g key={name}>
                 <polyline

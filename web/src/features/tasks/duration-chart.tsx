@@ -8,7 +8,7 @@ import { serverNow } from "../../live/clock";
 import { linear, logarithmic, logTicks } from "../../model/chart";
 import { zone } from "../../state/prefs";
 import { navigate } from "../../state/route";
-import { ChartFrame } from "../../ui/chart-frame";
+import { ChartFrame, ValueAxis } from "../../ui/chart-frame";
 
 const WIDTH = 640;
 const HEIGHT = 170;
@@ -71,14 +71,7 @@ export function DurationChart({ executions }: { executions: readonly ExecutionRo
           role="img"
           aria-label={`Durations from ${duration(Math.min(...seconds))} to ${duration(Math.max(...seconds))}`}
         >
-          {logTicks(...range).map((tick) => (
-            <g key={tick}>
-              <line class="grid" x1={LEFT} x2={width - RIGHT} y1={y(tick)} y2={y(tick)} />
-              <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
-                {duration(tick)}
-              </text>
-            </g>
-          ))}
+          <ValueAxis ticks={logTicks(...range)} y={y} left={LEFT} right={width - RIGHT} write={duration} />
           {marks.map(({ name, value }) => (
             <g key={name}>
               <line class={`mark mark-${name}`} x1={LEFT} x2={width - RIGHT} y1={y(value)} y2={y(value)} />

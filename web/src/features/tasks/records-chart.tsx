@@ -6,7 +6,7 @@ import { full } from "../../lib/time";
 import { linear, niceCeiling } from "../../model/chart";
 import { zone } from "../../state/prefs";
 import { navigate } from "../../state/route";
-import { ChartFrame } from "../../ui/chart-frame";
+import { ChartFrame, ValueAxis } from "../../ui/chart-frame";
 
 const WIDTH = 640;
 const HEIGHT = 170;
@@ -41,14 +41,7 @@ export function RecordsChart({ executions }: { executions: readonly ExecutionRow
           role="img"
           aria-label={`Records per execution, at most ${compact(most)}`}
         >
-          {[0, most / 2, most].map((tick) => (
-            <g key={tick}>
-              <line class="grid" x1={LEFT} x2={width} y1={y(tick)} y2={y(tick)} />
-              <text class="axis" x={LEFT - 6} y={y(tick) + 4} text-anchor="end">
-                {compact(tick)}
-              </text>
-            </g>
-          ))}
+          <ValueAxis ticks={[0, most / 2, most]} y={y} left={LEFT} right={width} write={compact} />
           {counted.map((execution, index) => {
             const step = Math.min(BROADEST, (width - LEFT) / counted.length);
             const top = y(execution.recordsProcessed ?? 0);

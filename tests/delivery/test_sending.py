@@ -95,6 +95,21 @@ async def test_secrets_are_kept_apart_from_the_channel(alarms: Alarms, stored: S
     assert Webhook(SECRET).verify(asked.body, asked.headers)
 
 
+async def test_no_part_of_a_secret_address_is_in_the_log_of_deliveries(
+    alarms: Alarms, stored: Stored, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with answering(lambda asked: reply(404, f"no_team at {asked.target}".encode())) as server:
+        url = f"http://127.0.0.1:{server.port}/services/T0/B0/abcdef?key=ghijkl"
+        stored.do(set_secret, "chat-url", url, KEYS)
+        alarms.channel(ChannelKind.CHAT, url={"$secret": "chat-url"}, form="slack")
+        await fire(alarms, stored)
+        (refused,) = await alarms.send()
+    assert (refused.status, refused.answer) == (404, "no_team at /[secret chat-url]?key=ghijkl")
+    (failed,) = await alarms.send(3600)
+    assert (failed.error or "").startswith(f"POST http://127.0.0.1:{server.port}/[secret chat-url]: no connection")
+    assert "abcdef" not in caplog.text
+
+
 async def test_a_secret_that_is_missing_is_named_and_tried_again(alarms: Alarms, stored: Stored) -> None:
     async with answering(ok) as server:
         with pytest.raises(UserError, match="secret 'hook'"):

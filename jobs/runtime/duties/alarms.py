@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random, SystemRandom
@@ -31,6 +31,7 @@ from ...store.read import events
 from ...store.read.clock import server_time
 from ..base.service import ChangeDetector, Watch
 from ..job.secrets import read_secrets
+from ..job.values import Redactor
 
 log = logging.getLogger(__name__)
 
@@ -316,6 +317,7 @@ class AlarmSender(Timed):
             if isinstance(values, dict):
                 settings, schemes = resolved(channel.settings, values), self._services.apprise_schemes
                 sent = await send(channel, settings, delivery, self._guard, now, schemes=schemes)
+                sent = _without_secrets(sent, values)
             else:
                 sent = Sent(values.message if isinstance(values, Failed) else values.reason)
         await self._store(_Outcome(delivery, sent, self._chance.random()))
@@ -336,6 +338,16 @@ class AlarmSender(Timed):
             task.cancel()
         if self._sending:
             await asyncio.wait(list(self._sending))
+
+
+def _without_secrets(sent: Sent, values: Mapping[str, str]) -> Sent:
+    """Return an outcome as operators may read it: neither an error nor an answer has a value of a secret."""
+    redactor = Redactor(values)
+    for name, value in values.items():
+        # Errors name an address without its query, and answers its path alone.
+        redactor.learn(name, value.partition("://")[2].partition("/")[2].partition("?")[0])
+    error, answer = (None if text is None else redactor.text(text) for text in (sent.error, sent.answer))
+    return replace(sent, error=error, answer=answer)
 
 
 def _claim(tx: Tx, node_id: int, busy: dict[str, int]) -> list[Delivery]:

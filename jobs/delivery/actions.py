@@ -117,7 +117,7 @@ def change_alarm(tx: Tx, before: Alarm, changes: Mapping[str, Any]) -> Alarm:
     """Change values of an alarm that is locked, of any owner; see ``update_alarm``."""
     wanted = replace(before, **changes, version=before.version + 1, updated_at=tx.now)
     refuse(alarm_faults(wanted))
-    _check_names(tx, wanted, wanted.source)
+    _check_names(tx, wanted, wanted.source, before)
     parts = ("condition", "subject_kind", "subject", "enabled")
     counts_otherwise = before.settings.of_runs != wanted.settings.of_runs
     if counts_otherwise or any(getattr(before, part) != getattr(wanted, part) for part in parts):
@@ -339,16 +339,18 @@ def _channel(tx: Tx, name: str, *, with_webhooks: bool = False) -> Channel:
     return channel
 
 
-def _check_names(tx: Tx, alarm: AlarmSpec, source: AlarmSource) -> None:
-    subject = alarm.subject or ""
-    if alarm.subject_kind is SubjectKind.TASK and by_name(tx.conn, subject) is None:
+def _check_names(tx: Tx, alarm: AlarmSpec, source: AlarmSource, before: AlarmSpec | None = None) -> None:
+    """Refuse names of nothing, but those that were right before: what is gone keeps nobody from disabling an alarm."""
+    subject, known = alarm.subject or "", set[str]() if before is None else {*before.channels}
+    is_new = before is None or (before.subject_kind, before.subject) != (alarm.subject_kind, alarm.subject)
+    if is_new and alarm.subject_kind is SubjectKind.TASK and by_name(tx.conn, subject) is None:
         raise unknown("task", subject, read.names_of(tx.conn, alarm.subject_kind))
-    if alarm.subject_kind is SubjectKind.JOB and not read.has_job(tx.conn, subject):
+    if is_new and alarm.subject_kind is SubjectKind.JOB and not read.has_job(tx.conn, subject):
         raise unknown("job", subject, read.names_of(tx.conn, alarm.subject_kind))
     if source is AlarmSource.CODE:
         # A node starts although a channel has not been set yet.
         return
-    known = read.channels(tx.conn, alarm.channels)
+    known |= read.channels(tx.conn, alarm.channels).keys()
     for name in alarm.channels:
         if name not in known:
             raise unknown("channel", name, list(read.channels(tx.conn)))

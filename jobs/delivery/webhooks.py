@@ -350,7 +350,7 @@ def update_webhook(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: i
     values = dict(changes)
     url, secrets = values.pop("url", before.url), values.pop("secrets", before.secrets)
     wanted = replace(before, **values, settings=settings_of(url, secrets), version=before.version + 1)
-    _check(tx, wanted)
+    _check(tx, wanted, is_new="secrets" in changes)
     after = _update(tx.conn, _owned(tx, wanted) if _LENDING & changes.keys() else replace(wanted, updated_at=tx.now))
     write.note_change(tx.conn, reader_name(name))
     _note(tx, after)
@@ -435,7 +435,7 @@ def _owned(tx: Tx, webhook: Webhook) -> Webhook:
     return replace(webhook, updated_at=tx.now, updated_by=by, account_id=account_id)
 
 
-def _check(tx: Tx, webhook: Webhook) -> None:
+def _check(tx: Tx, webhook: Webhook, *, is_new: bool = True) -> None:
     refuse(_faults(webhook))
     if tx.actor is not None and not tx.actor.full_rights:
         raise UserError(
@@ -444,7 +444,7 @@ def _check(tx: Tx, webhook: Webhook) -> None:
             code=ErrorCode.FORBIDDEN,
         )
     known = sealed(tx.conn, webhook.secrets)
-    for name in webhook.secrets:
+    for name in webhook.secrets if is_new else ():
         if name not in known:
             raise unknown("secret", name, secret_names(tx.conn), field="secrets")
 

@@ -422,15 +422,19 @@ async def away(tmp_path: Path) -> AsyncIterator[Database]:
     await database.close()
 
 
+RUN_OF_EVENT = "subscription { events(filter: { kinds: [RUN_CREATED] }) { ... on RunEvent { runId run { state } } } }"
+
+
+@pytest.mark.parametrize(("document", "signs_in"), [(RUNS, True), (RUN_OF_EVENT, False)], ids=["rights", "fields"])
 async def test_a_database_that_is_away_stops_nothing_and_loses_nothing(
-    hooks: Hooks, alarms: Alarms, away: Database
+    hooks: Hooks, alarms: Alarms, away: Database, document: str, *, signs_in: bool
 ) -> None:
     async with answering(ok) as server:
         ada = alarms.stored.do(accounts.add_account, "ada", Role.OPERATOR, None)
-        hooks.signs_in = True
+        hooks.signs_in = signs_in
         alarms.actor = Actor("ada", Role.OPERATOR, ada.id)
-        hooks.create(server.port)
-        made = hooks.runs()
+        hooks.create(server.port, document=document, variables=CREATED if document == RUNS else {})
+        made = hooks.runs(2)
         hooks.away = away
         await hooks.reader.look()
         assert (hooks.find().state, alarms.deliveries()) == (WebhookState.ACTIVE, [])
@@ -460,20 +464,6 @@ def rename(stored: Stored, before: str, after: str) -> None:
     """Give a table another name."""
     schema = "" if stored.database.is_sqlite else "cronograph."
     stored.do(lambda tx: tx.conn.execute(text(f"ALTER TABLE {schema}{before} RENAME TO {after}")).rowcount)
-
-
-async def test_a_result_that_cannot_be_read_now_is_made_later(hooks: Hooks, alarms: Alarms, away: Database) -> None:
-    document = "subscription { events(filter: { kinds: [RUN_CREATED] }) { ... on RunEvent { runId run { state } } } }"
-    async with answering(ok) as server:
-        hooks.create(server.port, document=document, variables={})
-        made = hooks.runs(2)
-        hooks.away = away
-        await hooks.reader.look()
-        assert (hooks.find().state, alarms.deliveries()) == (WebhookState.ACTIVE, [])
-        hooks.away = None
-        await hooks.another_reader(1).look()
-        await alarms.send()
-    assert run_ids(server.asked) == made
 
 
 async def test_one_run_is_followed_to_its_end(hooks: Hooks, alarms: Alarms) -> None:

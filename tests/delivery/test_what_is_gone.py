@@ -1,0 +1,51 @@
+"""Alarms, webhooks and hooks whose task, channel, secret or job is gone can still be disabled and described."""
+
+import pytest
+
+from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
+from cronograph.jobs.actions.deletion import delete_task
+from cronograph.jobs.core.alarms import Condition
+from cronograph.jobs.core.base.errors import NotFound
+from cronograph.jobs.delivery import actions, hooks, webhooks
+from cronograph.jobs.delivery.inbound import HookKind
+from tests.delivery.conftest import KEYS, SECRET, Alarms
+from tests.support.storage import Stored
+
+DOCUMENT = "subscription { executions { id } }"
+
+
+async def test_an_alarm_without_its_task_and_channel_is_disabled(alarms: Alarms, stored: Stored) -> None:
+    stored.node()
+    stored.task()
+    alarms.webhook(1)
+    alarms.create(Condition.LATE, grace=30, channels=("ops",))
+    stored.do(delete_task, "nightly")
+    alarms.acting(lambda tx: actions.delete_channel(tx, "ops", force=True))
+    assert not alarms.change(enabled=False, description="until the move").enabled
+    with pytest.raises(NotFound, match="channel 'other'"):
+        alarms.change(channels=("ops", "other"))
+    with pytest.raises(NotFound, match="task 'nightli'"):
+        alarms.change(subject="nightli")
+
+
+async def test_a_webhook_without_its_secret_is_disabled(alarms: Alarms, stored: Stored) -> None:
+    stored.do(set_secret, "key", SECRET, KEYS)
+    wanted = webhooks.new_webhook("feed", "https://feed.example.com/", DOCUMENT, {}, ["key"])
+    alarms.acting(lambda tx: webhooks.create_webhook(tx, wanted))
+    stored.do(delete_secret, "key", force=True)
+    done = alarms.acting(lambda tx: webhooks.update_webhook(tx, "feed", {"enabled": False}))
+    assert not done.enabled
+    with pytest.raises(NotFound, match="secret 'key'"):
+        alarms.acting(lambda tx: webhooks.update_webhook(tx, "feed", {"secrets": ("key",)}))
+
+
+async def test_a_hook_without_its_secret_is_disabled(alarms: Alarms, stored: Stored) -> None:
+    stored.node()
+    stored.do(set_secret, "key", SECRET, KEYS)
+    chosen = {"secrets": ("key",), "argument": None, "description": "", "enabled": True}
+    wanted = hooks.new_hook("deploy", "work", HookKind.BEARER, **chosen)
+    alarms.acting(lambda tx: hooks.create_hook(tx, wanted, KEYS))
+    stored.do(delete_secret, "key", force=True)
+    assert not alarms.acting(lambda tx: hooks.update_hook(tx, "deploy", {"enabled": False}, KEYS)).enabled
+    with pytest.raises(NotFound, match="secret 'key'"):
+        alarms.acting(lambda tx: hooks.update_hook(tx, "deploy", {"kind": HookKind.GITHUB}, KEYS))

@@ -58,7 +58,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 40 for what doctor says about blocks of the history.
     # Raised by 180 for routes of alarms, and for buttons in messages.
     # Raised by 130 for the planned load of each minute, hour or day.
-    "lines": 113_170,
+    "lines": 113_190,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

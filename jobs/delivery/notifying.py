@@ -16,6 +16,7 @@ from ..store.read.facts import of_tasks
 from ..store.read.figures import failures
 from ..store.read.flows import by_ids
 from ..store.read.nodes import live
+from ..store.read.skipped import newest_of_tasks
 from ..store.read.tasks import by_names
 from . import looking, read, write
 from .read import Error, Place
@@ -227,7 +228,8 @@ def new_rows(tx: Tx, causes: Sequence[Cause], quiet: Collection[Key] = ()) -> li
     explained = [tasks[one.subject] for one in causes if one.subject in tasks][:EXPLAINED]
     facts = of_tasks(tx.conn, explained, tx.now) if explained else {}
     sentences = {task.name: explain_task(task, facts[task.id], tx.now).sentence for task in explained}
-    skipped = read.skips(tx.conn, {one.task_id for one in causes if one.is_skipped and one.task_id is not None})
+    skips = sorted({one.task_id for one in causes if one.is_skipped and one.task_id is not None})
+    skipped = newest_of_tasks(tx.conn, skips)
     successes = {
         kind: read.last_successes(tx.conn, kind, {one.subject for one in causes if one.alarm.subject_kind is kind})
         for kind in (SubjectKind.TASK, SubjectKind.JOB, SubjectKind.FLOW)

@@ -18,7 +18,7 @@ from ..core.events import Cursor
 from ..core.explain.facts import ExplanationCode
 from ..core.explain.runs import explain_run
 from ..core.flows import FlowState
-from ..core.model import Outcome, SkippedOccurrence, Trigger
+from ..core.model import Outcome, Trigger
 from ..core.nodes import NodeState
 from ..core.states import CLAIMABLE
 from ..store.db import dialect
@@ -29,7 +29,6 @@ from ..store.read.flows import by_ids as flows_by_ids
 from ..store.read.listing.keyset import OrderKey
 from ..store.read.listing.listing import Indexes, Listing, columns
 from ..store.read.runs import by_ids as runs_by_ids
-from ..store.read.skipped import newest_of_tasks
 from ..store.schema.delivery import alarm as a
 from ..store.schema.delivery import alarm_firing as f
 from ..store.schema.delivery import alarm_timer as t
@@ -467,11 +466,6 @@ def p95(conn: Connection, kind: SubjectKind, name: str) -> float | None:
     key = flow.c.id if kind is SubjectKind.FLOW else e.id
     found = sorted(float(one) for one in conn.execute(recent.order_by(key.desc()).limit(RECENT)).scalars())
     return found[min(len(found) - 1, int(len(found) * 0.95))] if len(found) >= LEAST else None
-
-
-def skips(conn: Connection, task_ids: Collection[int]) -> dict[int, SkippedOccurrence]:
-    """Return the newest skipped stretch of each task."""
-    return newest_of_tasks(conn, sorted(task_ids))
 
 
 def alarm_by_name(conn: Connection, name: str, *, lock: bool = False) -> Alarm | None:

@@ -274,8 +274,18 @@ function useFollow(buffer: LogBuffer) {
     const element = box.current;
     if (element !== null) element.scrollTop = element.scrollHeight;
   };
+  // Each chunk that is drawn asks for it: to look where the end is once for each would lay the page out as often.
+  const isAsked = useRef(false);
+  const soonToEnd = (): void => {
+    if (isAsked.current) return;
+    isAsked.current = true;
+    queueMicrotask(() => {
+      isAsked.current = false;
+      if (follows.current) toEnd();
+    });
+  };
   useLayoutEffect(() => {
-    if (following) toEnd();
+    if (following) soonToEnd();
   }, [buffer.last, following]);
   useEffect(() => {
     if (following) setSeen(buffer.last);
@@ -288,7 +298,7 @@ function useFollow(buffer: LogBuffer) {
     /** Chunks have got another height. */
     onLayout: useMemo(
       () => () => {
-        if (follows.current) toEnd();
+        if (follows.current) soonToEnd();
       },
       [],
     ),

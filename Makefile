@@ -64,7 +64,7 @@ test-django: install-test ## Run the tests of the Django projects in docs/exampl
 	done
 
 # Django 6 needs a newer Python than the oldest one that is supported.
-test-newer-django: ## As root on Debian: Django's own tests of task backends, and ours, with Django 6.0 and 6.1; 10 minutes the first time
+test-newer-django: ## As root on Debian: Django's own tests of task backends, and ours, with Django 6.0, 6.1 and 5.2; 10 minutes the first time
 	tests/newer_django/in_debian.sh
 
 # In a fresh clone one process compiles what each worker of pytest would compile beside the others otherwise.
@@ -82,7 +82,7 @@ check-types: check-mypy check-pyright
 
 check-mypy: install-test
 	$(BIN)/mypy
-	for name in newsroom orders pipeline shop; do MYPYPATH=docs/examples/$$name $(BIN)/mypy docs/examples/$$name || exit; done
+	for name in agent newsroom orders pipeline saas shop; do MYPYPATH=docs/examples/$$name $(BIN)/mypy docs/examples/$$name || exit; done
 
 # With room for new objects Node collects them less often: a quarter less processor time. The Node of PyPI knows this option.
 check-pyright: export NODE_OPTIONS = --max-semi-space-size=128

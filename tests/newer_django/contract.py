@@ -1,12 +1,15 @@
 """Run Django's own tests of task backends (`tests/tasks` of its sources) with Cronograph in the place of its backends.
 
-A program for an interpreter that has Django 6 and Cronograph: ``python contract.py FOLDER`` of Django's sources. Each
-test has a queue of its own. Where the tests name the dummy backend, runs wait; where they name the immediate one, each
+A program for an interpreter that has Cronograph with Django 6, or with Django 5.2 and ``django-tasks``: ``python
+contract.py FOLDER`` of Django's sources; 5.2 needs those of 6, whose tests then name ``django_tasks``. Each test has a
+queue of its own. Where the tests name the dummy backend, runs wait; where they name the immediate one, each
 is carried out by ``drain`` as soon as it is enqueued.
 """
 
 import asyncio
+import re
 import sys
+import tempfile
 import types
 import unittest
 from collections.abc import Iterator, Mapping
@@ -38,6 +41,12 @@ NAMES: Final = {
     "from django.tasks.backends.immediate import": "from ours import",
 }
 """The words of these tests that name the backends, and ours."""
+BACKPORT: Final = {
+    r"django\.tasks": "django_tasks",
+    r"\b(InvalidTask(?:Backend)?)\b": r"\1Error",
+    "support async Tasks": "support async tasks",
+}
+"""Words of Django 6's tests that differ in ``django-tasks``, as patterns, and its own."""
 QUEUES: Final[list[Queue]] = []
 """That of the test under way."""
 
@@ -84,8 +93,6 @@ def backends() -> types.ModuleType:
 def tests_of(path: Path) -> Iterator[Any]:
     """Yield the tests of a module of Django's, with our backends in it."""
     text = path.read_text(encoding="utf-8")
-    for old, new in NAMES.items():
-        text = text.replace(old, new)
     module = types.ModuleType(f"tasks.{path.stem}")
     module.__package__ = "tasks"
     sys.modules[module.__name__] = module
@@ -99,9 +106,25 @@ def tests_of(path: Path) -> Iterator[Any]:
                     yield test
 
 
-def main(folder: Path) -> int:
-    """Run the tests of these sources; the exit status."""
-    sys.path.insert(0, str(folder / "tests"))
+def copied(sources: Path, into: Path) -> Path:
+    """Copy the tests of task backends from Django's sources, with our words in them; return their folder."""
+    folder = into / "tasks"
+    folder.mkdir()
+    for path in sorted((sources / "tests" / "tasks").glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        for old, new in NAMES.items():
+            text = text.replace(old, new)
+        if django.VERSION < (6,):
+            for pattern, new in BACKPORT.items():
+                text = re.sub(pattern, new, text)
+        (folder / path.name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def run(sources: Path, into: Path) -> int:
+    """Run the tests of these sources from a copy in an empty folder; the exit status."""
+    tests = copied(sources, into)
+    sys.path.insert(0, str(into))
     settings.configure(
         SECRET_KEY="for tests only",
         INSTALLED_APPS=["cronograph.django", "tasks"],
@@ -112,11 +135,12 @@ def main(folder: Path) -> int:
     django.setup()
     setup_test_environment()
     sys.modules["ours"] = backends()
-    suite = unittest.TestSuite(test for name in MODULES for test in tests_of(folder / "tests" / "tasks" / f"{name}.py"))
+    suite = unittest.TestSuite(test for name in MODULES for test in tests_of(tests / f"{name}.py"))
     left_out = "".join(f"  {name}: {reason}\n" for (_, name), reason in LEFT_OUT.items())
     sys.stderr.write(f"{suite.countTestCases()} tests of Django {django.__version__}; left out are\n{left_out}")
     return 0 if unittest.TextTestRunner().run(suite).wasSuccessful() else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    with tempfile.TemporaryDirectory() as empty:
+        sys.exit(run(Path(sys.argv[1]), Path(empty)))

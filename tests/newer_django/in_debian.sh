@@ -1,8 +1,10 @@
 #!/bin/sh
-# Tries Cronograph with Django 6.0 and 6.1, which need a newer Python than this machine may have: as root, in a Debian
-# trixie that debootstrap puts into a folder (build/trixie unless given). What is there already is used again.
+# Tries Cronograph with Django 6.0 and 6.1, which need a newer Python than this machine may have, and with 5.2 and
+# django-tasks: as root, in a Debian trixie that debootstrap puts into a folder (build/trixie unless given). What is there
+# already is used again.
 #
-# With each of them Django's own tests of task backends run against ours, then our tests of cronograph.django on SQLite.
+# With each of them Django's own tests of task backends run against ours (with 5.2 those of 6.0), then our tests of
+# cronograph.django on SQLite.
 set -eu
 cd "$(dirname "$0")/../.."
 root=$(realpath -m "${1:-build/trixie}")
@@ -21,20 +23,25 @@ rm -rf "$root/src/cronograph"
 mkdir -p "$root/src/cronograph"
 git ls-files -z --cached --others --exclude-standard | tar --create --null --files-from=- --ignore-failed-read \
     | tar --extract --directory "$root/src/cronograph"
-for version in 6.0 6.1; do
+for version in 6.0 6.1 5.2; do
     home=/opt/django-$version
     [ -x "$root$home/bin/pip" ] || inside python3 -m venv "$home"
     inside "$home/bin/pip" install --quiet "/src/cronograph[server,test]"
     # pip says that the tests ask for an older one.
     inside "$home/bin/pip" install --quiet "django==$version.*" 2>/dev/null
-    inside "$home/bin/pip" uninstall --quiet --yes django-tasks
     exact=$(inside "$home/bin/python" -c 'import django; print(django.__version__)')
-    if [ ! -d "$root/src/django-$exact" ]; then
-        inside "$home/bin/pip" download --quiet --no-deps --no-binary django "django==$exact" --dest /src
-        tar --extract --gzip --file "$root/src/django-$exact.tar.gz" --directory "$root/src"
+    if [ "$version" != 5.2 ]; then
+        inside "$home/bin/pip" uninstall --quiet --yes django-tasks
+        sources=/src/django-$exact
+        if [ ! -d "$root$sources" ]; then
+            inside "$home/bin/pip" download --quiet --no-deps --no-binary django "django==$exact" --dest /src
+            tar --extract --gzip --file "$root$sources.tar.gz" --directory "$root/src"
+        fi
     fi
+    [ "$version" != 6.0 ] || first=$sources
+    [ "$version" != 5.2 ] || sources=$first
     echo "== Django $exact: its own tests of task backends"
-    inside "$home/bin/python" /src/cronograph/tests/newer_django/contract.py "/src/django-$exact"
+    inside "$home/bin/python" /src/cronograph/tests/newer_django/contract.py "$sources"
     echo "== Django $exact: our tests"
     inside sh -c "cd /src/cronograph && $home/bin/python -m pytest -q -p no:cacheprovider -k sqlite \
         tests/server/test_django.py tests/server/test_django_tasks.py"

@@ -176,7 +176,7 @@ class Installation:
     def _services(self, database: Database, api: "OwnApi") -> Services:
         settings, keys = self.settings, key_source(self.settings)
         made = Services(database, api, api, settings.http_allow, keys, self.counts, self._public_url())
-        return replace(made, apprise_schemes=settings.apprise_schemes)
+        return replace(made, apprise_schemes=settings.apprise_schemes, archive_url=settings.archive_url)
 
     def _count_faults(self, parts: Parts) -> None:
         watches = () if parts.sign_in is None else (parts.sign_in.watch,)

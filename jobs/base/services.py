@@ -123,6 +123,7 @@ class Services:
         public_url: Under which address people reach this server; None = it is not known.
         resources: The resources that the node has opened for its jobs, by their functions.
         apprise_schemes: The schemes of URLs that channels may hand to Apprise.
+        archive_url: Where history is written before it is deleted; ``off`` = nowhere from now on, None = unsaid.
     """
 
     database: "Database"
@@ -134,3 +135,4 @@ class Services:
     public_url: str | None = None
     resources: Mapping[Any, object] = field(default_factory=dict[Any, object])
     apprise_schemes: tuple[str, ...] = ()
+    archive_url: str | None = None

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, cast
@@ -17,11 +17,13 @@ from ..core.retention import Keeping
 from ..store.db.database import Connection, Database, DBAPIError
 from ..store.db.faults import hindrance
 from ..store.db.transaction import Tx
+from ..store.read import archive as stored_archive
 from ..store.read import prunable as stored_prunable
 from ..store.read.prunable import EXECUTIONS, RUNS, History, OldBlocks, RunPlace
 from ..store.write import events, figures, idempotency
 from ..store.write import prune as statements
 from ..store.write.blocks import drop_executions, drop_runs
+from .archive import Archive, archive_day
 from .tools import services_of
 
 log = logging.getLogger(__name__)
@@ -35,6 +37,8 @@ DEFAULT_AGE_DAYS = 30.0
 BATCH = 500
 """Rows per transaction: some ten milliseconds of work, in which others wait on SQLite."""
 
+LATE = timedelta(hours=1)
+"""A day is archived that long after its end: clocks of nodes may be behind."""
 LOG_LINES_BATCH = 5000
 IDEMPOTENCY_KEYS_KEPT = timedelta(hours=24)
 DEFAULT_AUDIT_DAYS = 365.0
@@ -96,10 +100,11 @@ async def prune_history(
 ) -> Result:
     """Deletes old runs, executions, log lines, events, skipped occurrences and entries of the audit log."""
     retention = Retention(timedelta(days=max_age_days), max_per_task, timedelta(days=max_audit_days))
-    places = Places.from_json(context.checkpoint)
+    places, services = Places.from_json(context.checkpoint), services_of(context)
     pruned = await prune(
-        services_of(context).database,
+        services.database,
         retention,
+        archive_url=services.archive_url,
         should_stop=lambda: context.should_stop,
         progress=context.progress,
         places=places,
@@ -115,6 +120,7 @@ async def prune(
     database: Database,
     retention: Retention,
     *,
+    archive_url: str | None = None,
     should_stop: Callable[[], bool] = lambda: False,
     progress: Callable[[int], None] = lambda _done: None,
     places: "Places | None" = None,
@@ -124,11 +130,13 @@ async def prune(
     Args:
         database: Whose history.
         retention: The limits; the age is counted from the database's time at the beginning.
+        archive_url: Where history is written before it is deleted; ``off`` = nowhere from now on, None = unsaid.
         should_stop: Asked between batches; True ends the pruning early.
         progress: Called after every batch with how many rows are deleted so far.
         places: How far an earlier pruning came with history of a shorter time; brought up to date.
     """
-    return await _Pruning(database, retention, should_stop, progress, Places() if places is None else places).run()
+    of_history = _Pruning(database, retention, should_stop, progress, Places() if places is None else places)
+    return await of_history.run(archive_url)
 
 
 @dataclass(slots=True)
@@ -184,19 +192,20 @@ class _Pruning:
         self._places = places
         self._pruned = Pruned()
 
-    async def run(self) -> Pruned:
-        """Everything that the retention asks for."""
+    async def run(self, archive_url: str | None) -> Pruned:
+        """Do everything that the retention asks for."""
         now = await self._database.write(_now)
-        kept = await self._database.read(stored_prunable.keeping, now, self._retention.max_age)
-        before = kept.before
         try:
+            kept = await self._read(stored_prunable.keeping, now, self._retention.max_age)
+            kept = replace(kept, archived=await self._archive(kept, archive_url))
+            before = kept.before
             await self._old_executions(kept)
             await self._walk("flows", statements.delete_old_flows, kept)
             end = await self._old_blocks(RUNS, drop_runs, kept)
             await self._walk("runs", partial(statements.delete_old_runs, end=end), kept)
             await self._briefly_kept(kept)
             if self._retention.max_per_task is not None:
-                await self._surplus(self._retention.max_per_task, now)
+                await self._surplus(self._retention.max_per_task, kept)
             await self._all("skipped_occurrences", statements.delete_old_skips, before)
             await self._all("events", events.prune, before)
             await self._all("hours", figures.prune_hours, before)
@@ -207,6 +216,36 @@ class _Pruning:
         except _StoppedError:
             self._pruned.complete = False
         return self._pruned
+
+    async def _archive(self, kept: Keeping, url: str | None) -> datetime | None:
+        """Archive days of which something may go; what ended at the returned time or later stays; None = nothing."""
+        done = await self._read(stored_archive.of)
+        if url is None:
+            if done is not None:
+                log.warning(
+                    "history is archived at %s, but this node has no archive_url: what ended since %s stays until a"
+                    " node that has it prunes; archive_url=off ends the archive",
+                    done.location,
+                    done.through,
+                )
+            return kept.archived
+        if url == "off":
+            if await self._write(statements.end_archive):
+                log.warning("history is archived no longer")
+            return None
+        archive = Archive(url)
+        day = await self._read(stored_archive.first_day, kept.now) if done is None else done.through
+        await self._write(statements.set_archive, archive.location, day)
+        until = stored_archive.day_of(min(self._youngest(kept), kept.now - LATE))
+        while day < until:
+            await archive_day(self._database, archive, day)
+            day += stored_archive.DAY
+            await self._write(statements.set_archive, archive.location, day)
+        return day
+
+    def _youngest(self, kept: Keeping) -> datetime:
+        """Return before when something may have ended that goes."""
+        return kept.now - min((kept.age, *kept.shorter)) if self._retention.max_per_task is None else kept.now
 
     async def _old_executions(self, kept: Keeping) -> None:
         end = await self._old_blocks(EXECUTIONS, drop_executions, kept)
@@ -261,7 +300,7 @@ class _Pruning:
         for keep in kept.shorter:
             seconds = keep.total_seconds()
             place: RunPlace | None = RunPlace(max(kept.before, self._places.through.get(seconds, kept.before)))
-            through = kept.now - keep
+            through = kept.before_of(keep)
             while place is not None:
                 step = await self._read(stored_prunable.briefly_kept, keep, kept, place, BATCH)
                 await self._executions(step.executions)
@@ -272,21 +311,21 @@ class _Pruning:
                 through = through if step.needed is None else min(through, step.needed)
             self._places.through[seconds] = through
 
-    async def _surplus(self, keep: int, now: datetime) -> None:
+    async def _surplus(self, keep: int, kept: Keeping) -> None:
         after = 0
         while tasks := await self._read(stored_prunable.tasks_with_history, after, BATCH):
             for task_id in tasks:
-                await self._surplus_of(task_id, keep, now)
+                await self._surplus_of(task_id, keep, kept)
             after = tasks[-1]
 
-    async def _surplus_of(self, task_id: int, keep: int, now: datetime) -> None:
-        while ids := await self._read(stored_prunable.surplus_executions, task_id, keep, BATCH):
+    async def _surplus_of(self, task_id: int, keep: int, kept: Keeping) -> None:
+        while ids := await self._read(stored_prunable.surplus_executions, task_id, keep, kept.archived, BATCH):
             await self._executions(ids)
         after: int | None = 0
         while after is not None:
-            deleted, after = await self._write(statements.delete_surplus_runs, task_id, keep, now, after, BATCH)
+            deleted, after = await self._write(statements.delete_surplus_runs, task_id, kept, keep, after, BATCH)
             self._count("runs", deleted)
-        await self._all("skipped_occurrences", statements.delete_surplus_skips, task_id, keep)
+        await self._all("skipped_occurrences", statements.delete_surplus_skips, task_id, keep, kept.archived)
 
     async def _all(self, name: str, delete: Callable[..., int], *args: object) -> None:
         """Repeat ``delete(connection, *args, BATCH)`` until a batch is not full."""

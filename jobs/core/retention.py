@@ -28,12 +28,14 @@ class Keeping:
         age: The default for runs whose group and job set none.
         jobs: Seconds by the names of those jobs that say something.
         groups: Seconds by the names of those groups that say something; it counts before the job's setting.
+        archived: What ended at this time or later stays, since the archive lacks it; None = there is no archive.
     """
 
     now: datetime
     age: timedelta
     jobs: Mapping[str, float] = field(default_factory=dict[str, float])
     groups: Mapping[str, float] = field(default_factory=dict[str, float])
+    archived: datetime | None = None
 
     def of(self, job_name: str, group_name: str | None) -> timedelta:
         """Return how long the history of such a run is kept."""
@@ -49,12 +51,17 @@ class Keeping:
 
     def is_over(self, job_name: str, group_name: str | None, ended: datetime) -> bool:
         """Return whether a run that ended at ``ended`` is kept no longer."""
-        return ended < self.now - self.of(job_name, group_name)
+        return ended < self.before_of(self.of(job_name, group_name))
 
     @property
     def before(self) -> datetime:
         """Return what ended earlier goes where nothing else is said."""
-        return self.now - self.age
+        return self.before_of(self.age)
+
+    def before_of(self, age: timedelta) -> datetime:
+        """Return what ended earlier goes where this age is said."""
+        over = self.now - age
+        return over if self.archived is None else min(over, self.archived)
 
     @property
     def shorter(self) -> list[timedelta]:

@@ -374,6 +374,14 @@ Table(
     CheckConstraint("condition IN ('always', 'failure', 'success')", name="ck_flow_run_condition"),
 )
 Table(
+    "history_archive",
+    SCHEMA,
+    Column("id", Integer(), autoincrement=False, nullable=False),
+    Column("location", Text(), nullable=False),
+    Column("through", TIME, nullable=False),
+    PrimaryKeyConstraint("id", name="pk_history_archive"),
+)
+Table(
     "hook",
     SCHEMA,
     Column("name", NAME, nullable=False),

@@ -218,6 +218,8 @@ class Settings(BaseSettings):
         print_logs: Keep what jobs print with their executions, besides writing it as before.
         http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
         apprise_schemes: The schemes of URLs, e.g. ``tgram``, that channels of the kind apprise may have.
+        archive_url: Where history goes before it is deleted: an absolute path, or ``s3://bucket/prefix``; ``off`` =
+            nowhere from now on. The same for all nodes.
         shell: Bring the job ``shell`` along, which runs commands of the operating system as this process' user.
         oidc: Providers of identities (OpenID Connect) by whom people may sign in, by a short name of each.
         trusted_documents: ``prefer`` = any GraphQL document may run, ``only`` = those of the dashboard, the command
@@ -323,6 +325,11 @@ class Settings(BaseSettings):
         BeforeValidator(_split),
         MustBe("a list of schemes of Apprise, e.g. tgram, discord"),
     ] = ()
+    archive_url: Annotated[
+        str | None,
+        Field(pattern=r"^(off|/\S+|[a-z][a-z0-9+]*://\S+)$"),
+        MustBe("an absolute path, an address such as s3://bucket/prefix, or off"),
+    ] = None
     shell: Annotated[bool, MustBe("true or false")] = False
     oidc: Annotated[
         dict[ProviderKey, ProviderSettings],

@@ -27,6 +27,7 @@ from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 from ..schema.tables import run_awaited as a
 from ..schema.types import SCHEMA, Part, SchemaText, UtcDateTime
+from . import archive
 
 BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
 """Before every run."""
@@ -101,7 +102,7 @@ def _is_over(
     if not kept.has_longer:
         return true()
     limits = [
-        (column == name, literal(kept.now - timedelta(seconds=seconds), UtcDateTime()))
+        (column == name, literal(kept.before_of(timedelta(seconds=seconds)), UtcDateTime()))
         for column, said in ((group_name, kept.groups), (job_name, kept.jobs))
         for name, seconds in said.items()
     ]
@@ -121,7 +122,9 @@ def keeping(conn: Connection, now: datetime, age: timedelta) -> Keeping:
     groups = conn.execute(select(g.c.name, g.c.keep).where(g.c.keep.is_not(None)))
     jobs = conn.execute(select(j.c.name, j.c.defaults))
     by_job = {row.name: row.defaults["keep"] for row in jobs if row.defaults.get("keep") is not None}
-    return Keeping(now, age, by_job, {row.name: row.keep for row in groups})
+    archived = archive.of(conn)
+    by_group = {row.name: row.keep for row in groups}
+    return Keeping(now, age, by_job, by_group, None if archived is None else archived.through)
 
 
 def ended_runs(conn: Connection, place: RunPlace, before: datetime, limit: int, now: datetime) -> Sequence[Any]:
@@ -166,7 +169,7 @@ def briefly_kept(conn: Connection, keep: timedelta, kept: Keeping, place: RunPla
 
     Runs of flows are left out: a flow goes as a whole, and not before its usual time.
     """
-    rows = ended_runs(conn, place, kept.now - keep, limit, kept.now)
+    rows = ended_runs(conn, place, kept.before_of(keep), limit, kept.now)
     brief = [row for row in rows if not row.in_flow and kept.of(row.job_name, row.group_name) == keep]
     over = [row.id for row in brief if not row.needed]
     needed = next((row.finished_at for row in brief if row.needed), None)
@@ -228,19 +231,24 @@ def kept_executions(conn: Connection, task_ids: Sequence[int] | None) -> set[int
     return {execution_id for row in conn.execute(statement) for execution_id in row if execution_id is not None}
 
 
-def surplus_executions(conn: Connection, task_id: int, keep: int, limit: int) -> list[int]:
-    """The oldest finished executions of a task beyond its ``keep`` newest ones (at least 1)."""
+def surplus_executions(conn: Connection, task_id: int, keep: int, before: datetime | None, limit: int) -> list[int]:
+    """Return the oldest executions of a task beyond its ``keep`` newest that ended before ``before`` (None = ever)."""
     cut = (
         select(e.c.id).where(e.c.task_id == task_id).order_by(e.c.id.desc()).offset(keep - 1).limit(1).scalar_subquery()
     )
     statement = (
         select(e.c.id)
-        .where(e.c.task_id == task_id, e.c.completed_at.is_not(None), e.c.id < cut, ~NEEDED_EXECUTION)
+        .where(e.c.task_id == task_id, ended_before(e.c.completed_at, before), e.c.id < cut, ~NEEDED_EXECUTION)
         .order_by(e.c.id)
         .limit(limit)
     )
     kept = kept_executions(conn, [task_id])
     return [execution_id for execution_id in conn.execute(statement).scalars() if execution_id not in kept]
+
+
+def ended_before(ended: ColumnElement[datetime], before: datetime | None) -> ColumnElement[bool]:
+    """Return that something has ended, and before ``before`` unless that is None."""
+    return ended.is_not(None) if before is None else ended < before
 
 
 def tasks_with_history(conn: Connection, after: int, limit: int) -> list[int]:
@@ -296,7 +304,7 @@ def prunable(conn: Connection, kept: Keeping, keep: int | None, *, most: int = M
         more, all_of_them = _brief(conn, each, kept, most)
         doomed, complete = doomed | more, complete and all_of_them
     if keep is not None:
-        surplus, all_surplus = _surplus(conn, doomed, keep, most)
+        surplus, all_surplus = _surplus(conn, doomed, keep, kept.archived, most)
         doomed, complete = doomed | surplus, complete and all_surplus
     return Prunable(sorted(doomed), complete)
 
@@ -325,7 +333,7 @@ def _old(conn: Connection, kept: Keeping, most: int) -> tuple[set[int], bool]:
     return doomed, not more
 
 
-def _surplus(conn: Connection, gone: set[int], keep: int, most: int) -> tuple[set[int], bool]:
+def _surplus(conn: Connection, gone: set[int], keep: int, before: datetime | None, most: int) -> tuple[set[int], bool]:
     """Return executions beyond the number once ``gone`` are deleted, and whether these are all of them."""
     tasks = tasks_with_history(conn, 0, MOST_TASKS + 1)
     doomed: set[int] = set()
@@ -335,7 +343,8 @@ def _surplus(conn: Connection, gone: set[int], keep: int, most: int) -> tuple[se
         rows = conn.execute(newest).all()
         kept = kept_executions(conn, [task_id])
         left = [row for row in rows[:room] if row.id not in gone]
-        surplus = [row.id for row in left[keep:] if row.completed_at is not None and row.id not in kept]
+        ended = (row for row in left[keep:] if row.completed_at is not None and row.id not in kept)
+        surplus = [row.id for row in ended if before is None or row.completed_at < before]
         doomed.update(set(surplus) - _needed(conn, surplus))
         if len(rows) > room:
             return doomed, False

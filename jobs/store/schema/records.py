@@ -95,6 +95,16 @@ execution_log = Table(
 
 split(execution_log)
 
+history_archive = Table(
+    "history_archive",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=False),
+    # Where it is, without anything secret.
+    Column("location", Text, nullable=False),
+    # What ended earlier is there.
+    Column("through", UtcDateTime, nullable=False),
+)
+
 skipped_occurrence = Table(
     "skipped_occurrence",
     metadata,

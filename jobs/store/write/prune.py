@@ -10,15 +10,24 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, select, tuple_
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, exists, insert, select, tuple_, update
 
 from ...core.nodes import LIVE_NODES
 from ...core.retention import Keeping
 from ...core.states import OCCUPYING
-from ..read.prunable import NEEDED_FLOW, RunPlace, ended_runs, needed_run
+from ..read.prunable import NEEDED_FLOW, RunPlace, ended_before, ended_runs, needed_run
 from ..schema.tables import execution_log as line
 from ..schema.tables import flow as f
-from ..schema.tables import flow_edge, run_awaited, run_label, run_signal, run_step, signal_link, skipped_occurrence
+from ..schema.tables import (
+    flow_edge,
+    history_archive,
+    run_awaited,
+    run_label,
+    run_signal,
+    run_step,
+    signal_link,
+    skipped_occurrence,
+)
 from ..schema.tables import flow_run as m
 from ..schema.tables import job_execution as e
 from ..schema.tables import node as n
@@ -68,9 +77,11 @@ def delete_old_runs(
 
 
 def delete_surplus_runs(
-    conn: Connection, task_id: int, keep: int, now: datetime, after: int, limit: int
+    conn: Connection, task_id: int, kept: Keeping, keep: int, after: int, limit: int
 ) -> tuple[int, int | None]:
     """Delete finished runs of a task beyond its ``keep`` newest runs (at least 1), if they have no execution any more.
+
+    If the history is archived, those stay that the archive lacks.
 
     Returns:
         How many were deleted, and the id to proceed after; None = the end.
@@ -80,12 +91,12 @@ def delete_surplus_runs(
     )
     statement = (
         select(r.c.id)
-        .where(r.c.task_id == task_id, r.c.finished_at.is_not(None), r.c.id < cut, r.c.id > after)
+        .where(r.c.task_id == task_id, ended_before(r.c.finished_at, kept.archived), r.c.id < cut, r.c.id > after)
         .order_by(r.c.id)
         .limit(limit)
     )
     rows = conn.execute(statement).all()
-    return delete_bare_runs(conn, [row.id for row in rows], now), rows[-1].id if len(rows) == limit else None
+    return delete_bare_runs(conn, [row.id for row in rows], kept.now), rows[-1].id if len(rows) == limit else None
 
 
 def delete_bare_runs(conn: Connection, ids: Sequence[int], now: datetime) -> int:
@@ -163,13 +174,16 @@ def delete_old_skips(conn: Connection, before: datetime, limit: int) -> int:
     return _delete_skips(conn, s.c.at < before, limit)
 
 
-def delete_surplus_skips(conn: Connection, task_id: int, keep: int, limit: int) -> int:
-    """Delete up to ``limit`` rows of skipped occurrences of a task beyond its ``keep`` newest ones (at least 1)."""
+def delete_surplus_skips(conn: Connection, task_id: int, keep: int, before: datetime | None, limit: int) -> int:
+    """Delete up to ``limit`` rows of skipped occurrences of a task that came before ``before`` (None = ever).
+
+    Its ``keep`` newest ones (at least 1) stay.
+    """
     s = skipped_occurrence
     cut = (
         select(s.c.id).where(s.c.task_id == task_id).order_by(s.c.id.desc()).offset(keep - 1).limit(1).scalar_subquery()
     )
-    return _delete_skips(conn, (s.c.task_id == task_id) & (s.c.id < cut), limit)
+    return _delete_skips(conn, (s.c.task_id == task_id) & ended_before(s.c.at, before) & (s.c.id < cut), limit)
 
 
 def _delete_skips(conn: Connection, condition: ColumnElement[bool], limit: int) -> int:
@@ -196,3 +210,15 @@ def delete_old_nodes(conn: Connection, before: datetime, limit: int) -> int:
     )
     ids = list(conn.execute(doomed).scalars())
     return conn.execute(delete(n).where(n.c.id.in_(ids))).rowcount if ids else 0
+
+
+def set_archive(conn: Connection, location: str, through: datetime) -> None:
+    """Note where the history is archived, and that what ended before ``through`` is there."""
+    values = {"location": location, "through": through}
+    if conn.execute(update(history_archive).values(values)).rowcount == 0:
+        conn.execute(insert(history_archive).values(id=1, **values))
+
+
+def end_archive(conn: Connection) -> bool:
+    """Note that the history is archived no longer; returns whether it was."""
+    return conn.execute(delete(history_archive)).rowcount > 0

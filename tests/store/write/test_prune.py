@@ -133,7 +133,7 @@ def test_a_suspended_run_stays_however_old_it_is(conn: Connection) -> None:
     asleep = add_run(conn, None, 1, state="suspended", awaits={"kind": "signal", "name": "approved"})
     gone = add_run(conn, OLD, 1, state="cancelled")
     assert prune.delete_old_runs(conn, RunPlace(), NOW, MANY, replace(KEPT, age=timedelta())) == (1, None)
-    assert prune.delete_surplus_runs(conn, 1, 1, NOW, 0, MANY) == (0, None)
+    assert prune.delete_surplus_runs(conn, 1, KEPT, 1, 0, MANY) == (0, None)
     assert left(conn, run) == {asleep}
     assert gone not in left(conn, run)
 
@@ -155,10 +155,10 @@ def test_by_count_the_oldest_executions_of_a_task_go_first(conn: Connection) -> 
     add_task(conn, 1)
     ids = [execution for _, execution in history(conn, 1, *[NOW] * 6)]
     history(conn, 2, *[NOW] * 6)
-    assert stored_prunable.surplus_executions(conn, 1, 4, MANY) == ids[:2]
-    assert stored_prunable.surplus_executions(conn, 1, 1, 3) == ids[:3]
-    assert stored_prunable.surplus_executions(conn, 1, 6, MANY) == []
-    assert stored_prunable.surplus_executions(conn, 1, 60, MANY) == []
+    assert stored_prunable.surplus_executions(conn, 1, 4, None, MANY) == ids[:2]
+    assert stored_prunable.surplus_executions(conn, 1, 1, None, 3) == ids[:3]
+    assert stored_prunable.surplus_executions(conn, 1, 6, None, MANY) == []
+    assert stored_prunable.surplus_executions(conn, 1, 60, None, MANY) == []
 
 
 def test_by_count_open_executions_and_the_newest_finished_one_stay(conn: Connection) -> None:
@@ -166,15 +166,15 @@ def test_by_count_open_executions_and_the_newest_finished_one_stay(conn: Connect
     finished = [execution for _, execution in history(conn, 1, NOW, NOW)]
     for _ in range(3):
         add_execution(conn, add_run(conn, None, 1, state="running", node_id=1), NOW, None, 1)
-    assert stored_prunable.surplus_executions(conn, 1, 1, MANY) == finished[:1]
+    assert stored_prunable.surplus_executions(conn, 1, 1, None, MANY) == finished[:1]
 
 
 def test_by_count_runs_without_executions_go_but_no_unfinished_one(conn: Connection) -> None:
     waiting = add_run(conn, None, 1)
     bare = [add_run(conn, NOW, 1, state="cancelled") for _ in range(5)]
     other = add_run(conn, NOW, 2, state="cancelled")
-    assert prune.delete_surplus_runs(conn, 1, 2, NOW, 0, 2) == (2, bare[1])
-    assert prune.delete_surplus_runs(conn, 1, 2, NOW, bare[1], 2) == (1, None)
+    assert prune.delete_surplus_runs(conn, 1, KEPT, 2, 0, 2) == (2, bare[1])
+    assert prune.delete_surplus_runs(conn, 1, KEPT, 2, bare[1], 2) == (1, None)
     assert left(conn, run) == {waiting, *bare[3:], other}
 
 
@@ -188,9 +188,9 @@ def test_skipped_occurrences_go_by_the_time_of_their_last_extension_and_by_count
     ]  # fmt: skip
     assert prune.delete_old_skips(conn, CUTOFF, MANY) == 1
     assert left(conn, skipped_occurrence) == set(ids[1:])
-    assert prune.delete_surplus_skips(conn, 1, 2, MANY) == 1
+    assert prune.delete_surplus_skips(conn, 1, 2, None, MANY) == 1
     assert left(conn, skipped_occurrence) == set(ids[2:])
-    assert prune.delete_surplus_skips(conn, 1, 5, MANY) == 0
+    assert prune.delete_surplus_skips(conn, 1, 5, None, MANY) == 0
 
 
 def test_idempotency_keys_go_strictly_after_their_time(conn: Connection) -> None:

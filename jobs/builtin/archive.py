@@ -1,0 +1,331 @@
+"""The archive: history that is deleted is written to Parquet files first, a day at a time, and checked.
+
+A folder, or a bucket, has ``executions/date=2026-11-01/0.parquet`` (Hive's layout, which DuckDB, Spark and others
+read), the same for ``log_lines``, ``runs`` and ``skipped_occurrences``, and ``manifests/2026-11-01.json`` with the rows
+and the SHA-256 of each file. A day belongs to the archive as soon as its manifest is there, which is written last.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import date, datetime
+from importlib import import_module
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from ..core.base.errors import ConfigurationError
+from ..store.db.database import Database
+from ..store.read import archive as stored
+from ..store.read.archive import EXECUTIONS, LINES, PARTS, Kind, Part
+
+PAGE: Final = 5_000
+"""Rows that are read and written at once."""
+MOST_ROWS: Final = 1_000_000
+"""Rows of a file at most."""
+_PIECE: Final = 1 << 20
+_MANIFESTS: Final = "manifests"
+Row = Mapping[str, Any]
+
+
+class ArchiveError(Exception):
+    """What was written is not what was read; nothing of the day is deleted."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedFile:
+    """Describe a file of the archive.
+
+    Attributes:
+        path: Where it is, from the root of the archive.
+        rows: How many rows it has.
+        bytes: How large it is.
+        sha256: The digest of its content.
+    """
+
+    path: str
+    rows: int
+    bytes: int
+    sha256: str
+
+
+def location_of(url: str) -> str:
+    """Return where an archive is, without what only its node needs to know.
+
+    Raises:
+        ConfigurationError: the address has a password; it would be shown.
+    """
+    parts = urlsplit(url)
+    if parts.username or parts.password:
+        raise ConfigurationError(
+            "archive_url: must have no name and password in it; the usual variables of AWS are read, such as "
+            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+        )
+    return url.partition("?")[0].rstrip("/")
+
+
+class Archive:
+    """Write and read an archive.
+
+    Attributes:
+        location: Where it is, without anything secret.
+        arrow: PyArrow, which is an extra.
+        parquet: Its part that reads and writes Parquet.
+        storage: The file system of the archive.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Find the folder or bucket; nothing is written yet.
+
+        Args:
+            url: An absolute path, or ``s3://bucket/prefix``, as ``pyarrow.fs`` takes them.
+
+        Raises:
+            ConfigurationError: PyArrow is not installed, or the address cannot be read.
+        """
+        self.location = location_of(url)
+        try:
+            self.arrow: Any = import_module("pyarrow")
+            self.parquet: Any = import_module("pyarrow.parquet")
+            self._fs: Any = import_module("pyarrow.fs")
+        except ImportError:
+            raise ConfigurationError("the archive needs PyArrow: pip install 'cronograph[archive]'") from None
+        try:
+            self.storage, root = self._fs.FileSystem.from_uri(url)
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(
+                f"archive_url: must be an absolute path or s3://bucket/prefix, got {self.location!r}: {error}"
+            ) from None
+        self._root = str(root).rstrip("/")
+
+    def clear(self, day: date) -> None:
+        """Delete what an attempt that did not come to its end has written of a day."""
+        for name in (*(part.name for part in PARTS), LINES):
+            self.storage.delete_dir_contents(self.path(_folder(name, day)), missing_dir_ok=True)
+
+    def writer(self, name: str, day: date, kinds: Mapping[str, Kind]) -> "Writer":
+        """Return a writer of rows of a day."""
+        return Writer(self, name, day, kinds)
+
+    def check(self, files: Sequence[ArchivedFile]) -> None:
+        """Read files again.
+
+        Raises:
+            ArchiveError: one of them is not what was written.
+        """
+        for one in files:
+            digest, size = hashlib.sha256(), 0
+            with self.storage.open_input_stream(self.path(one.path)) as stream:
+                while piece := stream.read(_PIECE):
+                    digest.update(piece)
+                    size += len(piece)
+            rows = self.parquet.read_metadata(self.path(one.path), filesystem=self.storage).num_rows
+            found = ArchivedFile(one.path, rows, size, digest.hexdigest())
+            if found != one:
+                raise ArchiveError(f"{self.location}/{one.path}: must be {asdict(one)}, was read as {asdict(found)}")
+
+    def write_manifest(self, day: date, files: Sequence[ArchivedFile]) -> None:
+        """Say that a day is complete, and what belongs to it."""
+        text = json.dumps({"version": 1, "date": f"{day}", "files": [asdict(one) for one in files]}, indent=1)
+        self.storage.create_dir(self.path(_MANIFESTS), recursive=True)
+        with self.storage.open_output_stream(self.path(_manifest(day))) as stream:
+            stream.write(text.encode())
+
+    def days(self) -> list[date]:
+        """Return the days that are complete, the newest first."""
+        selector = self._fs.FileSelector(self.path(_MANIFESTS), allow_not_found=True)
+        names = (one.base_name.removesuffix(".json") for one in self.storage.get_file_info(selector))
+        return sorted(map(date.fromisoformat, names), reverse=True)
+
+    def files(self, day: date, name: str) -> list[ArchivedFile]:
+        """Return the files of a complete day with rows of this name."""
+        with self.storage.open_input_stream(self.path(_manifest(day))) as stream:
+            found = [ArchivedFile(**one) for one in json.loads(stream.read())["files"]]
+        return [one for one in found if one.path.startswith(f"{name}/")]
+
+    def rows(self, day: date, name: str, conditions: Sequence[tuple[str, str, Any]] = ()) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a complete day that meet all conditions, the last one first.
+
+        Args:
+            day: The day on which they ended.
+            name: What they are called, e.g. ``executions``.
+            conditions: As PyArrow takes them: a column, ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in`` or
+                ``not in``, and a value.
+        """
+        for one in reversed(self.files(day, name)):
+            table = self.parquet.read_table(
+                self.path(one.path), filesystem=self.storage, filters=list(conditions) or None, partitioning=None
+            )
+            for batch in reversed(table.to_batches(max_chunksize=PAGE)):
+                yield from reversed(batch.to_pylist())
+
+    def path(self, name: str) -> str:
+        """Return where PyArrow finds a file of the archive."""
+        return f"{self._root}/{name}"
+
+
+def _folder(name: str, day: date) -> str:
+    return f"{name}/date={day}"
+
+
+def _manifest(day: date) -> str:
+    return f"{_MANIFESTS}/{day}.json"
+
+
+class Writer:
+    """Write rows of a day to files, a new one for each million."""
+
+    def __init__(self, archive: Archive, name: str, day: date, kinds: Mapping[str, Kind]) -> None:
+        self.written: list[ArchivedFile] = []
+        self._archive = archive
+        self._folder = _folder(name, day)
+        self._json = [column for column, kind in kinds.items() if kind == "json"]
+        arrow = archive.arrow
+        types = {
+            "flag": arrow.bool_(),
+            "json": arrow.string(),
+            "number": arrow.float64(),
+            "text": arrow.string(),
+            "time": arrow.timestamp("us", tz="UTC"),
+            "whole": arrow.int64(),
+        }
+        self._schema = arrow.schema([(column, types[kind]) for column, kind in kinds.items()])
+        self._open: _OpenFile | None = None
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows; what is JSON stands in them as a text."""
+        if self._open is None:
+            self._open = _OpenFile(self._archive, f"{self._folder}/{len(self.written)}.parquet", self._schema)
+        plain = [{**row, **{name: _text(row[name]) for name in self._json}} for row in rows]
+        self._open.write(self._archive.arrow.Table.from_pylist(plain, schema=self._schema))
+        if self._open.rows >= MOST_ROWS:
+            self.close()
+
+    def close(self) -> None:
+        """End the file, if there is one."""
+        if self._open is not None:
+            self.written.append(self._open.close())
+            self._open = None
+
+    @property
+    def rows(self) -> int:
+        """How many rows were written to files that are closed."""
+        return sum(one.rows for one in self.written)
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+class _OpenFile:
+    """A file that is being written; its digest is that of what was handed to the storage."""
+
+    def __init__(self, archive: Archive, path: str, schema: Any) -> None:  # noqa: ANN401 - PyArrow has no types
+        self.rows = 0
+        self._path = path
+        self._sink = _Sink(archive, path)
+        self._writer = archive.parquet.ParquetWriter(self._sink, schema, compression="zstd")
+
+    def write(self, table: Any) -> None:  # noqa: ANN401 - PyArrow has no types
+        self._writer.write_table(table)
+        self.rows += table.num_rows
+
+    def close(self) -> ArchivedFile:
+        self._writer.close()
+        self._sink.close()
+        return ArchivedFile(self._path, self.rows, self._sink.size, self._sink.digest.hexdigest())
+
+
+@dataclass(slots=True)
+class _Sink:
+    """A file for PyArrow, which counts and digests what passes."""
+
+    archive: Archive
+    path: str
+    size: int = 0
+    digest: Any = field(default_factory=hashlib.sha256)
+    closed: bool = False
+    stream: Any = None
+
+    def __post_init__(self) -> None:
+        path = self.archive.path(self.path)
+        self.archive.storage.create_dir(path.rpartition("/")[0], recursive=True)
+        self.stream = self.archive.storage.open_output_stream(path)
+
+    def write(self, piece: Any) -> int:  # noqa: ANN401 - anything that is a buffer
+        data = memoryview(piece)
+        self.stream.write(data)
+        self.digest.update(data)
+        self.size += data.nbytes
+        return data.nbytes
+
+    def tell(self) -> int:
+        return self.size
+
+    def flush(self) -> None:
+        self.stream.flush()
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            self.stream.close()
+
+    def writable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return False
+
+    def seekable(self) -> bool:
+        return False
+
+
+async def archive_day(database: Database, archive: Archive, day: datetime) -> Mapping[str, int]:
+    """Write what ended on a day, and read it again.
+
+    Args:
+        database: Whose history; each page of it is read in a transaction of its own.
+        archive: Where to.
+        day: The beginning of the day in UTC.
+
+    Returns:
+        How many rows of each name the archive has of this day.
+
+    Raises:
+        ArchiveError: what was read again, or what the database has by now, is something else.
+        OSError: the folder or the bucket cannot be written.
+    """
+    await asyncio.to_thread(archive.clear, day.date())
+    lines = archive.writer(LINES, day.date(), stored.KINDS_OF_LINES)
+    writers = {part.name: archive.writer(part.name, day.date(), part.kinds) for part in PARTS}
+    for part in PARTS:
+        await _write_part(database, part, day, writers[part.name], lines)
+    writers[LINES] = lines
+    for one in writers.values():
+        await asyncio.to_thread(one.close)
+    files = [each for one in writers.values() for each in one.written]
+    await asyncio.to_thread(archive.check, files)
+    present = {part.name: await database.read(stored.count, part, day) for part in PARTS}
+    present[LINES] = await database.read(stored.count_lines, day)
+    rows = {name: one.rows for name, one in writers.items()}
+    if rows != present:
+        raise ArchiveError(f"{archive.location}, {day.date()}: the files have {rows}, but the database has {present}")
+    await asyncio.to_thread(archive.write_manifest, day.date(), files)
+    return rows
+
+
+async def _write_part(database: Database, part: Part, day: datetime, writer: Writer, lines: Writer) -> None:
+    after: tuple[datetime, int] | None = None
+    while rows := await database.read(stored.page, part, day, after, PAGE):
+        await asyncio.to_thread(writer.write, rows)
+        if part is EXECUTIONS:
+            await _write_lines(database, [row["id"] for row in rows], lines)
+        after = rows[-1][part.ended.name], rows[-1]["id"]
+
+
+async def _write_lines(database: Database, executions: Sequence[int], writer: Writer) -> None:
+    after = (0, 0)
+    while rows := await database.read(stored.lines_page, executions, after, PAGE):
+        await asyncio.to_thread(writer.write, rows)
+        after = rows[-1]["execution_id"], rows[-1]["line"]

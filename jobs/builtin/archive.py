@@ -128,8 +128,7 @@ class Archive:
     def write_manifest(self, day: date, files: Sequence[ArchivedFile]) -> None:
         """Say that a day is complete, and what belongs to it."""
         text = json.dumps({"version": 1, "date": f"{day}", "files": [asdict(one) for one in files]}, indent=1)
-        self.storage.create_dir(self.path(_MANIFESTS), recursive=True)
-        with self.storage.open_output_stream(self.path(_manifest(day))) as stream:
+        with self.create(_manifest(day)) as stream:
             stream.write(text.encode())
 
     def days(self) -> list[date]:
@@ -143,6 +142,11 @@ class Archive:
         with self.storage.open_input_stream(self.path(_manifest(day))) as stream:
             found = [ArchivedFile(**one) for one in json.loads(stream.read())["files"]]
         return [one for one in found if one.path.startswith(f"{name}/")]
+
+    def counts(self, day: date) -> Mapping[str, int]:
+        """Return how many rows of each name a complete day has."""
+        names = (*(part.name for part in PARTS), LINES)
+        return {name: sum(one.rows for one in self.files(day, name)) for name in names}
 
     def rows(self, day: date, name: str, conditions: Sequence[tuple[str, str, Any]] = ()) -> Iterator[dict[str, Any]]:
         """Yield the rows of a complete day that meet all conditions, the last one first.
@@ -159,6 +163,14 @@ class Archive:
             )
             for batch in reversed(table.to_batches(max_chunksize=PAGE)):
                 yield from reversed(batch.to_pylist())
+
+    def create(self, name: str) -> Any:  # noqa: ANN401 - PyArrow has no types
+        """Begin a file; returns what its content is written to."""
+        path = self.path(name)
+        if self.storage.type_name == "local":
+            # A bucket has no folders.
+            self.storage.create_dir(path.rpartition("/")[0], recursive=True)
+        return self.storage.open_output_stream(path)
 
     def path(self, name: str) -> str:
         """Return where PyArrow finds a file of the archive."""
@@ -249,9 +261,7 @@ class _Sink:
     stream: Any = None
 
     def __post_init__(self) -> None:
-        path = self.archive.path(self.path)
-        self.archive.storage.create_dir(path.rpartition("/")[0], recursive=True)
-        self.stream = self.archive.storage.open_output_stream(path)
+        self.stream = self.archive.create(self.path)
 
     def write(self, piece: Any) -> int:  # noqa: ANN401 - anything that is a buffer
         data = memoryview(piece)
@@ -284,6 +294,8 @@ class _Sink:
 async def archive_day(database: Database, archive: Archive, day: datetime) -> Mapping[str, int]:
     """Write what ended on a day, and read it again.
 
+    A day that is complete stays as it is: its rows may be gone from the database, as after a restore of an old backup.
+
     Args:
         database: Whose history; each page of it is read in a transaction of its own.
         archive: Where to.
@@ -296,6 +308,9 @@ async def archive_day(database: Database, archive: Archive, day: datetime) -> Ma
         ArchiveError: what was read again, or what the database has by now, is something else.
         OSError: the folder or the bucket cannot be written.
     """
+    present = await _present(database, day)
+    if day.date() in await asyncio.to_thread(archive.days):
+        return _at_least(archive, day, await asyncio.to_thread(archive.counts, day.date()), present)
     await asyncio.to_thread(archive.clear, day.date())
     lines = archive.writer(LINES, day.date(), stored.KINDS_OF_LINES)
     writers = {part.name: archive.writer(part.name, day.date(), part.kinds) for part in PARTS}
@@ -306,13 +321,28 @@ async def archive_day(database: Database, archive: Archive, day: datetime) -> Ma
         await asyncio.to_thread(one.close)
     files = [each for one in writers.values() for each in one.written]
     await asyncio.to_thread(archive.check, files)
-    present = {part.name: await database.read(stored.count, part, day) for part in PARTS}
-    present[LINES] = await database.read(stored.count_lines, day)
     rows = {name: one.rows for name, one in writers.items()}
-    if rows != present:
-        raise ArchiveError(f"{archive.location}, {day.date()}: the files have {rows}, but the database has {present}")
+    if rows != await _present(database, day):
+        raise ArchiveError(f"{archive.location}, {day.date()}: the database has changed since {rows} were written")
     await asyncio.to_thread(archive.write_manifest, day.date(), files)
     return rows
+
+
+async def _present(database: Database, day: datetime) -> Mapping[str, int]:
+    """Return how many rows of each name the database has of a day."""
+    rows = {part.name: await database.read(stored.count, part, day) for part in PARTS}
+    return {**rows, LINES: await database.read(stored.count_lines, day)}
+
+
+def _at_least(
+    archive: Archive, day: datetime, there: Mapping[str, int], present: Mapping[str, int]
+) -> Mapping[str, int]:
+    if any(there[name] < rows for name, rows in present.items()):
+        raise ArchiveError(
+            f"{archive.location}, {day.date()}: the archive has {dict(there)} of this day, but the database has "
+            f"{dict(present)}; move the day's manifest and files away, and it is written again"
+        )
+    return there
 
 
 async def _write_part(database: Database, part: Part, day: datetime, writer: Writer, lines: Writer) -> None:

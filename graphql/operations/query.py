@@ -1,11 +1,13 @@
 """The root of queries."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Annotated, Final
 
 import strawberry
 
 from ...jobs.core.model import FAILURES
+from ...jobs.store.read import archive
 from ...jobs.store.read import jobs as stored_jobs
 from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal
 from ...jobs.store.read.listing.keyset import PageRequest
@@ -58,6 +60,17 @@ class KeptHistory:
     seconds: Duration = strawberry.field(description="The time after its end from which a run may be pruned.")
 
 
+@strawberry.type(description="Where history is written before it is deleted, as Parquet files by day.")
+class HistoryArchive:
+    """A folder or a bucket."""
+
+    location: str = strawberry.field(description="The folder, or the bucket with its prefix.")
+    through: datetime = strawberry.field(
+        description="What ended earlier is there, as far as it was not deleted before there was an archive. What ended "
+        "at this time or later is not deleted."
+    )
+
+
 @strawberry.type(
     description="The time for which the history of finished runs is kept. The group of a run decides first, then "
     "its job, then the task `prune_history`."
@@ -73,6 +86,7 @@ class Retention:
         description="The groups with a time of their own; the first 200 by name."
     )
     jobs: list[KeptHistory] = strawberry.field(description="The jobs with a time of their own; the first 200 by name.")
+    archive: HistoryArchive | None = strawberry.field(description="Null = what is deleted is gone.")
 
 
 @strawberry.type
@@ -82,12 +96,14 @@ class RetentionQueries:
     @resolved(size=Size(own=2 * MAX_NAMES), requires=Role.VIEWER)
     async def retention(self, info: Info) -> Retention | None:
         """The time for which history is kept, by the present arguments of the task `prune_history`."""
-        found = await info.context.database.read(retained, await info.context.now())
+        now = await info.context.now()
+        found, archived = await info.context.database.read(lambda conn: (retained(conn, now), archive.of(conn)))
         return Retention(
             seconds=Duration(found.kept.age.total_seconds()),
             max_per_task=found.max_per_task,
             groups=_named(found.kept.groups),
             jobs=_named(found.kept.jobs),
+            archive=None if archived is None else HistoryArchive(location=archived.location, through=archived.through),
         )
 
 

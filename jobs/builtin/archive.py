@@ -88,6 +88,7 @@ class Archive:
         try:
             self.arrow: Any = import_module("pyarrow")
             self.parquet: Any = import_module("pyarrow.parquet")
+            self._compute: Any = import_module("pyarrow.compute")
             self._fs: Any = import_module("pyarrow.fs")
         except ImportError:
             raise ConfigurationError("the archive needs PyArrow: pip install 'cronograph[archive]'") from None
@@ -148,18 +149,32 @@ class Archive:
         names = (*(part.name for part in PARTS), LINES)
         return {name: sum(one.rows for one in self.files(day, name)) for name in names}
 
-    def rows(self, day: date, name: str, conditions: Sequence[tuple[str, str, Any]] = ()) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a complete day that meet all conditions, the last one first.
+    def condition(self, column: str, operator: str, value: Any) -> Any:  # noqa: ANN401 - PyArrow has no types
+        """Return a condition on a column, with the operators of the API's filters."""
+        compute = self._compute
+        of_row = compute.field(column)
+        plain = {"eq": "__eq__", "ne": "__ne__", "gt": "__gt__", "gte": "__ge__", "lt": "__lt__", "lte": "__le__"}
+        if operator in plain:
+            return getattr(of_row, plain[operator])(value)
+        if operator in {"in", "notIn"}:
+            return of_row.isin(value) if operator == "in" else ~of_row.isin(value)
+        if operator == "isNull":
+            return of_row.is_null() if value else of_row.is_valid()
+        if operator == "startsWith":
+            return compute.starts_with(of_row, value)
+        return compute.match_substring(of_row, value, ignore_case=True)
+
+    def rows(self, day: date, name: str, condition: Any = None) -> Iterator[dict[str, Any]]:  # noqa: ANN401
+        """Yield the rows of a complete day that meet a condition (None = all), the last one first.
 
         Args:
             day: The day on which they ended.
             name: What they are called, e.g. ``executions``.
-            conditions: As PyArrow takes them: a column, ``==``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, ``in`` or
-                ``not in``, and a value.
+            condition: One of ``condition``, or several, put together by ``&``.
         """
         for one in reversed(self.files(day, name)):
             table = self.parquet.read_table(
-                self.path(one.path), filesystem=self.storage, filters=list(conditions) or None, partitioning=None
+                self.path(one.path), filesystem=self.storage, filters=condition, partitioning=None
             )
             for batch in reversed(table.to_batches(max_chunksize=PAGE)):
                 yield from reversed(batch.to_pylist())

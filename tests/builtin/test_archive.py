@@ -8,11 +8,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import pyarrow.dataset
-import pyarrow.parquet
 import pytest
 from sqlalchemy import Connection, delete, insert, select
 
@@ -45,12 +44,18 @@ def past(*days_ago: float) -> Callable[[Tx], list[int]]:
     """Return what makes executions that ended so long ago, each with two lines and a skipped occurrence beside it."""
 
     def fill(tx: Tx) -> list[int]:
-        made = []
+        made = list[int]()
         for days in days_ago:
             at = tx.now - days * DAY
             run_id = add_run(tx.conn, at, args={"day": days}, labels={"customer": "42"})
             made.append(add_execution(tx.conn, run_id, at, at, value={"a": [1, "ä"]}))
-            line = {"execution_id": made[-1], "at": at, "level": "INFO", "message": "m", "fields": {"n": 1}}
+            line: dict[str, Any] = {
+                "execution_id": made[-1],
+                "at": at,
+                "level": "INFO",
+                "message": "m",
+                "fields": {"n": 1},
+            }
             tx.conn.execute(insert(execution_log), [line | {"line": number} for number in (1, 2)])
             add(
                 tx.conn, skipped_occurrence, task_id=9, task_name="t", reason="missed", first_scheduled_for=at,
@@ -101,7 +106,8 @@ async def test_what_is_deleted_is_in_the_archive(database: Database, folder: str
 async def test_other_programs_read_it_as_a_partitioned_table(database: Database, folder: str) -> None:
     await database.write(past(45, 40, 40))
     await prune(database, RETENTION, archive_url=folder)
-    table = pyarrow.dataset.dataset(f"{folder}/executions", partitioning="hive").to_table()
+    dataset: Any = import_module("pyarrow.dataset")
+    table: Any = dataset.dataset(f"{folder}/executions", partitioning="hive").to_table()
     days = {await database.write(day_before, 45), await database.write(day_before, 40)}
     assert (table.num_rows, {date.fromisoformat(one) for one in table["date"].to_pylist()}) == (3, days)
     manifest = json.loads(read(f"{folder}/manifests/{min(days)}.json"))

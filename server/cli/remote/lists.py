@@ -79,11 +79,11 @@ def show(api: Api, listing: Listing, shape: Shape, fixed: Mapping[str, Any] | No
         "filter": (both[0] if len(both) == 1 else {"and": both}) if both else None,
         "orderBy": order_of(sort or (), listing.orders),
     }
-    chosen = _chosen(listing, columns)
+    columns_shown = chosen(listing, columns)
 
     def once() -> None:
         rows = list(api.rows(listing.document, limit, **variables))
-        api.result({listing.name: rows}, table(rows, chosen) if rows else f"No {listing.name}")
+        api.result({listing.name: rows}, table(rows, columns_shown) if rows else f"No {listing.name}")
 
     repeat(once, watch, clear=not api.output.as_json and sys.stdout.isatty())
 
@@ -119,7 +119,12 @@ def repeat(once: Callable[[], None], seconds: float | None, *, clear: bool) -> N
         return
 
 
-def _chosen(listing: Listing, columns: str | None) -> Sequence[str]:
+def chosen(listing: Listing, columns: str | None) -> Sequence[str]:
+    """Return the columns that are asked for.
+
+    Raises:
+        ConfigurationError: the list has no such column.
+    """
     if columns is None:
         return listing.shown
     if columns == "all":

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from enum import Enum
+from importlib import import_module
 from itertools import islice
+from json import loads
 from typing import Annotated, Any, Final
 
 import typer
@@ -17,6 +19,9 @@ from .api import Api, Limit, at_server
 from .lists import EXECUTION_LIST, Columns, Filter, Sort, Watch, show, stream_line, text_of
 from .values import camel, seconds_of
 
+FromArchive = Annotated[
+    bool, typer.Option("--archive", help="Read what was deleted, from the archive; needs the extra `archive`.")
+]
 PAGE: Final = 200
 """Lines that one search finds at most."""
 
@@ -39,10 +44,21 @@ def logs(
         str | None, typer.Option("--since", help="Search in executions that began so long ago at most, such as 24h.")
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=PAGE, help="Lines found at most.")] = 50,
+    archive: FromArchive = False,
 ) -> None:
     """Show the log lines of a run's newest execution, or those that hold a text; JSON lines with --json."""
     if sum(one is not None for one in (run, job, task)) != 1:
         raise ConfigurationError("logs: give one of RUN, --job and --task")
+    if archive:
+        if run is None or search is not None or since is not None or follow:
+            raise ConfigurationError("logs: --archive goes with the id of a run or an execution alone")
+        if not run.isdecimal():
+            raise ConfigurationError(
+                f"logs: --archive needs the id of a run or an execution, a number, got {run[:80]!r}"
+            )
+        for line in _archived().archived_lines(api, int(run), execution=execution):
+            _show_line(api, line["line"], line["at"], line["level"], line["message"], loads(line["fields"] or "null"))
+        return
     if search is None:
         if run is None or since is not None:
             raise ConfigurationError("logs: --job, --task and --since need --search TEXT")
@@ -57,6 +73,11 @@ def logs(
     seconds = seconds_of("--since", since)
     start = None if seconds is None else (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
     _search(api, text=search, first=limit, **where, **{"from": start})
+
+
+def _archived() -> Any:  # noqa: ANN401 - a module
+    """Return what reads the archive: the statements of the store come along."""
+    return import_module(".archived", __package__)
 
 
 def _execution_of(api: Api, key: str, *, execution: bool) -> int:
@@ -80,11 +101,17 @@ def _execution_of(api: Api, key: str, *, execution: bool) -> int:
 def _show(api: Api, key: int, *, follow: bool) -> None:
     for part in api.client.execution_log(key):
         for line in part.lines:
-            at = line.at.isoformat().replace("+00:00", "Z")
-            data = {"line": line.line, "at": at, "level": line.level, "message": line.message, "fields": line.fields}
-            stream_line(api, data, _shown(at, line.level, line.message, line.fields))
+            _show_line(api, line.line, line.at, line.level, line.message, line.fields)
         if part.has_ended or not follow:
             return
+
+
+def _show_line(
+    api: Api, number: int, at: datetime, level: object, message: str, fields: Mapping[str, Any] | None
+) -> None:
+    when = time_text(at)
+    data = {"line": number, "at": when, "level": level, "message": message, "fields": fields}
+    stream_line(api, data, _shown(when, level, message, fields))
 
 
 def _shown(at: str, level: object, message: str, fields: Mapping[str, Any] | None) -> str:
@@ -116,9 +143,14 @@ def log(
     sort: Sort = None,
     limit: Limit = 50,
     watch: Watch = None,
+    archive: FromArchive = False,
 ) -> None:
     """Show the execution log, newest first."""
-    show(api, EXECUTION_LIST, (filter, columns, sort, limit, watch), _FAILED if failed else None)
+    shape, fixed = (filter, columns, sort, limit, watch), _FAILED if failed else None
+    if archive:
+        _archived().show_archived(api, shape, fixed)
+    else:
+        show(api, EXECUTION_LIST, shape, fixed)
 
 
 @at_server

@@ -21,7 +21,7 @@ const SettingsDocument = graphql(`
     viewer { name role }
     nodes(first: 200, filter: { state: { in: [ACTIVE, STALLED] } }) { nodes { version slots } totalCount }
     task(name: "prune_history") { name }
-    retention { seconds maxPerTask groups { name seconds } jobs { name seconds } }
+    retention { seconds maxPerTask groups { name seconds } jobs { name seconds } archive { location through } }
     cleanups: tasks(
       first: 20
       filter: {
@@ -151,7 +151,7 @@ function Documents() {
 }
 
 function Retention({ task, retention }: Pick<Data, "task" | "retention">) {
-  const { seconds, maxPerTask, groups, jobs } = retention;
+  const { seconds, maxPerTask, groups, jobs, archive } = retention;
   return (
     <Facts
       entries={[
@@ -166,6 +166,20 @@ function Retention({ task, retention }: Pick<Data, "task" | "retention">) {
         ...jobs.map(
           ({ name, seconds }) => [`Job ${name}`, <a href={paths.job(name)}>{wholeDuration(seconds)}</a>] as const,
         ),
+        [
+          "Archive",
+          archive === null ? (
+            "none: what is deleted is gone"
+          ) : (
+            <>
+              <Name text={archive.location} />
+              <br />
+              <span class="dim cell-sub">
+                what ended before <Time at={archive.through} /> is there; <code>cronograph log --archive</code> reads it
+              </span>
+            </>
+          ),
+        ],
         ["Pruned by", task === null ? "no task: everything is kept" : <a href={paths.task(task.name)}>{task.name}</a>],
       ]}
     />

@@ -87,7 +87,7 @@ def _changing(field: str, fields: str) -> str:
 RUNS: Final = _listed("runs", "Run", _RUN)
 TASKS: Final = _listed("tasks", "Task", _TASK)
 EXECUTIONS: Final = _listed("executions", "Execution", _EXECUTION)
-ARCHIVE: Final = "query HistoryArchive { retention { archive { location through } } }"
+ARCHIVE: Final = "query HistoryArchive { retention { archive { location completeUntilAt } } }"
 GROUPS: Final = _listed("groups", "Group", _GROUP)
 FLOWS: Final = _listed("flows", "Flow", _FLOW)
 JOBS: Final = _listed("jobs", "Job", f"{_JOB} description schedule isolation")

@@ -60,14 +60,16 @@ class KeptHistory:
     seconds: Duration = strawberry.field(description="The time after its end from which a run may be pruned.")
 
 
-@strawberry.type(description="Where history is written before it is deleted, as Parquet files by day.")
+@strawberry.type(
+    description="The folder or the bucket that history is written to before it is deleted, as Parquet files by day."
+)
 class HistoryArchive:
     """A folder or a bucket."""
 
     location: str = strawberry.field(description="The folder, or the bucket with its prefix.")
-    through: datetime = strawberry.field(
-        description="What ended earlier is there, as far as it was not deleted before there was an archive. What ended "
-        "at this time or later is not deleted."
+    complete_until_at: datetime = strawberry.field(
+        description="The time before which history has ended that is there, as far as it was not deleted before there "
+        "was an archive. What ended at this time or later is not deleted."
     )
 
 
@@ -103,7 +105,9 @@ class RetentionQueries:
             max_per_task=found.max_per_task,
             groups=_named(found.kept.groups),
             jobs=_named(found.kept.jobs),
-            archive=None if archived is None else HistoryArchive(location=archived.location, through=archived.through),
+            archive=None
+            if archived is None
+            else HistoryArchive(location=archived.location, complete_until_at=archived.through),
         )
 
 

@@ -32,13 +32,13 @@ from ...jobs.store.read import skipped as stored_skipped
 from ...jobs.store.read import steps as stored_steps
 from ...jobs.store.read.clock import server_time
 from ...jobs.store.read.figures import depth as stalled_tasks
+from ...jobs.store.read.figures.strips import Strip, strips_of_tasks
 from ...jobs.store.read.listing import pages, searching
 from ...jobs.store.read.listing.criteria import Criteria, LabelMatch, Spread
 from ...jobs.store.read.listing.keyset import Page, PageRequest
 from ...jobs.store.read.listing.listing import Listing
 from ...jobs.store.read.listing.searching import Counted, Keys, capped
 from ...jobs.store.read.prunable import keeping
-from ...jobs.store.read.strips import Strip, strips_of_tasks
 from ..guard.searches import Searches
 from .data_loader import MAX_BATCH, Children, DataLoader, Reader, by_key, by_key_and_slice
 from .slices import Slices

@@ -14,8 +14,8 @@ from ...jobs.core.occurrences import effective_overlap, effective_timeout, effec
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ...jobs.core.task_sets import definition_of
+from ...jobs.store.read.figures.strips import Strip
 from ...jobs.store.read.lists import TASKS
-from ...jobs.store.read.strips import Strip
 from ..base.arguments import camel
 from ..base.enums import Described, described
 from ..base.fields import UNSTABLE

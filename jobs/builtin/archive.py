@@ -5,7 +5,6 @@ read), the same for ``log_lines``, ``runs`` and ``skipped_occurrences``, and ``m
 and the SHA-256 of each file. A day belongs to the archive as soon as its manifest is there, which is written last.
 """
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ..core.base.errors import ConfigurationError
+from ..own.threads import in_own_thread
 from ..store.db.database import Database
 from ..store.read import archive as stored
 from ..store.read.archive import EXECUTIONS, LINES, PARTS, Kind, Part
@@ -105,9 +105,9 @@ class Archive:
         for name in (*(part.name for part in PARTS), LINES):
             self.storage.delete_dir_contents(self.path(_folder(name, day)), missing_dir_ok=True)
 
-    def writer(self, name: str, day: date, kinds: Mapping[str, Kind]) -> "Writer":
-        """Return a writer of rows of a day."""
-        return Writer(self, name, day, kinds)
+    def writer(self, name: str, day: date, kinds: Mapping[str, Kind], most: int = MOST_ROWS) -> "Writer":
+        """Return a writer of rows of a day, to files of about so many rows."""
+        return Writer(self, name, day, kinds, most)
 
     def check(self, files: Sequence[ArchivedFile]) -> None:
         """Read files again.
@@ -188,7 +188,7 @@ class Archive:
         return self.storage.open_output_stream(path)
 
     def path(self, name: str) -> str:
-        """Return where PyArrow finds a file of the archive."""
+        """Return the path by which PyArrow finds a file of the archive."""
         return f"{self._root}/{name}"
 
 
@@ -203,8 +203,9 @@ def _manifest(day: date) -> str:
 class Writer:
     """Write rows of a day to files, a new one for each million."""
 
-    def __init__(self, archive: Archive, name: str, day: date, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, archive: Archive, name: str, day: date, kinds: Mapping[str, Kind], most: int) -> None:
         self.written: list[ArchivedFile] = []
+        self._most = most
         self._archive = archive
         self._folder = _folder(name, day)
         self._json = [column for column, kind in kinds.items() if kind == "json"]
@@ -226,7 +227,7 @@ class Writer:
             self._open = _OpenFile(self._archive, f"{self._folder}/{len(self.written)}.parquet", self._schema)
         plain = [{**row, **{name: _text(row[name]) for name in self._json}} for row in rows]
         self._open.write(self._archive.arrow.Table.from_pylist(plain, schema=self._schema))
-        if self._open.rows >= MOST_ROWS:
+        if self._open.rows >= self._most:
             self.close()
 
     def close(self) -> None:
@@ -306,7 +307,9 @@ class _Sink:
         return False
 
 
-async def archive_day(database: Database, archive: Archive, day: datetime) -> Mapping[str, int]:
+async def archive_day(
+    database: Database, archive: Archive, day: datetime, *, page: int = PAGE, most: int = MOST_ROWS
+) -> Mapping[str, int]:
     """Write what ended on a day, and read it again.
 
     A day that is complete stays as it is: its rows may be gone from the database, as after a restore of an old backup.
@@ -315,6 +318,8 @@ async def archive_day(database: Database, archive: Archive, day: datetime) -> Ma
         database: Whose history; each page of it is read in a transaction of its own.
         archive: Where to.
         day: The beginning of the day in UTC.
+        page: How many rows are read at once.
+        most: About how many rows a file has at most.
 
     Returns:
         How many rows of each name the archive has of this day.
@@ -324,22 +329,22 @@ async def archive_day(database: Database, archive: Archive, day: datetime) -> Ma
         OSError: the folder or the bucket cannot be written.
     """
     present = await _present(database, day)
-    if day.date() in await asyncio.to_thread(archive.days):
-        return _at_least(archive, day, await asyncio.to_thread(archive.counts, day.date()), present)
-    await asyncio.to_thread(archive.clear, day.date())
-    lines = archive.writer(LINES, day.date(), stored.KINDS_OF_LINES)
-    writers = {part.name: archive.writer(part.name, day.date(), part.kinds) for part in PARTS}
+    if day.date() in await in_own_thread(archive.days):
+        return _at_least(archive, day, await in_own_thread(archive.counts, day.date()), present)
+    await in_own_thread(archive.clear, day.date())
+    lines = archive.writer(LINES, day.date(), stored.KINDS_OF_LINES, most)
+    writers = {part.name: archive.writer(part.name, day.date(), part.kinds, most) for part in PARTS}
     for part in PARTS:
-        await _write_part(database, part, day, writers[part.name], lines)
+        await _write_part(database, part, day, writers[part.name], lines, page)
     writers[LINES] = lines
     for one in writers.values():
-        await asyncio.to_thread(one.close)
+        await in_own_thread(one.close)
     files = [each for one in writers.values() for each in one.written]
-    await asyncio.to_thread(archive.check, files)
+    await in_own_thread(archive.check, files)
     rows = {name: one.rows for name, one in writers.items()}
     if rows != await _present(database, day):
         raise ArchiveError(f"{archive.location}, {day.date()}: the database has changed since {rows} were written")
-    await asyncio.to_thread(archive.write_manifest, day.date(), files)
+    await in_own_thread(archive.write_manifest, day.date(), files)
     return rows
 
 
@@ -360,17 +365,17 @@ def _at_least(
     return there
 
 
-async def _write_part(database: Database, part: Part, day: datetime, writer: Writer, lines: Writer) -> None:
+async def _write_part(database: Database, part: Part, day: datetime, writer: Writer, lines: Writer, page: int) -> None:
     after: tuple[datetime, int] | None = None
-    while rows := await database.read(stored.page, part, day, after, PAGE):
-        await asyncio.to_thread(writer.write, rows)
+    while rows := await database.read(stored.page, part, day, after, page):
+        await in_own_thread(writer.write, rows)
         if part is EXECUTIONS:
-            await _write_lines(database, [row["id"] for row in rows], lines)
+            await _write_lines(database, [row["id"] for row in rows], lines, page)
         after = rows[-1][part.ended.name], rows[-1]["id"]
 
 
-async def _write_lines(database: Database, executions: Sequence[int], writer: Writer) -> None:
+async def _write_lines(database: Database, executions: Sequence[int], writer: Writer, page: int) -> None:
     after = (0, 0)
-    while rows := await database.read(stored.lines_page, executions, after, PAGE):
-        await asyncio.to_thread(writer.write, rows)
+    while rows := await database.read(stored.lines_page, executions, after, page):
+        await in_own_thread(writer.write, rows)
         after = rows[-1]["execution_id"], rows[-1]["line"]

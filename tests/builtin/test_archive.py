@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, insert, select
 
-from cronograph.jobs.builtin import archive as module
 from cronograph.jobs.builtin.archive import Archive, ArchiveError, archive_day
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.base.errors import ConfigurationError
@@ -189,16 +188,13 @@ async def test_a_day_that_was_begun_and_not_ended_is_written_again(database: Dat
     assert archived_ids(folder) == ids
 
 
-async def test_large_days_have_several_files(database: Database, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAGE", 3)
-    monkeypatch.setattr(module, "MOST_ROWS", 6)
+async def test_large_days_have_several_files(database: Database, folder: str) -> None:
     ids = await database.write(past(*[40] * 10))
-    await prune(database, RETENTION, archive_url=folder)
-    assert archived_ids(folder) == ids
-    archive, day = Archive(folder), await database.write(day_before, 40)
-    assert [one.rows for one in archive.files(day, "executions")] == [6, 4]
-    assert [row["id"] for row in archive.rows(day, "executions")] == ids[::-1]
-    assert len(list(archive.rows(day, "log_lines"))) == 20
+    archive, day = Archive(folder), stored.day_of(datetime.now(UTC) - 40 * DAY)
+    assert (await archive_day(database, archive, day, page=3, most=6))["executions"] == 10
+    assert [one.rows for one in archive.files(day.date(), "executions")] == [6, 4]
+    assert [row["id"] for row in archive.rows(day.date(), "executions")] == ids[::-1]
+    assert len(list(archive.rows(day.date(), "log_lines"))) == 20
 
 
 async def test_a_file_that_is_not_what_was_written_is_found(database: Database, folder: str) -> None:
@@ -318,12 +314,9 @@ def answers(port: int) -> bool:
 
 
 @pytest.mark.costly
-async def test_a_bucket_is_an_archive_too(
-    database: Database, bucket: tuple[str, Callable[[], Running]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_bucket_is_an_archive_too(database: Database, bucket: tuple[str, Callable[[], Running]]) -> None:
     url, start = bucket
     server = start()
-    monkeypatch.setattr(module, "PAGE", 100)
     first = await database.write(past(*[45] * 250))
     assert (await prune(database, RETENTION, archive_url=url)).executions == 250
     assert archived_ids(url) == first

@@ -21,7 +21,7 @@ const SettingsDocument = graphql(`
     viewer { name role }
     nodes(first: 200, filter: { state: { in: [ACTIVE, STALLED] } }) { nodes { version slots } totalCount }
     task(name: "prune_history") { name }
-    retention { seconds maxPerTask groups { name seconds } jobs { name seconds } archive { location through } }
+    retention { seconds maxPerTask groups { name seconds } jobs { name seconds } archive { location completeUntilAt } }
     cleanups: tasks(
       first: 20
       filter: {
@@ -175,7 +175,8 @@ function Retention({ task, retention }: Pick<Data, "task" | "retention">) {
               <Name text={archive.location} />
               <br />
               <span class="dim cell-sub">
-                what ended before <Time at={archive.through} /> is there; <code>cronograph log --archive</code> reads it
+                what ended before <Time at={archive.completeUntilAt} /> is there; <code>cronograph log --archive</code>{" "}
+                reads it
               </span>
             </>
           ),

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, Text, cast, func, select, text
 
-from ...core.model import SkipReason
-from ...core.states import RunState
-from ..db import dialect
-from ..db.functions import duration, written_time
-from ..schema.tables import run
-from ..schema.tables import skipped_occurrence as skipped
-from ..schema.types import loads
+from ....core.model import SkipReason
+from ....core.states import RunState
+from ...db import dialect
+from ...db.functions import duration, written_time
+from ...schema.tables import run
+from ...schema.tables import skipped_occurrence as skipped
+from ...schema.types import loads
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ Row = Mapping[str, Any]
 
 
 class ArchiveError(Exception):
-    """What was written is not what was read; nothing of the day is deleted."""
+    """Say that the files differ from what was to be written; nothing of the day is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +238,7 @@ class Writer:
 
     @property
     def rows(self) -> int:
-        """How many rows were written to files that are closed."""
+        """The number of rows in the files that are closed."""
         return sum(one.rows for one in self.written)
 
 

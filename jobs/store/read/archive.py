@@ -13,7 +13,7 @@ from ..schema.types import UtcDateTime
 
 DAY: Final = timedelta(days=1)
 Kind = Literal["flag", "json", "number", "text", "time", "whole"]
-"""What a column holds."""
+"""The kinds of values that a column may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Part:
 
     @property
     def kinds(self) -> Mapping[str, Kind]:
-        """What each column holds."""
+        """The kind of each column."""
         return _kinds(self.table)
 
 
@@ -54,7 +54,7 @@ RUNS: Final = Part("runs", run, run.c.finished_at)
 SKIPPED: Final = Part("skipped_occurrences", skipped_occurrence, skipped_occurrence.c.at)
 PARTS: Final = (EXECUTIONS, RUNS, SKIPPED)
 LINES: Final = "log_lines"
-"""What log lines are called; they are in the archive on the day on which their execution ended."""
+"""The name of log lines; they are in the archive on the day on which their execution ended."""
 
 
 def _kinds(table: Table) -> Mapping[str, Kind]:

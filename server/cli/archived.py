@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
-from ....graphql.client.command_line import ARCHIVE
-from ....jobs.builtin.archive import Archive
-from ....jobs.core.base.errors import ConfigurationError
-from ....jobs.core.base.times import time_text
-from ....jobs.store.read.archive import EXECUTIONS, LINES, Kind
-from ..base.output import Refused
-from .api import Api
-from .lists import EXECUTION_LIST, Shape, chosen, table
-from .values import camel, filter_of
+from ...graphql.client.command_line import ARCHIVE
+from ...jobs.builtin.archive import Archive
+from ...jobs.core.base.errors import ConfigurationError
+from ...jobs.core.base.times import time_text
+from ...jobs.store.read.archive import EXECUTIONS, LINES, Kind
+from .base.output import Refused
+from .remote.api import Api
+from .remote.lists import EXECUTION_LIST, Shape, chosen, table
+from .remote.values import camel, filter_of
 
 VARIABLE: Final = "CRONOGRAPH_ARCHIVE_URL"
 _FIELDS: Final[Mapping[str, str]] = {camel(column): column for column in EXECUTIONS.kinds}

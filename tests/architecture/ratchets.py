@@ -49,7 +49,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1 and 210 for Slurm.
     # Raised by 1 and 180 for the number of nodes that the queue wants.
     # Raised by 2 and 690 for groups of failures that are silenced, or solved in a version until one comes back.
-    "modules": 654,
+    # Raised by 3 for the archive: its statements, its files, and the command that reads it.
+    "modules": 657,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.
@@ -58,7 +59,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 40 for what doctor says about blocks of the history.
     # Raised by 180 for routes of alarms, and for buttons in messages.
     # Raised by 130 for the planned load of each minute, hour or day.
-    "lines": 113_190,
+    # Raised by 790 for the archive: its writer and reader, its statements, and the commands that read it.
+    "lines": 113_980,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

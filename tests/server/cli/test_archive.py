@@ -1,5 +1,6 @@
 """`cronograph log --archive` and `logs --archive`: what the server has deleted, from its archive."""
 
+import asyncio
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -68,12 +69,17 @@ class Archived:
         return found
 
 
-@pytest.fixture
-async def archived(processes: ProcessStarter, tmp_path: Path, database_url: str) -> Archived:
-    database, place = Database(database_url), f"{tmp_path}/archive"
+async def archive_the_past(database_url: str, place: str) -> None:
+    database = Database(database_url)
     await database.write(past)
     assert (await prune(database, Retention(), archive_url=place)).executions == 3
     await database.close()
+
+
+@pytest.fixture
+def archived(processes: ProcessStarter, tmp_path: Path, database_url: str) -> Archived:
+    place = f"{tmp_path}/archive"
+    asyncio.run(archive_the_past(database_url, place))
     server = processes.serve(database_url, env={"CRONOGRAPH_ARCHIVE_URL": place})
     return Archived(processes, server.url, place)
 

@@ -24,6 +24,8 @@ PAGE: Final = 5_000
 """Rows that are read and written at once."""
 MOST_ROWS: Final = 1_000_000
 """Rows of a file at most."""
+NAMES: Final = (*(part.name for part in PARTS), LINES)
+"""The folders of the archive that have rows."""
 _PIECE: Final = 1 << 20
 _MANIFESTS: Final = "manifests"
 Row = Mapping[str, Any]
@@ -48,6 +50,11 @@ class ArchivedFile:
     rows: int
     bytes: int
     sha256: str
+
+    @property
+    def name(self) -> str:
+        """Name the kind of its rows, e.g. ``executions``."""
+        return self.path.partition("/")[0]
 
 
 def location_of(url: str) -> str:
@@ -89,6 +96,7 @@ class Archive:
             self.arrow: Any = import_module("pyarrow")
             self.parquet: Any = import_module("pyarrow.parquet")
             self._compute: Any = import_module("pyarrow.compute")
+            self._dataset: Any = import_module("pyarrow.dataset")
             self._fs: Any = import_module("pyarrow.fs")
         except ImportError:
             raise ConfigurationError("the archive needs PyArrow: pip install 'cronograph[archive]'") from None
@@ -102,7 +110,7 @@ class Archive:
 
     def clear(self, day: date) -> None:
         """Delete what an attempt that did not come to its end has written of a day."""
-        for name in (*(part.name for part in PARTS), LINES):
+        for name in NAMES:
             self.storage.delete_dir_contents(self.path(_folder(name, day)), missing_dir_ok=True)
 
     def writer(self, name: str, day: date, kinds: Mapping[str, Kind], most: int = MOST_ROWS) -> "Writer":
@@ -138,16 +146,17 @@ class Archive:
         names = (one.base_name.removesuffix(".json") for one in self.storage.get_file_info(selector))
         return sorted(map(date.fromisoformat, names), reverse=True)
 
-    def files(self, day: date, name: str) -> list[ArchivedFile]:
-        """Return the files of a complete day with rows of this name."""
+    def files(self, day: date) -> list[ArchivedFile]:
+        """Return the files of a complete day."""
         with self.storage.open_input_stream(self.path(_manifest(day))) as stream:
-            found = [ArchivedFile(**one) for one in json.loads(stream.read())["files"]]
-        return [one for one in found if one.path.startswith(f"{name}/")]
+            return [ArchivedFile(**one) for one in json.loads(stream.read())["files"]]
 
-    def counts(self, day: date) -> Mapping[str, int]:
-        """Return how many rows of each name a complete day has."""
-        names = (*(part.name for part in PARTS), LINES)
-        return {name: sum(one.rows for one in self.files(day, name)) for name in names}
+    def counts(self, day: date) -> Mapping[str, int] | None:
+        """Return how many rows of each name a day has; None = the day is not complete."""
+        if self.storage.get_file_info(self.path(_manifest(day))).type == self._fs.FileType.NotFound:
+            return None
+        files = self.files(day)
+        return {name: sum(one.rows for one in files if one.name == name) for name in NAMES}
 
     def condition(self, column: str, operator: str, value: Any) -> Any:  # noqa: ANN401 - PyArrow has no types
         """Return a condition on a column, with the operators of the API's filters."""
@@ -172,12 +181,11 @@ class Archive:
             name: What they are called, e.g. ``executions``.
             condition: One of ``condition``, or several, put together by ``&``.
         """
-        for one in reversed(self.files(day, name)):
-            table = self.parquet.read_table(
-                self.path(one.path), filesystem=self.storage, filters=condition, partitioning=None
-            )
-            for batch in reversed(table.to_batches(max_chunksize=PAGE)):
-                yield from reversed(batch.to_pylist())
+        for one in reversed([each for each in self.files(day) if each.name == name]):
+            file = self._dataset.dataset(self.path(one.path), filesystem=self.storage, format="parquet")
+            groups = [group for part in file.get_fragments() for group in part.split_by_row_group(condition)]
+            for group in reversed(groups):
+                yield from reversed(group.to_table(filter=condition).to_pylist())
 
     def create(self, name: str) -> Any:  # noqa: ANN401 - PyArrow has no types
         """Begin a file; returns what its content is written to."""
@@ -219,22 +227,31 @@ class Writer:
             "whole": arrow.int64(),
         }
         self._schema = arrow.schema([(column, types[kind]) for column, kind in kinds.items()])
-        self._open: _OpenFile | None = None
+        self._sink: _Sink | None = None
+        self._parquet: Any = None
+        self._rows = 0
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write rows; what is JSON stands in them as a text."""
-        if self._open is None:
-            self._open = _OpenFile(self._archive, f"{self._folder}/{len(self.written)}.parquet", self._schema)
+        """Write rows as one group of the file; what is JSON stands in them as a text."""
+        if self._sink is None:
+            self._sink = _Sink(self._archive, f"{self._folder}/{len(self.written)}.parquet")
+            self._parquet = self._archive.parquet.ParquetWriter(self._sink, self._schema, compression="zstd")
+            self._rows = 0
         plain = [{**row, **{name: _text(row[name]) for name in self._json}} for row in rows]
-        self._open.write(self._archive.arrow.Table.from_pylist(plain, schema=self._schema))
-        if self._open.rows >= self._most:
+        self._parquet.write_table(self._archive.arrow.Table.from_pylist(plain, schema=self._schema))
+        self._rows += len(rows)
+        if self._rows >= self._most:
             self.close()
 
     def close(self) -> None:
-        """End the file, if there is one."""
-        if self._open is not None:
-            self.written.append(self._open.close())
-            self._open = None
+        """End the file, if there is one; its digest is that of what was handed to the storage."""
+        if self._sink is not None:
+            self._parquet.close()
+            self._sink.close()
+            self.written.append(
+                ArchivedFile(self._sink.path, self._rows, self._sink.size, self._sink.digest.hexdigest())
+            )
+            self._sink = None
 
     @property
     def rows(self) -> int:
@@ -244,25 +261,6 @@ class Writer:
 
 def _text(value: object) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
-
-
-class _OpenFile:
-    """A file that is being written; its digest is that of what was handed to the storage."""
-
-    def __init__(self, archive: Archive, path: str, schema: Any) -> None:  # noqa: ANN401 - PyArrow has no types
-        self.rows = 0
-        self._path = path
-        self._sink = _Sink(archive, path)
-        self._writer = archive.parquet.ParquetWriter(self._sink, schema, compression="zstd")
-
-    def write(self, table: Any) -> None:  # noqa: ANN401 - PyArrow has no types
-        self._writer.write_table(table)
-        self.rows += table.num_rows
-
-    def close(self) -> ArchivedFile:
-        self._writer.close()
-        self._sink.close()
-        return ArchivedFile(self._path, self.rows, self._sink.size, self._sink.digest.hexdigest())
 
 
 @dataclass(slots=True)
@@ -328,9 +326,9 @@ async def archive_day(
         ArchiveError: what was read again, or what the database has by now, is something else.
         OSError: the folder or the bucket cannot be written.
     """
-    present = await _present(database, day)
-    if day.date() in await in_own_thread(archive.days):
-        return _at_least(archive, day, await in_own_thread(archive.counts, day.date()), present)
+    there = await in_own_thread(archive.counts, day.date())
+    if there is not None:
+        return _at_least(archive, day, there, await _present(database, day))
     await in_own_thread(archive.clear, day.date())
     lines = archive.writer(LINES, day.date(), stored.KINDS_OF_LINES, most)
     writers = {part.name: archive.writer(part.name, day.date(), part.kinds, most) for part in PARTS}

@@ -192,9 +192,11 @@ async def test_large_days_have_several_files(database: Database, folder: str) ->
     ids = await database.write(past(*[40] * 10))
     archive, day = Archive(folder), stored.day_of(datetime.now(UTC) - 40 * DAY)
     assert (await archive_day(database, archive, day, page=3, most=6))["executions"] == 10
-    assert [one.rows for one in archive.files(day.date(), "executions")] == [6, 4]
+    assert [one.rows for one in archive.files(day.date()) if one.name == "executions"] == [6, 4]
     assert [row["id"] for row in archive.rows(day.date(), "executions")] == ids[::-1]
     assert len(list(archive.rows(day.date(), "log_lines"))) == 20
+    some = archive.condition("id", "in", [ids[1], ids[8]])
+    assert [row["id"] for row in archive.rows(day.date(), "executions", some)] == [ids[8], ids[1]]
 
 
 async def test_a_file_that_is_not_what_was_written_is_found(database: Database, folder: str) -> None:
@@ -202,7 +204,7 @@ async def test_a_file_that_is_not_what_was_written_is_found(database: Database, 
     day = stored.day_of(datetime.now(UTC) - 40 * DAY)
     archive = Archive(folder)
     await archive_day(database, archive, day)
-    [file] = archive.files(day.date(), "executions")
+    file = next(one for one in archive.files(day.date()) if one.name == "executions")
     path = Path(folder) / file.path
     with pytest.raises(ArchiveError, match=r"executions/date=.*must be .*'rows': 2, .*was read as .*'rows': 1, "):
         archive.check([replace(file, rows=2)])
@@ -228,6 +230,12 @@ async def test_a_complete_day_stays_when_an_older_database_comes_back(database: 
     with pytest.raises(ArchiveError, match=r"the archive has .*'executions': 2.*, but the database has .*: 3"):
         await prune(database, RETENTION, archive_url=folder)
     assert archived_ids(folder) == ids
+
+
+def test_who_has_no_pyarrow_is_told_what_to_install(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigurationError, match=r"needs PyArrow: pip install 'cronograph\[archive\]'"):
+        Archive(folder)
 
 
 class Changing:

@@ -77,7 +77,7 @@ def logs(
 
 def _archived() -> Any:  # noqa: ANN401 - a module
     """Return what reads the archive: the statements of the store come along."""
-    return import_module("...archived", __name__)
+    return import_module("..archived", __package__)
 
 
 def _execution_of(api: Api, key: str, *, execution: bool) -> int:

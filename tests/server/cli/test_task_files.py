@@ -320,15 +320,20 @@ def test_what_is_wrong_is_reported_and_nothing_is_done(run: Commands, file: Path
     assert run.processes.run("plan", str(file), "--url", f"http://127.0.0.1:{free_port()}")[0] == 3
 
 
+def token_of_ada(processes: ProcessStarter, url: str, role: Role) -> str:
+    """Set up a database with the account ``ada``, and return a token of it."""
+    assert processes.run("migrate", "--database-url", url)[0] == 0
+    database = Database(url)
+    database.write_sync(add_account, "ada", role, hashed())
+    database.close_sync()
+    return processes.run("token", "create", "--user", "ada", "--database-url", url)[1].strip()
+
+
 @pytest.mark.costly
 def test_a_viewer_may_not_apply_nor_signal_nor_change_flows(
     sqlite_url: str, processes: ProcessStarter, file: Path
 ) -> None:
-    assert processes.run("migrate", "--database-url", sqlite_url)[0] == 0
-    database = Database(sqlite_url)
-    database.write_sync(add_account, "ada", Role.VIEWER, hashed())
-    database.close_sync()
-    token = processes.run("token", "create", "--user", "ada", "--database-url", sqlite_url)[1].strip()
+    token = token_of_ada(processes, sqlite_url, Role.VIEWER)
     server = processes.serve(sqlite_url, auth=True)
     commands = (("apply", str(file)), ("signal", "go", "--run", "1"), ("flows", "cancel", "1"), ("flows", "retry", "1"))
     for env, said in (({"CRONOGRAPH_TOKEN": token}, "OPERATOR"), ({}, "cronograph login")):
@@ -369,11 +374,7 @@ def test_tasks_of_the_server_s_own_files_ask_its_api_as_job_code_does(
 def test_who_is_no_administrator_exports_without_channels_and_reads_so(
     sqlite_url: str, processes: ProcessStarter, file: Path
 ) -> None:
-    assert processes.run("migrate", "--database-url", sqlite_url)[0] == 0
-    database = Database(sqlite_url)
-    database.write_sync(add_account, "ada", Role.OPERATOR, hashed())
-    database.close_sync()
-    token = processes.run("token", "create", "--user", "ada", "--database-url", sqlite_url)[1].strip()
+    token = token_of_ada(processes, sqlite_url, Role.OPERATOR)
     file.write_text(FILE + "channels: {prometheus: {kind: alertmanager, url: https://alerts.example.com}}\n")
     server = processes.serve(sqlite_url, "--tasks", str(file), auth=True)
     env = {"CRONOGRAPH_TOKEN": token}

@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.bench import large_log
 from tests.bench.measuring import fresh_database, load
 from tests.support.browser import LAUNCH_OPTIONS, find_chromium
-from tests.support.page_work import SLOW_3G, PageWork, longest_task
+from tests.support.page_work import SLOW_3G, TRACED, PageWork, longest_task, mark, tasks_of
 from tests.support.ports import free_port
 from tests.support.processes import COMMAND
 from tests.support.waiting import wait_until
@@ -219,9 +219,15 @@ def stream(page: Page, address: str, path: str, *, seconds: float, rate: float) 
 
 
 def noisy_log(browser: Browser, address: str, *, seconds: float, rate: float) -> None:
-    """Write what a job costs a page that logs ``rate`` lines a second while somebody watches."""
+    """Write what a job costs a page that logs ``rate`` lines a second while somebody watches.
+
+    Beside it is what another page had to wait for at the same time, on which next to nothing happens.
+    """
     page = page_of(browser, address)
-    PageWork.start(page, address)
+    # Of another site it has a process of its own.
+    idle = page_of(browser, address.replace("127.0.0.1", "localhost"))
+    idle.goto("/nodes")
+    idle.locator(PAGES["/nodes"]).first.wait_for(timeout=60_000)
     with httpx.Client(base_url=address, trust_env=False, timeout=30) as client:
 
         def ask(document: str, **variables: object) -> Any:
@@ -232,16 +238,21 @@ def noisy_log(browser: Browser, address: str, *, seconds: float, rate: float) ->
         wait_until(lambda: ask(STATE, id=run)["run"]["executions"]["nodes"], message="the noisy run to begin")
         page.goto(f"/runs/{run}?attempt=1")
         page.locator(".log-bar").wait_for(timeout=60_000)
-        page.evaluate("window.longestTask = 0")
+        browser.start_tracing(categories=[*TRACED])
+        mark(page, "noisy")
+        mark(idle, "idle")
         # Nothing is looked at meanwhile: that would be a task of the page, too.
         wait_until(lambda: ask(STATE, id=run)["run"]["state"] != "RUNNING", within=2 * seconds + 60, message="its end")
         expect(page.locator(".log-bar")).to_contain_text("ended", timeout=60_000)
-        longest, bar = longest_task(page), " ".join(page.locator(".log-bar").inner_text().split())
-        sys.stdout.write(
-            f"a noisy log, {rate:,.0f} lines/s for {seconds:.0f} s: longest task {longest:.0f} ms, then "
-            f"{_heap(page) / 1e6:.1f} MB and {page.locator('*').count():,} elements; “{bar}”\n"
-        )
+        trace = browser.stop_tracing()
+    bar = " ".join(page.locator(".log-bar > span.num").inner_text().split())
+    sys.stdout.write(
+        f"a noisy log, {rate:,.0f} lines/s for {seconds:.0f} s, {load()}: {tasks_of(trace, 'noisy')}; then "
+        f"{_heap(page) / 1e6:.1f} MB and {page.locator('*').count():,} elements; “{bar}”\n"
+        f"a page beside it on which nothing happens: {tasks_of(trace, 'idle')}\n"
+    )
     page.close()
+    idle.close()
 
 
 def _heap(page: Page) -> float:

@@ -19,6 +19,7 @@ from tests.e2e.test_truth import enqueue, live
 from tests.support.browser import PageOpener
 from tests.support.forking import Nursery
 from tests.support.history import add_many
+from tests.support.page_work import TRACED, mark, tasks_of
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 from tests.support.schema import migrate
@@ -294,9 +295,11 @@ HEAP = 60_000_000
 """Bytes of the page's heap while a job is noisy, and after it."""
 ELEMENTS = 15_000
 """Of the page, at most, while 100,000 lines pass: without a bound there were half a million."""
+TASK = 100.0
+"""Milliseconds on a processor that a task of the page takes at most: nobody notices that it answers later."""
 
 
-def test_a_noisy_log_costs_a_page_little_memory_and_few_elements(site: Site, hands: Hands) -> None:
+def test_a_noisy_log_costs_a_page_little_memory_few_elements_and_no_long_task(site: Site, hands: Hands) -> None:
     page = hands.page
     noisy = site.trigger("torrent")
     wait_until(lambda: site.execution_of(noisy) is not None, message="it to begin")
@@ -308,11 +311,17 @@ def test_a_noisy_log_costs_a_page_little_memory_and_few_elements(site: Site, han
         size: float = devtools.send("Runtime.getHeapUsage")["usedSize"]
         return size
 
-    site.open_gate("torrent-gate")
+    browser = page.context.browser
+    assert browser is not None
     most, elements = used(), 0
+    browser.start_tracing(categories=[*TRACED])
+    mark(page, "noisy")
+    site.open_gate("torrent-gate")
     while site.run_state(noisy) == "RUNNING":
         most, elements = max(most, used()), max(elements, page.locator("*").count())
     expect(page.locator(".log-bar")).to_contain_text("100,000 lines, 90,000 cut · ended")
     expect(page.locator("#L100000")).to_be_in_viewport()
+    tasks = tasks_of(browser.stop_tracing(), "noisy")
+    assert tasks.most_work < TASK, tasks
     assert max(most, used()) < HEAP
     assert max(elements, page.locator("*").count()) < ELEMENTS

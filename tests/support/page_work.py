@@ -1,8 +1,9 @@
 """What a page asks of the network and of the processor until it is complete, as Chromium itself counts it."""
 
+import json
 import re
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from playwright.sync_api import CDPSession, Page
 
@@ -115,3 +116,50 @@ def longest_task(page: Page) -> float:
     """The longest task of the page until now, in milliseconds; 0 if none took 50."""
     longest: float = page.evaluate("window.longestTask ?? 0")
     return longest
+
+
+TRACED: Final = ("toplevel", "blink.user_timing")
+"""Categories of Chromium's tracing that hold the tasks of threads, and the marks of pages."""
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """Tasks of a page, in milliseconds.
+
+    Attributes:
+        longest: How long the longest one took by the clock.
+        its_work: How much of that the page had a processor.
+        most_work: How much processor time the one took that took most.
+    """
+
+    longest: float
+    its_work: float
+    most_work: float
+
+    def __str__(self) -> str:
+        return (
+            f"longest task {self.longest:.0f} ms by the clock, {self.its_work:.0f} of them on a processor; "
+            f"most processor time of a task {self.most_work:.0f} ms"
+        )
+
+
+def mark(page: Page, name: str) -> None:
+    """Name a page in a trace."""
+    page.evaluate("(name) => { performance.mark(name); }", name)
+
+
+def tasks_of(trace: bytes, name: str) -> Tasks:
+    """The tasks of the page that was marked so while Chromium traced what is ``TRACED``.
+
+    A task that waits for a processor takes long, too. So both are told: the clock, and the time on a processor.
+    """
+    events: list[dict[str, Any]] = json.loads(trace)["traceEvents"]
+    thread = next(((one["pid"], one["tid"]) for one in events if one["name"] == name), None)
+    assert thread is not None, f"the trace has no mark '{name}'"
+    found = [
+        (one["dur"] / 1e3, one.get("tdur", 0) / 1e3)
+        for one in events
+        if one["name"] == "ThreadControllerImpl::RunTask" and (one["pid"], one["tid"]) == thread and "dur" in one
+    ]
+    longest, its_work = max(found)
+    return Tasks(longest, its_work, max(work for _, work in found))

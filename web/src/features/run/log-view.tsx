@@ -4,6 +4,7 @@ import { plainText, styledText } from "../../lib/ansi";
 import { integer, plural } from "../../lib/format";
 import { clock } from "../../lib/time";
 import {
+  CHUNK,
   type Chunk,
   fieldsText,
   foldedJson,
@@ -29,14 +30,19 @@ interface LogViewProps {
 /** Within this many pixels of its end the log follows it. */
 const NEAR_END = 24;
 
-/** This many chunks at the end are always drawn, so that new lines are there at once. */
-const AT_END = 4;
-
 /** Chunks within this many pixels of the view are drawn. */
 const AROUND = 800;
 
 /** Pixels of a line that was never drawn. */
 const LINE_HEIGHT = 24;
+
+/**
+ * How many chunks at the end are always drawn, so that new lines are there at once: those that a window shows, and the
+ * one that is being filled. While lines pour in, all of these are new in each frame.
+ */
+function chunksAtEnd(): number {
+  return 1 + Math.ceil(window.innerHeight / (CHUNK * LINE_HEIGHT));
+}
 
 /**
  * The log of an execution. It follows its end until one scrolls up; then the lines that are read stay, however many
@@ -53,6 +59,7 @@ export function LogView({ buffer, running, onDownload }: LogViewProps) {
     if (marked > 0) setFollowing(false);
   }, [marked]);
   const wrap = wrapLines.value;
+  const atEnd = chunksAtEnd();
   return (
     <div class="log">
       <LogBar buffer={buffer} level={level} find={find} onDownload={onDownload} />
@@ -70,7 +77,7 @@ export function LogView({ buffer, running, onDownload }: LogViewProps) {
             key={chunk.first}
             chunk={chunk}
             level={level}
-            atEnd={place >= shown.chunks.length - AT_END}
+            atEnd={place >= shown.chunks.length - atEnd}
             marked={lineWithin(chunk, marked)}
             found={lineWithin(chunk, find.line)}
             wanted={find.text}

@@ -32,6 +32,8 @@ _TAIL: Final = 1_000
 _STATES: Final = {one.value: one for one in EngineState}
 _ABSENT: Final = 75
 """The status of a launcher whose engine is not there at the moment (``EX_TEMPFAIL``)."""
+_KILLED: Final = 128
+"""From this status on a shell says that its command was killed, and ``ssh`` that its connection broke."""
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ssh"})
 """Programs that take a word for a text of a shell."""
 
@@ -172,6 +174,7 @@ class CommandExecutor:
 
         Raises:
             SubmissionError: it could not be started, or ended with another status than 0; 75: nobody was there.
+            ChildProcessError: it was killed, or lost its connection: what it has done nobody knows.
             TimeoutError: it took too long, and was killed.
         """
         command = _filled(template, words)
@@ -196,9 +199,14 @@ class CommandExecutor:
                 raise TimeoutError(f"'{command[0]}' took more than {self._timeout:g} s") from error
             text, said = _read(output), _read(errors)
         if status != 0:
-            fault = EngineAbsentError if status == _ABSENT else SubmissionError
-            raise fault(f"'{command[0]}' ended with status {status}: {(said or text).strip()[-_TAIL:]}")
+            raise _fault_of(status)(f"'{command[0]}' ended with status {status}: {(said or text).strip()[-_TAIL:]}")
         return text
+
+
+def _fault_of(status: int) -> type[Exception]:
+    if status < 0 or status >= _KILLED:
+        return ChildProcessError
+    return EngineAbsentError if status == _ABSENT else SubmissionError
 
 
 def _without_ours(environment: Mapping[str, str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from ..core.base.errors import ConfigurationError
-from ..core.remote.attempts import EngineState, Seen
+from ..core.remote.attempts import AT_WORK, EngineState, Seen
 from .command import CommandExecutor
 from .protocol import EngineAbsentError, Spec, SubmissionError
 
@@ -67,7 +67,7 @@ class SlurmExecutor(CommandExecutor):
         super().__init__(
             name=name,
             launch=self._first,
-            find=(*_LIST, "--me", "--format=%A|%T|%r"),
+            find=(*_LIST, "--me", "--format=%j|%T|%r"),
             look=(*_LIST, "--me", "--name={name}", "--format=%A"),
             cancel=_CANCEL,
             # Of a job that has ended it does nothing; one that is left must not begin.
@@ -106,9 +106,16 @@ class SlurmExecutor(CommandExecutor):
 
     @override
     def listed(self, output: str) -> Mapping[str, Seen]:
-        """Read the answer of ``squeue``, which has ended jobs for some minutes."""
-        rows = (line.split("|", 2) for line in output.splitlines() if line.count("|") >= 2)
-        return {number: _seen(state, reason) for number, state, reason in rows}
+        """Read the answer of ``squeue``, which has ended jobs for some minutes.
+
+        Jobs go by their names: a controller that was killed may give the number of one that it has forgotten to
+        another. Of two with one name, what is at work counts.
+        """
+        found: dict[str, Seen] = {}
+        for name, state, reason in (line.split("|", 2) for line in output.splitlines() if line.count("|") >= 2):
+            if name not in found or found[name].state not in AT_WORK:
+                found[name] = _seen(state, reason)
+        return found
 
     @override
     def check(self) -> Sequence[str]:
@@ -118,7 +125,7 @@ class SlurmExecutor(CommandExecutor):
             return missing
         try:
             self.find([])
-        except (SubmissionError, TimeoutError) as error:
+        except (SubmissionError, OSError) as error:
             return [f"squeue: {error}"]
         return []
 

@@ -86,6 +86,12 @@ def test_a_launcher_that_fails_has_certainly_not_taken_it(launch: Any, words: st
         made(launch=launch).submit(SPEC)
 
 
+@pytest.mark.parametrize("launch", ["kill -9 $$", "sh -c 'kill -9 $$'; exit $?", "exit 255"])
+def test_of_a_launcher_that_was_killed_nobody_knows_what_it_has_done(launch: str) -> None:
+    with pytest.raises(ChildProcessError, match=r"'sh' ended with status (-9|137|255)"):
+        made(launch=launch).submit(SPEC)
+
+
 def test_a_launcher_that_takes_too_long_is_ended_and_nobody_knows() -> None:
     with pytest.raises(TimeoutError, match=r"took more than 0\.1 s"):
         made(launch="sleep 60", timeout=0.1).submit(SPEC)

@@ -67,6 +67,24 @@ def test_each_state_of_slurm_means_something() -> None:
     }
 
 
+def test_of_two_jobs_with_one_name_the_one_at_work_counts() -> None:
+    made = SlurmExecutor(name="slurm")
+    running = {"one": Seen(EngineState.RUNNING, "RUNNING")}
+    assert made.listed("one|FAILED|None\none|RUNNING|None\n") == running
+    assert made.listed("one|RUNNING|None\none|FAILED|None\n") == running
+
+
+def test_a_number_that_slurm_gave_to_another_job_says_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Its controller was killed before it had saved the first one, and counted on from there.
+    (tmp_path / "squeue").write_text(
+        "#!/bin/sh\ncase $* in *%A*) echo '7|RUNNING|None';; *) echo 'new|RUNNING|None';; esac\n"
+    )
+    (tmp_path / "squeue").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = SlurmExecutor(name="slurm").find([Place("old", "7"), Place("new", "7")])
+    assert found == {"new": Seen(EngineState.RUNNING, "RUNNING")}
+
+
 @pytest.mark.parametrize(
     ("said", "error"),
     [

@@ -97,10 +97,10 @@ class Nursery:
     """Forks processes from one that has imported everything; started with the first of them.
 
     Args:
-        kind: What they run: `commands` of `cronograph`, or `launchers` of child processes.
+        kind: What they run: `commands` of `cronograph`, `launchers` of child processes, or any `programs`.
     """
 
-    def __init__(self, kind: Literal["commands", "launchers"]) -> None:
+    def __init__(self, kind: Literal["commands", "launchers", "programs"]) -> None:
         self._kind = kind
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None

@@ -3,10 +3,12 @@
 A fresh interpreter takes two seconds of processor time to import what `cronograph serve` needs; a fork of one that has
 done so takes some milliseconds. The child is a process of its own in every respect: session, working directory,
 environment, output, modules, exit status. This file is run by its path and imports nothing of the tests, so that
-children find the same modules as the installed command does. It ends, and kills all children, when the tests do.
+children find the same modules as the installed command does. It ends, and kills all children, when the tests do: those
+too that have left the process which started them, as daemons and what engines start do.
 """
 
 import atexit
+import ctypes
 import gc
 import importlib
 import json
@@ -57,6 +59,7 @@ class Nurse:
 
     def serve(self) -> bool:
         """Work until the tests are gone: False then, and True in each child, prepared to run its command."""
+        _adopt_orphans()
         self._waker.setblocking(False)
         signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, _nothing)
@@ -119,7 +122,9 @@ class Nurse:
     def _reap(self) -> None:
         with suppress(ChildProcessError):
             while (ended := os.waitpid(-1, os.WNOHANG))[0] != 0:
-                status = self._statuses.pop(ended[0])
+                status = self._statuses.pop(ended[0], None)
+                if status is None:  # an orphan
+                    continue
                 os.write(status, b"%d" % os.waitstatus_to_exitcode(ended[1]))
                 os.close(status)
 
@@ -127,6 +132,22 @@ class Nurse:
         for pid in self._statuses:
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
+        # The children of those that die are children of this process then.
+        with suppress(ChildProcessError, FileNotFoundError):
+            while True:
+                for child in _CHILDREN.read_text().split():
+                    os.kill(int(child), signal.SIGKILL)
+                os.waitpid(-1, 0)
+
+
+_CHILDREN = Path(f"/proc/self/task/{os.getpid()}/children")
+_PR_SET_CHILD_SUBREAPER = 36
+
+
+def _adopt_orphans() -> None:
+    """Have Linux make those children of this process whose parents have died; elsewhere they are lost sight of."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
@@ -159,6 +180,17 @@ def launchers() -> Callable[[], None]:
     return main
 
 
+def programs() -> Callable[[], None]:
+    """Any program, by the words of its command line."""
+
+    def run() -> None:
+        # Python ignores it, and programs inherit that.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.execvp(sys.argv[0], sys.argv)
+
+    return run
+
+
 def end_after(run: Callable[[], None]) -> NoReturn:
     """Run to the end and end this process, without what Python does at last.
 
@@ -184,7 +216,7 @@ def end_after(run: Callable[[], None]) -> NoReturn:
 
 if __name__ == "__main__":
     gc.disable()
-    run = {"commands": commands, "launchers": launchers}[sys.argv[2]]()
+    run = {"commands": commands, "launchers": launchers, "programs": programs}[sys.argv[2]]()
     gc.collect()
     gc.freeze()
     gc.enable()

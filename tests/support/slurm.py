@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import time
@@ -11,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.forking import Nursery, Running
 from tests.support.ports import free_port
 from tests.support.requirements import unavailable
 from tests.support.waiting import wait_until
 
 _PATH = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"
+# What is submitted while a controller begins has to wait for the next round of its scheduler: for a minute, unless set.
 SETTINGS = """
 ClusterName=tests
 SlurmctldHost={host}(127.0.0.1)
@@ -32,7 +33,7 @@ TaskPlugin=task/none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SchedulerType=sched/builtin
-SchedulerParameters=sched_min_interval=10000,batch_sched_delay=0
+SchedulerParameters=sched_interval=1,sched_min_interval=10000,batch_sched_delay=0
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
@@ -49,7 +50,7 @@ PartitionName=closed Nodes=worker MaxTime=INFINITE State=DOWN
 
 
 class Slurm:
-    """Both daemons; the controller may be killed and comes back with what it knew.
+    """Both daemons; each may be killed and comes back with what it knew. Nothing of it outlives the tests.
 
     Args:
         folder: For their files.
@@ -66,15 +67,19 @@ class Slurm:
         (folder / "slurm.conf").write_text(SETTINGS.format(**config))
         (folder / "gres.conf").write_text("NodeName=worker Name=gpu File=/dev/null,/dev/zero,/dev/full,/dev/random\n")
         self.environment = {"SLURM_CONF": str(folder / "slurm.conf")}
-        self._controller: subprocess.Popen[bytes] | None = None
-        self.start_controller()
-        self._node = self._start("slurmd", "-N", "worker")
-        wait_until(lambda: "idle" in self.ask("sinfo", "--noheader"), message="Slurm to have a node")
+        self._nursery = Nursery("programs")
+        try:
+            self._controller = self._start("slurmctld")
+            self._node = self._start("slurmd", "-N", "worker")
+            wait_until(lambda: "idle" in self.ask("sinfo", "--noheader"), message="Slurm to have a node")
+        except BaseException:
+            self.stop()
+            raise
 
-    def _start(self, program: str, *words: str) -> "subprocess.Popen[bytes]":
+    def _start(self, program: str, *words: str) -> Running:
         command = [str(shutil.which(program, path=_PATH)), "-D", *words]
         with (self._folder / f"{program}.log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, env={**os.environ, **self.environment})
+            return self._nursery.start(command, self._folder, {**os.environ, **self.environment}, log.fileno())
 
     def ask(self, *words: str) -> str:
         """Run a command of Slurm; its output."""
@@ -87,9 +92,17 @@ class Slurm:
 
     def kill_controller(self) -> None:
         """Kill slurmctld as `kill -9` does."""
-        if self._controller is not None:
-            self._controller.kill()
-            self._controller.wait()
+        self._controller.kill()
+        self._controller.wait()
+
+    def start_node(self) -> None:
+        """Start slurmd; what ran when it was killed has gone on."""
+        self._node = self._start("slurmd", "-N", "worker")
+
+    def kill_node(self) -> None:
+        """Kill slurmd as `kill -9` does."""
+        self._node.kill()
+        self._node.wait()
 
     def save(self, job: str) -> None:
         """Wait until the controller has saved what it knows of a job: it does so some seconds after a change."""
@@ -99,11 +112,8 @@ class Slurm:
         wait_until(lambda: state.exists() and state.stat().st_mtime > began, message="Slurm to save its state")
 
     def stop(self) -> None:
-        """End all jobs and both daemons."""
-        self.ask("scancel", "--me")
-        self._node.send_signal(signal.SIGTERM)
-        self._node.wait()
-        self.kill_controller()
+        """End both daemons, and all that they have started."""
+        self._nursery.close()
 
 
 @pytest.fixture

@@ -1,11 +1,17 @@
 """Real processes are started, watched and ended as the tests ask."""
 
 import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from tests.support.processes import CronographProcess, ProcessStarter
+from tests.support.sources import ROOT
+from tests.support.waiting import wait_until
 from tests.support.web import get
 
 
@@ -58,3 +64,41 @@ def test_settings_of_the_machine_do_not_reach_the_processes(
 ) -> None:
     monkeypatch.setenv("CRONOGRAPH_PORT", "nonsense")
     assert answers(processes.serve(sqlite_url))
+
+
+TESTS = """
+import os, sys, tempfile
+from pathlib import Path
+from tests.support.forking import Nursery
+nursery = Nursery("programs")
+words = ["sh", "-c", "(setsid sleep 1000 & echo $! >daemon.new; mv daemon.new daemon); true"]
+with tempfile.TemporaryFile() as output:
+    nursery.start(words, Path(sys.argv[1]), os.environ, output.fileno()).wait()
+print("started", flush=True)
+input()
+nursery.close()
+print("closed", flush=True)
+input()
+"""
+"""Starts a program that starts a daemon and ends."""
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_daemon_ends_with_the_tests_that_started_it_even_if_they_are_killed(tmp_path: Path, killed: bool) -> None:
+    words = [sys.executable, "-c", TESTS, str(tmp_path)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, cwd=ROOT, stdin=pipe, stdout=pipe, text=True) as tests:
+        assert tests.stdin is not None
+        assert tests.stdout is not None
+        assert tests.stdout.readline() == "started\n"
+        daemon = int((tmp_path / "daemon").read_text())
+        assert psutil.pid_exists(daemon)
+        if killed:
+            tests.kill()
+            wait_until(lambda: not psutil.pid_exists(daemon), message="the daemon to end")
+        else:
+            tests.stdin.write("\n")
+            tests.stdin.flush()
+            assert tests.stdout.readline() == "closed\n"
+            assert not psutil.pid_exists(daemon)
+        tests.kill()

@@ -24,8 +24,8 @@ from ..lists.connections import Connection
 from ..lists.declared import Kind, listed, order_of
 from ..lists.filters import DateTimeFilter, Filter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
+from ..types.alarm import DELIVERY_LIST, AlarmDelivery
 from ..types.common import MutationPayload
-from ..types.delivery import DELIVERY_LIST, AlarmDelivery
 from .base.changes import given, kept_whole, parse_key, perform
 from .base.inputs import MutationInput, optional
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar, Final, cast
@@ -317,23 +318,21 @@ class WebhookMutations:
         def action(tx: Tx) -> webhooks.Webhook:
             return webhooks.create_webhook(tx, wanted, None if after is None else Cursor.parse(after))
 
-        return await _saved(info, input, action, wanted.document, wanted.variables)
+        return await _saved(info, input, action, wanted)
 
     @mutates(requires=Role.OPERATOR)
     async def update_webhook(self, info: Info, input: UpdateWebhookInput) -> WebhookSaved:
         """Changes a webhook. Its place in the order of events stays."""
         changes = input.changes()
-        variables = _object(changes.get("variables"))
         if "variables" in changes:
-            changes["variables"] = variables
+            changes["variables"] = _object(changes["variables"])
         action = partial(
             webhooks.update_webhook, name=input.name, changes=changes, expected=given(input.expected_version)
         )
-        can_be_asked = not any(input_faults(input))
-        known = await info.context.database.read(webhooks.find, input.name) if can_be_asked else None
-        document = changes.get("document", None if known is None else known.document)
-        used = variables if "variables" in changes or known is None else known.variables
-        return await _saved(info, input, action, document, used)
+        is_judged = webhooks.LENDING & changes.keys() and not any(input_faults(input))
+        known = await info.context.database.read(webhooks.find, input.name) if is_judged else None
+        sent = {name: changes[name] for name in ("document", "variables") if name in changes}
+        return await _saved(info, input, action, known and replace(known, **sent))
 
     @mutates(requires=Role.OPERATOR)
     async def delete_webhook(self, info: Info, input: DeleteWebhookInput) -> WebhookChanged:
@@ -374,12 +373,12 @@ async def _saved(
     info: Info,
     input: MutationInput,
     action: Callable[[Tx], webhooks.Webhook],
-    document: str | None,
-    variables: Mapping[str, Json],
+    judged: webhooks.Webhook | None,
 ) -> WebhookSaved:
-    """Judge a document, keep the webhook, and show on a dry run what it would have sent."""
-    can_be_judged = document is not None and not any(input_faults(input))
-    faults = await document_faults(info, document or "", variables) if can_be_judged else []
+    """Keep a webhook, whose document is judged if what is sent changes, and show on a dry run what it would send."""
+    faults: list[Refusal] = []
+    if judged is not None and not any(input_faults(input)):
+        faults = await document_faults(info, judged.document, judged.variables)
     done = await perform(info, input, action, WEBHOOK, faults=faults)
     payload = done.answer(WebhookSaved, webhook=Webhook.from_model)
     if is_dry(input) and done.result is not None:
@@ -396,9 +395,12 @@ async def document_faults(info: Info, document: str, variables: Mapping[str, Jso
     return []
 
 
-async def _preview(info: Info, schema: GuardedSchema, webhook: webhooks.Webhook) -> WebhookPreview:
-    """Return the messages about the last hour."""
-    prepared = following.prepare(schema, webhook.document, webhook.variables)
+async def _preview(info: Info, schema: GuardedSchema, webhook: webhooks.Webhook) -> WebhookPreview | None:
+    """Return the messages about the last hour; None of a document that this version does not know any more."""
+    try:
+        prepared = following.prepare(schema, webhook.document, webhook.variables)
+    except InvalidInput:
+        return None
     now, began = await info.context.now(), time.monotonic()
     cursor = await info.context.database.read(events.place_at, now - PREVIEWED)
     found: list[Result] = []

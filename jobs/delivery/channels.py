@@ -21,8 +21,8 @@ from ..core.base.errors import InvalidInput, UserError
 from ..core.base.lazy import LazyModule
 from ..core.rules import name_faults, text_faults
 from ..own.threads import in_own_thread
-from .messages import body_of, mail_of, notices_of, signature_key, signed_headers, text_of
-from .rules import MOST_ROUTED, Channel, ChannelKind, Delivery, Route, heading
+from .messages import body_of, mail_of, shown, signature_key, signed_headers, text_of
+from .rules import MOST_ROUTED, Channel, ChannelKind, Delivery, Route
 
 if TYPE_CHECKING:
     from ..builtin import http_client
@@ -35,7 +35,7 @@ WHOLE: Final = 30.0
 """Seconds for a whole try."""
 SHOWN_ANSWER: Final = 1_000
 MAX_RECIPIENTS: Final = 50
-_STOPPED: Final = 410
+GONE: Final = 410
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ async def _post(
         f"the receiver answered {answer.status}",
         answer.status,
         text,
-        is_final=answer.status == _STOPPED,
+        is_final=answer.status == GONE,
         retry_after=float(after) if after.isascii() and after.isdigit() and len(after) < 7 else None,
     )
 
@@ -198,8 +198,8 @@ async def _hand_to_apprise(url: str, delivery: Delivery, schemes: Collection[str
         return Sent(f"the scheme '{scheme[:40]}' is not in the setting 'apprise_schemes' of the node")
     if find_spec("apprise") is None:
         return Sent("needs Apprise; install it by pip install 'cronograph[apprise]'")
-    title = " ".join(heading(notices_of(delivery), delivery.event).split())
-    return await in_own_thread(_by_apprise, url, title, f"{text_of(delivery)}\n\n{delivery.message_id}")
+    message = shown(delivery)
+    return await in_own_thread(_by_apprise, url, message.title, f"{text_of(message)}\n\n{delivery.message_id}")
 
 
 def _by_apprise(url: str, title: str, text: str) -> Sent:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from email.message import EmailMessage
 from html import escape
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from ..base.services import Result
 from ..core.base.times import time_text
@@ -64,20 +64,48 @@ def body_of(kind: ChannelKind, settings: Mapping[str, Json], delivery: Delivery)
     """Return the JSON body of a delivery, always the same for the same delivery."""
     document: Json = delivery.payload
     if kind is ChannelKind.CHAT:
-        document = _teams(delivery) if settings.get("form") == "teams" else _slack(delivery)
+        document = (_teams if settings.get("form") == "teams" else _slack)(shown(delivery))
     elif kind is ChannelKind.ALERTMANAGER:
         document = _alerts(delivery)
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def notices_of(delivery: Delivery) -> list[dict[str, Any]]:
+class Part(NamedTuple):
+    """One alarm of a message: its sentence, the facts about it, its page, and the links to what repairs it."""
+
+    sentence: str
+    facts: list[str]
+    url: str | None
+    links: Mapping[str, str]
+
+    def text(self, between: str) -> str:
+        """Return the sentence and the facts."""
+        return between.join([self.sentence, *self.facts])
+
+
+class Shown(NamedTuple):
+    """A message as people read it, which each kind of channel puts into its form; ``more``: the alarms left out."""
+
+    title: str
+    parts: list[Part]
+    more: list[str]
+
+
+def shown(delivery: Delivery) -> Shown:
+    """Return what people read of a delivery."""
+    notices = _notices(delivery)
+    parts = [Part(one["sentence"], _facts(one), one["url"], one.get("links", {})) for one in notices[:SHOWN]]
+    more = [f"and {len(notices) - SHOWN} more"] if len(notices) > SHOWN else []
+    return Shown(" ".join(heading(notices, delivery.event).split()), parts, more)
+
+
+def _notices(delivery: Delivery) -> list[dict[str, Any]]:
     """Return the alarms of a delivery as they were recorded."""
     data = cast("Mapping[str, Any]", delivery.payload["data"])
     return list(data["alarms"])
 
 
-def _lines(one: Mapping[str, Any]) -> list[str]:
-    """Return the facts about one alarm, a line each, without its link."""
+def _facts(one: Mapping[str, Any]) -> list[str]:
     facts = {
         "Alarm": f"{one['alarm']} ({one['severity']}): {one['policy'].get('condition', '')}",
         "Now": one["explanation"],
@@ -90,61 +118,35 @@ def _lines(one: Mapping[str, Any]) -> list[str]:
     return [f"{name}: {value}" for name, value in facts.items() if value is not None]
 
 
-def _links(one: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the links of a notice, which an older message lacks."""
-    return list(one.get("links", {}).items())
+def text_of(message: Shown) -> str:
+    """Return a message as plain text."""
+    parts = [one.text("\n") + (f"\n{one.url}" if one.url else "") for one in message.parts]
+    return "\n\n".join([message.title, *parts, *message.more])
 
 
-def _more(notices: Sequence[object]) -> str | None:
-    return f"and {len(notices) - SHOWN} more" if len(notices) > SHOWN else None
-
-
-def text_of(delivery: Delivery) -> str:
-    """Return a delivery as plain text."""
-    notices = notices_of(delivery)
-    parts = [heading(notices, delivery.event)]
-    for one in notices[:SHOWN]:
-        link = [one["url"]] if one["url"] else []
-        parts.append("\n".join([one["sentence"], *_lines(one), *link]))
-    more = _more(notices)
-    return "\n\n".join(parts if more is None else [*parts, more])
-
-
-def _slack(delivery: Delivery) -> Json:
-    notices = notices_of(delivery)
-    title = heading(notices, delivery.event)
-    blocks: list[Json] = [{"type": "section", "text": {"type": "mrkdwn", "text": f"*{_slack_text(title)}*"}}]
-    for one in notices[:SHOWN]:
-        text = "\n".join(map(_slack_text, [one["sentence"], *_lines(one)]))
-        blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": text[:2800]}})
+def _slack(message: Shown) -> Json:
+    blocks: list[Json] = [_section(f"*{escape(message.title, quote=False)}*")]
+    for one in message.parts:
+        blocks.append(_section(escape(one.text("\n"), quote=False)[:2800]))
         buttons: list[Json] = [
-            {"type": "button", "text": {"type": "plain_text", "text": name}, "url": url} for name, url in _links(one)
+            {"type": "button", "text": {"type": "plain_text", "text": name}, "url": url}
+            for name, url in one.links.items()
         ]
-        if buttons:
-            blocks.append({"type": "actions", "elements": buttons})
-    more = _more(notices)
-    if more is not None:
-        blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": more}})
-    return {"text": _slack_text(title), "blocks": blocks}
+        blocks += [{"type": "actions", "elements": buttons}] if buttons else []
+    blocks += map(_section, message.more)
+    return {"text": escape(message.title, quote=False), "blocks": blocks}
 
 
-def _slack_text(text: str) -> str:
-    return escape(text, quote=False)
+def _section(text: str) -> Json:
+    return {"type": "section", "text": {"type": "mrkdwn", "text": text}}
 
 
-def _teams(delivery: Delivery) -> Json:
-    notices = notices_of(delivery)
-    body: list[Json] = [
-        {"type": "TextBlock", "text": heading(notices, delivery.event), "weight": "Bolder", "wrap": True}
-    ]
-    for one in notices[:SHOWN]:
-        text = "\n\n".join([one["sentence"], *_lines(one)])
-        body.append({"type": "TextBlock", "text": text, "wrap": True})
-    more = _more(notices)
-    if more is not None:
-        body.append({"type": "TextBlock", "text": more})
-    links = _links(notices[0]) if notices else []
-    actions: list[Json] = [{"type": "Action.OpenUrl", "title": name, "url": url} for name, url in links]
+def _teams(message: Shown) -> Json:
+    texts = [*(one.text("\n\n") for one in message.parts), *message.more]
+    body: list[Json] = [{"type": "TextBlock", "text": message.title, "weight": "Bolder", "wrap": True}]
+    body += [{"type": "TextBlock", "text": one, "wrap": True} for one in texts]
+    links = message.parts[0].links if message.parts else {}
+    actions: list[Json] = [{"type": "Action.OpenUrl", "title": name, "url": url} for name, url in links.items()]
     card: Json = {"type": "AdaptiveCard", "version": "1.4", "body": body, "actions": actions}
     card["$schema"] = "http://adaptivecards.io/schemas/adaptive-card.json"
     attachment: Json = {"contentType": "application/vnd.microsoft.card.adaptive", "content": card}
@@ -154,56 +156,44 @@ def _teams(delivery: Delivery) -> Json:
 def _alerts(delivery: Delivery) -> Json:
     """Return alerts as Alertmanager v2 takes them; a test is one that has ended already."""
     if delivery.event is DeliveryEvent.TEST:
-        at = time_text(delivery.created_at)
+        at, summary = time_text(delivery.created_at), {"summary": heading([], delivery.event)}
         labels = {"alertname": "CronographTest", "severity": "info", "source": "cronograph"}
-        return [
-            {"labels": labels, "annotations": {"summary": heading([], delivery.event)}, "startsAt": at, "endsAt": at}
-        ]
-    return [_alert(one) for one in notices_of(delivery)]
+        return [{"labels": labels, "annotations": summary, "startsAt": at, "endsAt": at}]
+    return [_alert(one) for one in _notices(delivery)]
 
 
 def _alert(one: Mapping[str, Any]) -> Json:
-    ends = one["resolvedAt"] or time_text(datetime.fromisoformat(one["firedAt"]) + NEVER)
-    labels = {
-        "alertname": one["alarm"],
-        "severity": one["severity"],
-        "condition": one["condition"],
-        "source": "cronograph",
-        one["subject"]["kind"]: one["subject"]["name"],
-    }
+    subject = {one["subject"]["kind"]: one["subject"]["name"]}
+    labels = {"alertname": one["alarm"], "severity": one["severity"], "condition": one["condition"]}
     alert: Json = {
-        "labels": labels,
-        "annotations": {"summary": one["sentence"], "description": "\n".join(_lines(one))},
+        "labels": {**labels, "source": "cronograph", **subject},
+        "annotations": {"summary": one["sentence"], "description": "\n".join(_facts(one))},
         "startsAt": one["firedAt"],
-        "endsAt": ends,
+        "endsAt": one["resolvedAt"] or time_text(datetime.fromisoformat(one["firedAt"]) + NEVER),
     }
     return {**alert, "generatorURL": one["url"]} if one["url"] else alert
 
 
 def mail_of(settings: Mapping[str, Any], delivery: Delivery) -> EmailMessage:
     """Return a delivery as a mail in two forms, plain and HTML, with an id that stays the same over all tries."""
-    title, text = heading(notices_of(delivery), delivery.event), text_of(delivery)
-    domain = str(settings["sender"]).rpartition("@")[2]
+    message = shown(delivery)
     mail = EmailMessage()
-    mail["Subject"] = " ".join(title.split())[:200]
+    mail["Subject"] = message.title[:200]
     mail["From"] = settings["sender"]
     mail["To"] = ", ".join(settings["recipients"])
     mail["Date"] = delivery.created_at
-    mail["Message-ID"] = f"<{delivery.message_id}@{domain}>"
+    mail["Message-ID"] = f"<{delivery.message_id}@{str(settings['sender']).rpartition('@')[2]}>"
     mail["Auto-Submitted"] = "auto-generated"
     mail["X-Cronograph-Event"] = delivery.event.value
-    mail.set_content(text)
-    mail.add_alternative(_html(delivery), subtype="html")
+    mail.set_content(text_of(message))
+    mail.add_alternative(_html(message), subtype="html")
     return mail
 
 
-def _html(delivery: Delivery) -> str:
-    notices = notices_of(delivery)
-    parts = [f"<h1 style='font-size:1.2em'>{escape(heading(notices, delivery.event))}</h1>"]
-    for one in notices[:SHOWN]:
-        lines = "".join(f"<li>{escape(line)}</li>" for line in _lines(one))
-        anchors = [f"<a href='{escape(url)}'>{escape(name)}</a>" for name, url in _links(one)]
-        link = f"<p>{' · '.join(anchors)}</p>" if anchors else ""
-        parts.append(f"<p><b>{escape(one['sentence'])}</b></p><ul>{lines}</ul>{link}")
-    more = _more(notices)
-    return "".join(parts if more is None else [*parts, f"<p>{escape(more)}</p>"])
+def _html(message: Shown) -> str:
+    parts = [f"<h1 style='font-size:1.2em'>{escape(message.title)}</h1>"]
+    for one in message.parts:
+        facts = "".join(f"<li>{escape(fact)}</li>" for fact in one.facts)
+        links = " · ".join(f"<a href='{escape(url)}'>{escape(name)}</a>" for name, url in one.links.items())
+        parts.append(f"<p><b>{escape(one.sentence)}</b></p><ul>{facts}</ul>{links and f'<p>{links}</p>'}")
+    return "".join([*parts, *(f"<p>{escape(more)}</p>" for more in message.more)])

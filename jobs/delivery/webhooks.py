@@ -31,7 +31,7 @@ from ..store.schema.delivery import delivery as d
 from ..store.schema.rows import reader_of
 from . import read, write
 from .actions import check_version
-from .channels import Sent, channel_faults
+from .channels import GONE, Sent, channel_faults
 from .messages import results_of
 from .read import Place
 from .rules import (
@@ -60,7 +60,6 @@ MOST_AGAIN: Final = 10_000
 """Newest messages that are sent again at once."""
 OFF_AFTER: Final = timedelta(days=5)
 """Time without a success after which nothing more is sent."""
-_GONE: Final = 410
 
 
 class StopReason(StrEnum):
@@ -336,7 +335,8 @@ def create_webhook(tx: Tx, wanted: Webhook, after: Cursor | None = None) -> Webh
     return kept
 
 
-_LENDING: Final = frozenset({"url", "secrets", "document", "variables"})
+LENDING: Final = frozenset({"url", "secrets", "document", "variables"})
+"""Changes of what is sent, or where to."""
 
 
 def update_webhook(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: int | None = None) -> Webhook:
@@ -350,8 +350,8 @@ def update_webhook(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: i
     values = dict(changes)
     url, secrets = values.pop("url", before.url), values.pop("secrets", before.secrets)
     wanted = replace(before, **values, settings=settings_of(url, secrets), version=before.version + 1)
-    _check(tx, wanted, is_new="secrets" in changes)
-    after = _update(tx.conn, _owned(tx, wanted) if _LENDING & changes.keys() else replace(wanted, updated_at=tx.now))
+    _check(tx, wanted, changes.keys())
+    after = _update(tx.conn, _owned(tx, wanted) if LENDING & changes.keys() else replace(wanted, updated_at=tx.now))
     write.note_change(tx.conn, reader_name(name))
     _note(tx, after)
     tx.record("webhook.changed", name, before=_described(before), after=_described(after))
@@ -435,16 +435,16 @@ def _owned(tx: Tx, webhook: Webhook) -> Webhook:
     return replace(webhook, updated_at=tx.now, updated_by=by, account_id=account_id)
 
 
-def _check(tx: Tx, webhook: Webhook, *, is_new: bool = True) -> None:
+def _check(tx: Tx, webhook: Webhook, changed: Collection[str] = LENDING) -> None:
     refuse(_faults(webhook))
-    if tx.actor is not None and not tx.actor.full_rights:
+    if tx.actor is not None and not tx.actor.full_rights and not LENDING.isdisjoint(changed):
         raise UserError(
             f"a webhook acts with all rights of the account '{tx.actor.name}', and the token has only the role "
             f"{tx.actor.role.value}; use a token of the account's own role",
             code=ErrorCode.FORBIDDEN,
         )
     known = sealed(tx.conn, webhook.secrets)
-    for name in webhook.secrets if is_new else ():
+    for name in webhook.secrets if "secrets" in changed else ():
         if name not in known:
             raise unknown("secret", name, secret_names(tx.conn), field="secrets")
 
@@ -541,8 +541,8 @@ def note_outcome(
         blocked_until=tx.now + timedelta(seconds=pause),
     )
     reason, message = None, ""
-    if sent.status == _GONE:
-        reason, message = StopReason.GONE, f"the receiver answered {_GONE}: it wants nothing more"
+    if sent.status == GONE:
+        reason, message = StopReason.GONE, f"the receiver answered {GONE}: it wants nothing more"
     elif tx.now - (webhook.failing_since or tx.now) >= OFF_AFTER:
         since = time_text(failing.failing_since or tx.now)
         reason, message = StopReason.FAILING, f"the receiver has accepted nothing since {since}: {sent.error}"

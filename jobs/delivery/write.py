@@ -347,12 +347,8 @@ def keep_mark(conn: Connection, mark: FailureMark) -> None:
 
 KEPT = timedelta(days=90)
 """Time for which firings are kept once they are resolved, and deliveries once they have ended."""
-
-
 KEPT_EVENTS = timedelta(days=7)
 """Time for which messages of webhooks are kept from their beginning, once they have ended: there are many."""
-
-
 SOLVED_FOR = timedelta(days=730)
 """Time for which a group of failures counts as solved."""
 

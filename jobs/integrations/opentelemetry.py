@@ -21,6 +21,7 @@ from opentelemetry.context import Context
 from opentelemetry.trace import Link, Span, SpanKind, Status, StatusCode, Tracer, TracerProvider
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from ..base.hiding import IN_USE
 from ..core.base.errors import ConfigurationError
 from ..core.base.tracing import CARRIED, TRACED, TracedAttempt, TracedLine
 
@@ -168,13 +169,21 @@ class OpenTelemetry:
         """Trace an HTTP request that goes out."""
         attributes: dict[str, str | int] = {
             "http.request.method": method,
-            "url.full": url,
+            "url.full": IN_USE.text(url),
             "url.scheme": urlsplit(url).scheme,
             "server.address": host,
             "server.port": port,
         }
-        with self._tracer.start_as_current_span(method, kind=SpanKind.CLIENT, attributes=attributes) as span:
-            yield RequestByOpenTelemetry(span)
+        # Errors name the address, which may be a secret.
+        started = self._tracer.start_as_current_span(
+            method, kind=SpanKind.CLIENT, attributes=attributes, record_exception=False, set_status_on_exception=False
+        )
+        with started as span:
+            try:
+                yield RequestByOpenTelemetry(span)
+            except Exception as error:
+                _fail(span, type(error).__name__, IN_USE.text(str(error)), None)
+                raise
 
     @contextmanager
     def operation(
@@ -232,12 +241,7 @@ class TracedByOpenTelemetry:
             return
         span.set_attribute("cronograph.outcome", outcome)
         if error_type is not None:
-            span.set_attribute("error.type", error_type)
-            span.set_status(Status(StatusCode.ERROR, message))
-            about = {"exception.type": error_type, "exception.message": message or ""}
-            if traceback is not None:
-                about["exception.stacktrace"] = traceback
-            span.add_event("exception", about)
+            _fail(span, error_type, message, traceback)
         span.end()
 
 
@@ -304,6 +308,15 @@ class OperationByOpenTelemetry:
     def failed(self) -> None:
         """Its answer has errors."""
         self._span.set_status(Status(StatusCode.ERROR))
+
+
+def _fail(span: Span, error_type: str, message: str | None, traceback: str | None) -> None:
+    span.set_attribute("error.type", error_type)
+    span.set_status(Status(StatusCode.ERROR, message))
+    about = {"exception.type": error_type, "exception.message": message or ""}
+    if traceback is not None:
+        about["exception.stacktrace"] = traceback
+    span.add_event("exception", about)
 
 
 def _carrier(span: Span) -> dict[str, str]:

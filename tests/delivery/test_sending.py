@@ -31,6 +31,9 @@ from tests.support.ports import free_port
 from tests.support.requirements import unavailable
 from tests.support.storage import Stored, Worker
 from tests.support.waiting import eventually, wait_until
+from tests.traces.told import Told, told
+
+__all__ = ["told"]
 
 FAILED = Failed("ValueError", "no such <invoice> & more", permanent=True)
 OPS = ("ops",)
@@ -95,8 +98,8 @@ async def test_secrets_are_kept_apart_from_the_channel(alarms: Alarms, stored: S
     assert Webhook(SECRET).verify(asked.body, asked.headers)
 
 
-async def test_no_part_of_a_secret_address_is_in_the_log_of_deliveries(
-    alarms: Alarms, stored: Stored, caplog: pytest.LogCaptureFixture
+async def test_no_part_of_a_secret_address_is_in_deliveries_logs_or_traces(
+    alarms: Alarms, stored: Stored, caplog: pytest.LogCaptureFixture, told: Told
 ) -> None:
     async with answering(lambda asked: reply(404, f"no_team at {asked.target}".encode())) as server:
         url = f"http://127.0.0.1:{server.port}/services/T0/B0/abcdef?key=ghijkl"
@@ -104,10 +107,15 @@ async def test_no_part_of_a_secret_address_is_in_the_log_of_deliveries(
         alarms.channel(ChannelKind.CHAT, url={"$secret": "chat-url"}, form="slack")
         await fire(alarms, stored)
         (refused,) = await alarms.send()
-    assert (refused.status, refused.answer) == (404, "no_team at /[secret chat-url]?key=ghijkl")
+    assert (refused.status, refused.answer) == (404, "no_team at [secret chat-url]")
     (failed,) = await alarms.send(3600)
-    assert (failed.error or "").startswith(f"POST http://127.0.0.1:{server.port}/[secret chat-url]: no connection")
-    assert "abcdef" not in caplog.text
+    assert (failed.error or "").startswith(f"POST http://127.0.0.1:{server.port}[secret chat-url]: no connection")
+    spans = [span.to_json() for span in told.all("POST")]
+    assert [f'"http://127.0.0.1:{server.port}[secret chat-url]"' in one for one in spans] == [True, True]
+    assert "no connection" in spans[1]
+    for text in (caplog.text, *spans):
+        assert "abcdef" not in text
+        assert "ghijkl" not in text
 
 
 async def test_a_secret_that_is_missing_is_named_and_tried_again(alarms: Alarms, stored: Stored) -> None:

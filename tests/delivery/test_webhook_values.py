@@ -1,5 +1,6 @@
 """Webhooks that cannot be: values, names that are taken, and rights that nobody may lend."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from cronograph.jobs.core.base.errors import NotFound, UserError, VersionConflic
 from cronograph.jobs.delivery import actions, webhooks
 from cronograph.jobs.delivery.rules import ChannelKind
 from cronograph.jobs.delivery.webhooks import Webhook
+from cronograph.jobs.store.db.transaction import Tx
 from tests.delivery.test_webhooks import RUNS
 from tests.support.storage import Stored
 
@@ -44,9 +46,20 @@ def test_names_are_those_of_channels_too(stored: Stored) -> None:
 
 
 def test_a_token_of_a_lower_role_cannot_lend_the_rights_of_its_account(stored: Stored) -> None:
-    def created(tx: Any) -> Webhook:
-        tx.actor = Actor("anna", Role.OPERATOR, 1, full_rights=False)
-        return webhooks.create_webhook(tx, webhooks.new_webhook("ours", "https://example.com", RUNS, {}))
+    wanted = webhooks.new_webhook("ours", "https://example.com", RUNS, {})
+
+    def by_token(action: Callable[..., Webhook], *args: Any) -> Webhook:
+        def acted(tx: Tx) -> Webhook:
+            tx.actor = Actor("anna", Role.OPERATOR, 1, full_rights=False)
+            return action(tx, *args)
+
+        return stored.do(acted)
 
     with pytest.raises(UserError, match="acts with all rights of the account 'anna'"):
-        stored.do(created)
+        by_token(webhooks.create_webhook, wanted)
+    stored.do(webhooks.create_webhook, wanted)
+    with pytest.raises(UserError, match="acts with all rights of the account 'anna'"):
+        by_token(webhooks.update_webhook, "ours", {"url": "https://other.example.com"})
+    # Who changes nothing of what is sent, or where to, lends nothing.
+    disabled = by_token(webhooks.update_webhook, "ours", {"enabled": False, "description": "until the move"})
+    assert (disabled.enabled, disabled.owner) == (False, None)

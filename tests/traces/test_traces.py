@@ -4,8 +4,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,6 @@ import pytest
 from opentelemetry import trace
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ParentBasedTraceIdRatio
 
 from cronograph.jobs import JobContext, PermanentFailure, Snooze, connect, job
@@ -35,33 +32,9 @@ from tests.support.waiting import eventually, wait_until
 from tests.support.web import open_client, post
 from tests.traces import traced_jobs
 from tests.traces.otlp import receiving
+from tests.traces.told import Told, told
 
-
-@dataclass
-class Told:
-    """What the exporter got."""
-
-    exporter: InMemorySpanExporter
-    provider: TracerProvider
-
-    def all(self, name: str) -> list[ReadableSpan]:
-        """The spans of a name, in the order of their ends."""
-        return [span for span in self.exporter.get_finished_spans() if span.name == name]
-
-    def one(self, name: str) -> ReadableSpan:
-        """The only span of a name."""
-        (span,) = self.all(name)
-        return span
-
-
-@pytest.fixture
-def told() -> Iterator[Told]:
-    exporter, provider = InMemorySpanExporter(), TracerProvider(shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    opentelemetry.start_tracing(tracer_provider=provider)
-    yield Told(exporter, provider)
-    opentelemetry.stop_tracing()
-    provider.shutdown()
+__all__ = ["told"]
 
 
 def ids(span: ReadableSpan) -> tuple[int, int]:

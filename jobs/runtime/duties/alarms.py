@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from typing_extensions import override
 
+from ...base.hiding import IN_USE, Redactor
 from ...base.services import Services
 from ...builtin.address_guard import AddressGuard, AllowList
 from ...core.arguments.secrets import references, resolved
@@ -31,7 +32,6 @@ from ...store.read import events
 from ...store.read.clock import server_time
 from ..base.service import ChangeDetector, Watch
 from ..job.secrets import read_secrets
-from ..job.values import Redactor
 
 log = logging.getLogger(__name__)
 
@@ -315,6 +315,7 @@ class AlarmSender(Timed):
         else:
             values = await read_secrets(self._services, references(channel.settings))
             if isinstance(values, dict):
+                IN_USE.add(values)
                 settings, schemes = resolved(channel.settings, values), self._services.apprise_schemes
                 sent = await send(channel, settings, delivery, self._guard, now, schemes=schemes)
                 sent = _without_secrets(sent, values)
@@ -343,9 +344,6 @@ class AlarmSender(Timed):
 def _without_secrets(sent: Sent, values: Mapping[str, str]) -> Sent:
     """Return an outcome as operators may read it: neither an error nor an answer has a value of a secret."""
     redactor = Redactor(values)
-    for name, value in values.items():
-        # Errors name an address without its query, and answers its path alone.
-        redactor.learn(name, value.partition("://")[2].partition("/")[2].partition("?")[0])
     error, answer = (None if text is None else redactor.text(text) for text in (sent.error, sent.answer))
     return replace(sent, error=error, answer=answer)
 

@@ -10,9 +10,10 @@ from functools import partial, partialmethod
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ...base.context import Host, current_host
+from ...base.hiding import NOTHING_HIDDEN, Redactor
 from ...base.steps import current_step
 from ...core.model import Json, LogLevel
-from .values import NOTHING_HIDDEN, Redactor, plain_json, plain_text
+from .values import plain_json, plain_text
 
 MAX_LINE = 8 * 1024
 """Characters of one line; the rest is cut, and the line says so."""

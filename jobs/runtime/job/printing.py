@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Final, TextIO, TypeAlias, cast
 from typing_extensions import override
 
 from ...base.context import current_host
-from .values import IN_USE, Redactor
+from ...base.hiding import IN_USE, Redactor
 
 LONGEST: Final = 8_192
 """Characters of a line that has no end; then it is taken for one."""

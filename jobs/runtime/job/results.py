@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from ...base.context import StopReason
+from ...base.hiding import NOTHING_HIDDEN, Redactor
 from ...base.outcomes import Cancel, PermanentFailure, Result, Snooze, Suspend
 from ...core.outcome import (
     MAX_RECORDS,
@@ -19,7 +20,7 @@ from ...core.outcome import (
 )
 from ...core.run_spec import length
 from ...registry.policies import NO_POLICIES, JobPolicies
-from .values import NOTHING_HIDDEN, Redactor, plain_json, plain_text
+from .values import plain_json, plain_text
 
 MAX_MESSAGE = 4_000
 MAX_TRACEBACK = 40_000

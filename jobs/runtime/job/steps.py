@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, Protocol, TypeVar
 
 from ...base.branches import Branches
+from ...base.hiding import Redactor
 from ...core.base.errors import python_names
 from ...core.model import Json
 from ...core.outcome import Suspended
@@ -18,7 +19,7 @@ from ...queue.enqueue.requests import new_run
 from .ownership import as_node
 from .results import failed_step_line, message_of
 from .stopping import StopSignal, wait_unless_stopped
-from .values import Redactor, plain_json
+from .values import plain_json
 
 T = TypeVar("T")
 

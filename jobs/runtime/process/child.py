@@ -24,6 +24,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any, Final
 
 from ...base.context import JobContext, RunInfo, StopReason, current_host
+from ...base.hiding import IN_USE, NOTHING_HIDDEN, Redactor
 from ...core.base.errors import InvalidInput
 from ...core.base.lazy import LazyModule
 from ...core.flows import StartedBy
@@ -39,7 +40,6 @@ from ..job.ownership import noting_tasks
 from ..job.printing import guard_output, let_prints_belong_to_jobs
 from ..job.results import from_exception, from_return, suspension_of
 from ..job.stopping import StopSignal
-from ..job.values import IN_USE, NOTHING_HIDDEN, Redactor
 from .finding import find_job, found_of_store
 from .host import ChildHost
 from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
+from ...base.hiding import Redactor
 from ...core.base.errors import NotFound, python_names
 from ...core.base.lazy import LazyModule
 from ...core.flows import FlowSpec, StartedBy
@@ -23,7 +24,7 @@ from ..job.lines import RawLine
 from ..job.printing import Lines, Pieces
 from ..job.results import failed_step_line, message_of
 from ..job.stopping import Done, StopSignal, wait_unless_stopped
-from ..job.values import Redactor, plain_json, progress_document
+from ..job.values import plain_json, progress_document
 from .wire import (
     Answer,
     BeginWait,

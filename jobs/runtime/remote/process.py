@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...base.context import StopReason
+from ...base.hiding import NOTHING_HIDDEN
 from ..job.middleware import KeptResources
-from ..job.values import NOTHING_HIDDEN
 from ..process.child import ChildRun
 from ..process.wire import Answer, Begin, Ended, NodeGoneError, Stop, Terminate
 from .folder import FolderChannel

@@ -26,8 +26,6 @@ _AFTER = (
     .order_by(event.c.seq)
     .limit(bindparam("batches"))
 )
-
-
 _BACK = (
     select(event.c.seq, event.c.id, event.c.at, event.c.changes)
     .where(event.c.seq <= bindparam("until_seq"))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from cronograph.graphql.client.mutations import WEBHOOK_DOCUMENTS
+from cronograph.jobs.delivery import webhooks
 from cronograph.jobs.queue.base.changes import publish
 from tests.graphql_api.api import Api
 
@@ -90,6 +91,24 @@ async def test_a_dry_run_shows_what_would_have_been_sent_about_the_last_hour(api
     (message,) = preview["messages"]
     assert [one["data"]["events"]["runId"] for one in message["data"]["events"]] == made
     assert (await api.ask("{ webhooks { totalCount } }")) == {"webhooks": {"totalCount": 0}}
+
+
+async def test_a_webhook_whose_document_can_be_executed_no_more_is_disabled_and_mended(api: Api) -> None:
+    document = 'subscription { run(id: "77") { state } }'
+    wanted = webhooks.new_webhook("feed", "https://example.com/hook", document, {})
+    api.stored.do(webhooks.create_webhook, wanted)
+
+    async def update(**changed: Any) -> list[str]:
+        payload = (await api.ask(UPDATE, input={"name": "feed", **changed}))["updateWebhook"]
+        return [one["message"] for one in payload["errors"]]
+
+    unknown = webhooks.new_webhook("old", "https://example.com/hook", "subscription { gone { id } }", {})
+    api.stored.do(webhooks.create_webhook, unknown)
+    assert await update(name="old", enabled=False, dryRun=True) == []
+    for dry in (True, False):
+        assert await update(enabled=False, description="until the move", dryRun=dry) == []
+    assert await update(variables={}) == ["document: id: there is no run 77"]
+    assert await update(document="subscription { executions { id } }") == []
 
 
 @pytest.mark.parametrize("name", WEBHOOK_DOCUMENTS)

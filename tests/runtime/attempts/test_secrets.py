@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.accounts.rules.secrets import KeyRing, SecretKey
+from cronograph.jobs.base.hiding import MOST, Redactor, SecretsInUse
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.job.printing import MOST_HELD, Pieces
-from cronograph.jobs.runtime.job.values import MOST, Redactor, SecretsInUse
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.types import SchemaText
 from tests.runtime.secret_jobs import JOBS
@@ -142,6 +142,18 @@ def test_a_longer_secret_is_hidden_before_one_that_it_contains() -> None:
 def test_every_line_of_a_key_and_numbers_are_hidden() -> None:
     redactor = Redactor({"pem": "-----BEGIN KEY-----\nMIIEvQIBADANBgkq\n-----END KEY-----", "pin": "4711"})
     assert redactor.json(["MIIEvQIBADANBgkq", 4711, 4712, None]) == ["[secret pem]", "[secret pin]", 4712, None]
+
+
+def test_what_follows_the_host_of_an_address_is_hidden_by_itself() -> None:
+    redactor = Redactor({"url": "https://chat.example/services/T0/B0/0123456789abcdef?key=fedcba9876543210"})
+    said = (
+        "GET https://chat.example/services/T0/B0/0123456789abcdef: no",
+        "bad key=fedcba9876543210",
+        "0123456789abcdef",
+    )
+    hidden = ["GET https://chat.example[secret url]: no", "bad [secret url]", "[secret url]"]
+    assert [redactor.text(one) for one in said] == hidden
+    assert Redactor({"url": "https://chat.example"}).text("/ and https://") == "/ and https://"
 
 
 def test_values_that_overlap_leave_nothing_of_either() -> None:

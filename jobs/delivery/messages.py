@@ -145,7 +145,7 @@ def _teams(message: Shown) -> Json:
     texts = [*(one.text("\n\n") for one in message.parts), *message.more]
     body: list[Json] = [{"type": "TextBlock", "text": message.title, "weight": "Bolder", "wrap": True}]
     body += [{"type": "TextBlock", "text": one, "wrap": True} for one in texts]
-    links = message.parts[0].links if message.parts else {}
+    links: Mapping[str, str] = message.parts[0].links if message.parts else {}
     actions: list[Json] = [{"type": "Action.OpenUrl", "title": name, "url": url} for name, url in links.items()]
     card: Json = {"type": "AdaptiveCard", "version": "1.4", "body": body, "actions": actions}
     card["$schema"] = "http://adaptivecards.io/schemas/adaptive-card.json"

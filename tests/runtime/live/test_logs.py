@@ -428,7 +428,9 @@ async def test_what_is_disabled_stays_silent_outside_of_jobs_and_ours_is_never_d
     logging.config.dictConfig(shown)
     for logger in (early, off, own):
         logger.error("by %s", logger.name)
-    assert capsys.readouterr().err.splitlines() == ["by cronograph.some.part"]
+    # The engine is at work beside it, and may have something to say of its own.
+    said = [line for line in capsys.readouterr().err.splitlines() if line.startswith("by ")]
+    assert said == ["by cronograph.some.part"]
     assert off.disabled
     logging.config.dictConfig(quiet(disable=False) | {"handlers": shown["handlers"], "root": shown["root"]})
     early.error("again")

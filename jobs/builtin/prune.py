@@ -19,10 +19,10 @@ from ..store.db.faults import hindrance
 from ..store.db.transaction import Tx
 from ..store.read import archive as stored_archive
 from ..store.read import prunable as stored_prunable
-from ..store.read.prunable import EXECUTIONS, RUNS, History, OldBlocks, RunPlace
+from ..store.read.prunable import EVENTS, EXECUTIONS, RUNS, History, OldBlocks, RunPlace
 from ..store.write import events, figures, idempotency
 from ..store.write import prune as statements
-from ..store.write.blocks import drop_executions, drop_runs
+from ..store.write.blocks import drop_events, drop_executions, drop_runs
 from .archive import Archive, archive_day
 from .tools import services_of
 
@@ -207,7 +207,8 @@ class _Pruning:
             if self._retention.max_per_task is not None:
                 await self._surplus(self._retention.max_per_task, kept)
             await self._all("skipped_occurrences", statements.delete_old_skips, before)
-            await self._all("events", events.prune, before)
+            end = await self._old_blocks(EVENTS, drop_events, kept)
+            await self._all("events", events.prune, before, end)
             await self._all("hours", figures.prune_hours, before)
             await self._all("nodes", statements.delete_old_nodes, before)
             await self._all("rate_buckets", statements.delete_full_buckets, now)

@@ -254,9 +254,10 @@ Table(
     Column("at", TIME, nullable=False),
     Column("changes", DOCUMENT, nullable=False),
     PrimaryKeyConstraint("id", name="pk_event"),
-    UniqueConstraint("seq", name="uq_event_seq"),
+    UniqueConstraint("seq", name="uq_event_seq").ddl_if(dialect="sqlite"),
     Index("ix_event_at", "at"),
     _partial("ix_event_unpublished", "id", where="seq IS NULL"),
+    postgresql_partition_by="RANGE (id)",
     sqlite_autoincrement=True,
 )
 Table(
@@ -1217,6 +1218,16 @@ Table(
 )
 # What makes the parts of tables on PostgreSQL.
 PARTS: dict[str, list[str]] = {
+    "event": [
+        ("CREATE TABLE {schema}.event_1 PARTITION OF {schema}.event FOR VALUES FROM (MINVALUE) TO (10000000)"),
+        ("CREATE TABLE {schema}.event_2 PARTITION OF {schema}.event FOR VALUES FROM (10000000) TO (MAXVALUE)"),
+        ("ALTER TABLE {schema}.event_1 ADD CONSTRAINT uq_event_seq_1 UNIQUE (seq)"),
+        ("ALTER TABLE {schema}.event_2 ADD CONSTRAINT uq_event_seq_2 UNIQUE (seq)"),
+        ("CREATE INDEX ix_event_at_1 ON {schema}.event_1 (at)"),
+        ("CREATE INDEX ix_event_at_2 ON {schema}.event_2 (at)"),
+        ("CREATE INDEX ix_event_unpublished_1 ON {schema}.event_1 (id) WHERE seq IS NULL"),
+        ("CREATE INDEX ix_event_unpublished_2 ON {schema}.event_2 (id) WHERE seq IS NULL"),
+    ],
     "execution_log": [
         (
             "CREATE TABLE {schema}.execution_log_1 PARTITION OF {schema}.execution_log FOR VALUES "

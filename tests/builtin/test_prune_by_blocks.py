@@ -18,9 +18,10 @@ from cronograph.jobs.runtime.duties.watchers import BlockCutter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read.health import index_faults, read_blocks
-from cronograph.jobs.store.read.prunable import EXECUTIONS, FEW, HISTORIES, LINES, RUNS, blocks_of, old_blocks
+from cronograph.jobs.store.read.prunable import EVENTS, EXECUTIONS, FEW, HISTORIES, LINES, RUNS, blocks_of, old_blocks
 from cronograph.jobs.store.schema.parts import BLOCK
 from cronograph.jobs.store.schema.tables import (
+    event,
     execution_log,
     job,
     job_execution,
@@ -35,12 +36,15 @@ from cronograph.jobs.store.write.blocks import (
     carry_over_executions,
     carry_over_runs,
     cut,
+    drop_events,
     drop_executions,
     replace_executions,
     replace_runs,
 )
+from cronograph.jobs.store.write.events import publish
 from cronograph.server.database.doctor import Level, judge_blocks
 from tests.support.history import add, add_execution, add_run, add_task, fill_block, history
+from tests.support.plans import rows_touched
 
 DAY = timedelta(days=1)
 RETENTION = Retention(30 * DAY)
@@ -118,12 +122,14 @@ async def test_what_is_left_is_the_same_by_blocks_and_row_by_row(
         assert counts["executions"] > 300
     await sqlite.close()
     assert left[True] == left[False]
-    assert await postgres.read(numbers) == {"run_done": [0, 2], "job_execution_done": [0, 2], "execution_log": [0, 2]}
+    assert await postgres.read(numbers) == {one.name: [0, 2] for one in HISTORIES}
     assert await postgres.read(index_faults) == []
 
 
 def old_rows(tx: Tx) -> None:
     history(tx.conn, None, *[tx.now - 40 * DAY] * 30)
+    tx.conn.execute(insert(event), [{"at": tx.now - 40 * DAY, "changes": []}] * 30)
+    tx.conn.execute(event.update().values(seq=event.c.id))
 
 
 async def test_a_block_that_is_being_filled_is_pruned_row_by_row(postgres: Database) -> None:
@@ -137,11 +143,11 @@ async def test_several_old_blocks_become_one_and_the_next_one_is_made_ahead(post
     await postgres.write(old_rows)
     assert await cutter.look() == 0
     await postgres.write(fill_block)
-    assert await cutter.look() == 3
+    assert await cutter.look() == 4
     assert await cutter.look() == 0
     await postgres.write(old_rows)
     await postgres.write(fill_block, 2)
-    assert await cutter.look() == 3
+    assert await cutter.look() == 4
     assert await postgres.read(numbers) == {one.name: [1, 2, 3, 4] for one in HISTORIES}
     assert (await postgres.read(blocks_of, RUNS.name))[-1].first == 3 * BLOCK
     assert await postgres.read(index_faults) == []
@@ -262,15 +268,50 @@ async def test_somebody_who_reads_the_history_for_long_does_not_stop_the_pruning
     await postgres.write(fill_block)
     with psycopg.connect(postgres_url) as reader, caplog.at_level(logging.INFO):
         reader.execute("SELECT count(*) FROM cronograph.job_execution")
-        assert await BlockCutter(postgres).look() == 2
+        assert await BlockCutter(postgres).look() == 3
         pruned = await prune(postgres, RETENTION)
     assert (pruned.executions, pruned.runs, pruned.complete) == (30, 30, True)
     assert await postgres.read(numbers) == {
-        "run_done": [0, 2, 3], "job_execution_done": [1, 2], "execution_log": [1, 2, 3]
+        "run_done": [0, 2, 3], "job_execution_done": [1, 2], "execution_log": [1, 2, 3], "event": [0, 2, 3]
     }  # fmt: skip
     said = [one.getMessage() for one in caplog.records]
     assert "no further block for job_execution_done now: a transaction of somebody else uses them" in said
     assert "old blocks of job_execution_done are deleted row by row: a transaction of somebody else uses them" in said
+
+
+def past_events(tx: Tx) -> None:
+    """Old events, of which one has no number yet, and a young one."""
+    times = [*[tx.now - 40 * DAY] * 30, tx.now]
+    rows: list[dict[str, Any]] = [
+        {"at": at, "seq": None if key == 2 else key, "changes": []} for key, at in enumerate(times, 1)
+    ]
+    tx.conn.execute(insert(event), rows)
+
+
+async def test_old_events_go_as_a_whole_and_none_before_it_has_its_number(postgres: Database) -> None:
+    await postgres.write(past_events)
+    assert (await prune(postgres, RETENTION)).events == 29
+    await postgres.write(lambda tx: tx.conn.execute(event.delete()))
+    await postgres.write(past_events)
+    await postgres.write(fill_block)
+    kept = await postgres.write(lambda tx: Keeping(tx.now, RETENTION.max_age))
+    gone = await postgres.write(lambda tx: drop_events(tx.conn, old_blocks(tx.conn, EVENTS, kept), kept))
+    assert gone == {"events": 29}
+    left = select(event.c.seq).order_by(event.c.id)
+    assert await postgres.read(lambda conn: conn.execute(left).scalars().all()) == [None, 31, None]
+    assert await postgres.write(lambda tx: publish(tx.conn)) == 2
+    assert (await postgres.read(numbers))["event"] == [0, 2]
+    assert await postgres.read(index_faults) == []
+
+
+async def test_numbers_are_given_to_the_oldest_events_without_a_look_at_all(postgres: Database) -> None:
+    backlog = "INSERT INTO cronograph.event (at, changes) SELECT now(), '[]' FROM generate_series(1, 20000)"
+    await postgres.write(lambda tx: tx.conn.execute(text(backlog)))
+    # By the statistics, which are those of an empty table, it would cost nothing to sort them.
+    touched = await postgres.write(lambda tx: rows_touched(tx.conn, lambda: publish(tx.conn, 100)))
+    assert touched < 1000
+    numbered = select(event.c.id).where(event.c.seq.is_not(None)).order_by(event.c.seq)
+    assert await postgres.read(lambda conn: conn.execute(numbered).scalars().all()) == list(range(1, 101))
 
 
 async def test_a_role_that_does_not_own_the_tables_prunes_row_by_row(postgres_url: str) -> None:

@@ -146,7 +146,7 @@ async def test_events_that_were_pruned_unread_are_passed_over(alarms: Alarms, st
         fail(stored, worker)
     stored.do(lambda tx: events.publish(tx.conn))
     stored.pass_time(60)
-    stored.do(lambda tx: events.prune(tx.conn, tx.now, 1000))
+    stored.do(lambda tx: events.prune(tx.conn, tx.now, None, 1000))
     await alarms.look()
     assert alarms.firings() == []
     fail(stored, worker)

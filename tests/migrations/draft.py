@@ -123,7 +123,7 @@ def declared(table: Table, hot: dict[str, Any]) -> str:
 
 def on_sqlite(table: Table, each: Constraint) -> str:
     """Return what leaves a key to the parts of the table, if it has some on PostgreSQL."""
-    return '.ddl_if(dialect="sqlite")' if parts.is_split(table) and each in parts.keys_of(table) else ""
+    return '.ddl_if(dialect="sqlite")' if parts.has_parts(table) and each in parts.keys_of_parts(table) else ""
 
 
 def options_of(table: Table) -> dict[str, Any]:

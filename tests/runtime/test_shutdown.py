@@ -145,8 +145,7 @@ async def test_a_drain_taken_back_before_the_node_heard_of_it_leaves_a_node_that
 ) -> None:
     engine = await start_engine(registry_of("async"), heartbeat=0.2, lease=60.0, poll=0.05)
     for _ in range(5):
-        # Without a turn of the loop in between, in which the node could begin to end.
-        engine.database.write_sync(drain_node, "test-node")
-        engine.database.write_sync(resume_node, "test-node")
+        # In one transaction: a heartbeat in between would let the node begin to end.
+        engine.database.write_sync(lambda tx: (drain_node(tx, "test-node"), resume_node(tx, "test-node")))
         run_id = await engine.enqueue("ends", {"how": "a number"})
         assert (await engine.run_until_finished(run_id)).state is RunState.SUCCESS

@@ -11,8 +11,8 @@ from cronograph.jobs.core.model import FAILURES, Outcome
 from cronograph.jobs.queue.base.runs import count_ends
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.parts import BLOCK
+from cronograph.jobs.store.schema.tables import event, job_execution, periodic_task, run
 from cronograph.jobs.store.schema.tables import execution_minute as minutes
-from cronograph.jobs.store.schema.tables import job_execution, periodic_task, run
 
 LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -95,12 +95,13 @@ def history(conn: Connection, task_id: int | None, *ends: datetime) -> list[tupl
 
 
 def fill_block(tx: Tx, number: int = 1) -> None:
-    """Let the ids of runs and executions go past the end of this block: the next ones are in the block behind it."""
+    """Let the ids of runs, executions and events go past the end of this block: the next ones are in the one behind."""
     first = number * BLOCK
     run_id = add_run(tx.conn, tx.now, id=first)
     add_execution(tx.conn, run_id, tx.now, tx.now, id=first)
     if tx.conn.dialect.name == "postgresql":
-        for table in ("run", "job_execution"):
+        tx.conn.execute(insert(event).values(id=first, at=tx.now, changes=[]))
+        for table in ("run", "job_execution", "event"):
             tx.conn.execute(text(f"SELECT setval('cronograph.{table}_id_seq', {first})"))
 
 

@@ -37,12 +37,14 @@ def steps(conn: Connection, read: Callable[[], object]) -> int:
 
 
 def rows_touched(conn: Connection, read: Callable[[], object]) -> int:
-    """Rows that PostgreSQL's scans returned or threw away."""
+    """Rows that PostgreSQL's scans returned or threw away; what is measured may write as well."""
     plans: list[dict[str, Any]] = []
 
     def explain(_conn: object, cursor: Any, statement: str, parameters: Any, *_rest: object) -> None:
+        cursor.execute("SAVEPOINT explained")
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
         plans.append(cursor.fetchone()[0][0]["Plan"])
+        cursor.execute("ROLLBACK TO SAVEPOINT explained")
 
     event.listen(conn, "before_cursor_execute", explain)
     try:

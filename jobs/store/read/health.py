@@ -15,10 +15,10 @@ from ...core.base.lazy import LazyModule
 from ..db import dialect
 from ..db.address import libpq_url, parse_url
 from ..db.dialect import is_postgresql
-from ..schema.parts import WHOLE_TABLE, index_statements, is_split
+from ..schema.parts import WHOLE_TABLE, has_parts, in_history, index_statements
 from ..schema.tables import job_execution as e
 from ..schema.tables import metadata
-from ..schema.types import SCHEMA, Part, SchemaText
+from ..schema.types import SCHEMA, SchemaText
 from .prunable import FEW, HISTORIES, blocks_of, newest_id
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _meaning(statement: str) -> str:
 def _indexes(conn: Connection) -> Iterator[tuple[str, str, str]]:
     """The table, the name and the statement of each index; on PostgreSQL one for each part of a table that has it."""
     for table in metadata.sorted_tables:
-        blocks = [one.number for one in blocks_of(conn, f"{table.name}_{Part.DONE}")] if is_split(table) else []
+        blocks = [one.number for one in blocks_of(conn, in_history(table, table.name))] if has_parts(table) else []
         for index in sorted(table.indexes, key=lambda index: str(index.name)):
             if not dialect.is_postgresql(conn):
                 made = " ".join(str(CreateIndex(index).compile(dialect=conn.dialect)).split())

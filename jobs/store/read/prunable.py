@@ -18,11 +18,11 @@ from ...core.states import RELEASING
 from ..db.dialect import is_postgresql
 from ..db.functions import sql_literals
 from ..schema.parts import block_name
+from ..schema.tables import event, periodic_task, remote_attempt, skipped_occurrence
 from ..schema.tables import execution_log as line
 from ..schema.tables import flow as f
 from ..schema.tables import job as j
 from ..schema.tables import job_execution as e
-from ..schema.tables import periodic_task, remote_attempt, skipped_occurrence
 from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 from ..schema.tables import run_awaited as a
@@ -93,6 +93,11 @@ def over_run(kept: Keeping) -> ColumnElement[bool]:
         _is_over(kept, r.c.finished_at, r.c.job_name, r.c.group_name),
         ~needed_run(kept.now),
     )
+
+
+def over_event(before: datetime) -> ColumnElement[bool]:
+    """Return that a batch of events is older, and readers know its number."""
+    return and_(event.c.at < before, event.c.seq.is_not(None))
 
 
 def _is_over(
@@ -382,8 +387,9 @@ class History:
 RUNS: Final = History(f"run_{Part.DONE}", r, r.c.id, r)
 EXECUTIONS: Final = History(f"job_execution_{Part.DONE}", e, e.c.id, e)
 LINES: Final = History("execution_log", line, line.c.execution_id, e)
-_ENDED: Final = {RUNS.name: r.c.finished_at, EXECUTIONS.name: e.c.completed_at}
-HISTORIES: Final = (RUNS, EXECUTIONS, LINES)
+EVENTS: Final = History("event", event, event.c.id, event)
+_ENDED: Final = {RUNS.name: r.c.finished_at, EXECUTIONS.name: e.c.completed_at, EVENTS.name: event.c.at}
+HISTORIES: Final = (RUNS, EXECUTIONS, LINES, EVENTS)
 
 
 @dataclass(frozen=True, slots=True)

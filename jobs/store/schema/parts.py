@@ -4,9 +4,9 @@ Each part is a partition with indexes of its own. An UPDATE that makes the condi
 row to the second one, so a row that is at work has few index entries, a row of the history is inserted once, and every
 statement names the table as a whole. SQLite has one table with all indexes: it updates rows in place.
 
-The history, and the log lines, are divided once more, into blocks of ascending ids: what is old is then dropped as a
-whole. The first block has no lower bound and the last one no upper bound, so that no row ever lacks a place. This
-module makes the first two; ``write.blocks`` makes the others, and drops them.
+The history, the log lines and the events are divided once more, into blocks of ascending ids: what is old is then
+dropped as a whole. The first block has no lower bound and the last one no upper bound, so that no row ever lacks a
+place. This module makes the first two; ``write.blocks`` makes the others, and drops them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -63,9 +63,8 @@ def has_parts(table: Table) -> bool:
 
 def split(table: Table) -> None:
     """Let PostgreSQL make the parts of this table where the table is made, with its keys and indexes."""
-    if is_split(table):
-        for one in (*keys_of(table), *table.indexes):
-            one.ddl_if(dialect="sqlite")
+    for one in (*keys_of_parts(table), *table.indexes):
+        one.ddl_if(dialect="sqlite")
     event.listen(table, "after_create", _make_parts)
 
 
@@ -81,11 +80,27 @@ def keys_of(table: Table) -> list[PrimaryKeyConstraint | UniqueConstraint]:
     return sorted(found, key=lambda one: (not isinstance(one, PrimaryKeyConstraint), [each.name for each in one]))
 
 
+def keys_of_parts(table: Table) -> list[PrimaryKeyConstraint | UniqueConstraint]:
+    """Return the keys that the parts of a table have instead of the table, on PostgreSQL."""
+    primary, *unique = keys_of(table)
+    return [primary, *unique] if is_split(table) else unique
+
+
 def statements(table: Table) -> Iterator[str]:
     """Return the statements that make the parts of a table with their keys and indexes, on PostgreSQL."""
-    if not is_split(table):
-        yield from _first_blocks(table.name)
-        return
+    if is_split(table):
+        yield from _two_parts(table)
+    history = in_history(table, table.name)
+    yield from _first_blocks(history)
+    # PostgreSQL has no unique constraint across blocks without their id.
+    for one, block in product(keys_of(table)[1:], FIRST_BLOCKS):
+        key = _key(one, block_name(in_history(table, _name_of(one)), block))
+        yield f"ALTER TABLE {SCHEMA}.{block_name(history, block)} {key}"
+    for index in sorted(table.indexes, key=lambda one: str(one.name)):
+        yield from (statement for _, statement in index_statements(index))
+
+
+def _two_parts(table: Table) -> Iterator[str]:
     how: Split = table.info["split"]
     settings = ", ".join(f"{name} = {value}" for name, value in how.settings.items())
     primary, *unique = keys_of(table)
@@ -97,14 +112,8 @@ def statements(table: Table) -> Iterator[str]:
         name = f"{table.name}_{part}"
         yield f"CREATE TABLE {SCHEMA}.{name} PARTITION OF {SCHEMA}.{table.name} FOR VALUES IN ({value}){more}"
         check = f"ADD CONSTRAINT ck_{name}_part CHECK ({how.checks[part]})"
-        yield f"ALTER TABLE {SCHEMA}.{name} {', '.join([check, *(_key(one, part) for one in keys[part])])}"
-    yield from _first_blocks(f"{table.name}_{Part.DONE}")
-    # PostgreSQL has no unique constraint across blocks without their id.
-    for one, block in product(unique, FIRST_BLOCKS):
-        key = _key(one, Part.DONE).replace(" UNIQUE ", f"_{block} UNIQUE ")
-        yield f"ALTER TABLE {SCHEMA}.{block_name(f'{table.name}_{Part.DONE}', block)} {key}"
-    for index in sorted(table.indexes, key=lambda one: str(one.name)):
-        yield from (statement for _, statement in index_statements(index))
+        its_keys = (_key(one, name_in(_name_of(one), part)) for one in keys[part])
+        yield f"ALTER TABLE {SCHEMA}.{name} {', '.join([check, *its_keys])}"
 
 
 def block_name(table: str, number: int) -> str:
@@ -128,18 +137,16 @@ def index_statements(index: Index, blocks: Sequence[int] = FIRST_BLOCKS) -> Iter
     made = " ".join(str(CreateIndex(index).compile(dialect=_POSTGRESQL)).split())
     table = index.table
     assert table is not None
-    if not is_split(table):
+    if not has_parts(table):
         yield str(index.name), made
         return
     whole = f" INDEX {index.name} ON {SCHEMA}.{table.name} "
-    for part in parts_of(index):
-        name, owner = name_in(str(index.name), part), f"{table.name}_{part}"
-        if part is Part.OPEN:
-            yield name, made.replace(whole, f" INDEX {name} ON {SCHEMA}.{owner} ")
-            continue
-        for block in blocks:
-            of_block = block_name(name, block)
-            yield of_block, made.replace(whole, f" INDEX {of_block} ON {SCHEMA}.{block_name(owner, block)} ")
+    parts = parts_of(index) if is_split(table) else (Part.DONE,)
+    if Part.OPEN in parts:
+        yield str(index.name), made.replace(whole, f" INDEX {index.name} ON {SCHEMA}.{table.name}_{Part.OPEN} ")
+    for block in blocks if Part.DONE in parts else ():
+        name, owner = (block_name(in_history(table, one), block) for one in (str(index.name), table.name))
+        yield name, made.replace(whole, f" INDEX {name} ON {SCHEMA}.{owner} ")
 
 
 def parts_of(index: Index) -> Iterable[Part]:
@@ -153,11 +160,20 @@ def name_in(name: str, part: Part) -> str:
     return name if part is Part.OPEN else f"{name}_{part}"
 
 
-def _key(key: PrimaryKeyConstraint | UniqueConstraint, part: Part) -> str:
-    kind = "PRIMARY KEY" if isinstance(key, PrimaryKeyConstraint) else "UNIQUE"
+def in_history(table: Table, name: str) -> str:
+    """Return the name of a table, or of one of its keys or indexes, without the number of the block."""
+    return name_in(name, Part.DONE) if is_split(table) else name
+
+
+def _name_of(key: PrimaryKeyConstraint | UniqueConstraint) -> str:
     name = _POSTGRESQL.identifier_preparer.format_constraint(key)
     assert name is not None
-    return f"ADD CONSTRAINT {name_in(name, part)} {kind} ({', '.join(each.name for each in key)})"
+    return name
+
+
+def _key(key: PrimaryKeyConstraint | UniqueConstraint, name: str) -> str:
+    kind = "PRIMARY KEY" if isinstance(key, PrimaryKeyConstraint) else "UNIQUE"
+    return f"ADD CONSTRAINT {name} {kind} ({', '.join(each.name for each in key)})"
 
 
 WHOLE_TABLE: Final = "coalesce((SELECT p.relname FROM pg_class p WHERE p.oid = pg_partition_root(s.relid)), s.relname)"

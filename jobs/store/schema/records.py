@@ -16,7 +16,9 @@ event = Table(
     partial_index("ix_event_unpublished", "seq IS NULL", "id"),
     Index("ix_event_at", "at"),
     **NO_REUSE,
+    **in_blocks("id"),
 )
+split(event)
 
 event_publisher = Table(
     "event_publisher",

@@ -30,6 +30,7 @@ from sqlalchemy import (
 
 from ...core.retention import Keeping
 from ..read.prunable import (
+    EVENTS,
     EXECUTIONS,
     FEW,
     HISTORIES,
@@ -41,6 +42,7 @@ from ..read.prunable import (
     OldBlocks,
     blocks_of,
     kept_executions,
+    over_event,
     over_execution,
     over_run,
 )
@@ -139,6 +141,21 @@ def drop_runs(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str, int]
     """
     carried = carry_over_runs(conn, old, kept)
     return None if carried is None else {"runs": replace_runs(conn, carried)}
+
+
+def drop_events(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str, int] | None:
+    """Drop old blocks of events; those without a number are carried over.
+
+    Returns:
+        How many ``events`` are gone; None = too much would have to be carried over.
+    """
+    carried = _carry_over(conn, EVENTS, old.blocks, kept, over_event(kept.before))
+    if carried is None:
+        return None
+    _lock(conn, carried.history)
+    _bring_up_to_date(conn, carried)
+    _swap(conn, carried)
+    return {"events": carried.rows - carried.copies}
 
 
 def carry_over_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> tuple[Carried, Carried] | None:

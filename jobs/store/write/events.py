@@ -2,12 +2,16 @@
 
 from datetime import datetime
 
-from sqlalchemy import BigInteger, Connection, bindparam, delete, func, select, update
+from sqlalchemy import BigInteger, Connection, String, bindparam, delete, func, literal_column, select, true, update
 
 from ..read.events import has_unpublished
+from ..read.prunable import over_event
 from ..schema.tables import event, event_publisher
 
 _LOCK_PUBLISHER = select(event_publisher.c.last_seq).where(event_publisher.c.id == 1).with_for_update()
+# To find the oldest rows without a number in several blocks, PostgreSQL would sort all of them, if it expects few.
+_IN_ORDER = "set_config('enable_sort', 'off', true) || set_config('enable_seqscan', 'off', true)"
+_LOCK_AND_PLAN = _LOCK_PUBLISHER.add_columns(literal_column(_IN_ORDER, String()))
 _oldest = select(event.c.id).where(event.c.seq.is_(None)).order_by(event.c.id).limit(bindparam("rows")).subquery()
 _ranked = select(
     _oldest.c.id, (func.row_number().over(order_by=_oldest.c.id) + bindparam("last", type_=BigInteger)).label("seq")
@@ -23,7 +27,7 @@ def publish(conn: Connection, limit: int = 500) -> int:
     """
     if not has_unpublished(conn):
         return 0
-    last = lock_publisher(conn)
+    last: int = conn.execute(_LOCK_AND_PLAN).scalar_one()
     numbered = conn.execute(_NUMBER, {"last": last, "rows": limit}).rowcount
     if numbered:
         advance_publisher(conn, last + numbered)
@@ -41,7 +45,8 @@ def advance_publisher(conn: Connection, last: int) -> None:
     conn.execute(_ADVANCE, {"last": last})
 
 
-def prune(conn: Connection, before: datetime, limit: int) -> int:
-    """Delete up to ``limit`` published batches older than ``before``; returns how many."""
-    doomed = select(event.c.id).where(event.c.at < before, event.c.seq.is_not(None)).order_by(event.c.id).limit(limit)
+def prune(conn: Connection, before: datetime, end: int | None, limit: int) -> int:
+    """Delete up to ``limit`` published batches older than ``before``, with an id below ``end``; returns how many."""
+    below = true() if end is None else event.c.id < end
+    doomed = select(event.c.id).where(over_event(before), below).order_by(event.c.id).limit(limit)
     return conn.execute(delete(event).where(event.c.id.in_(doomed))).rowcount

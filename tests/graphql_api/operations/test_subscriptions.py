@@ -149,7 +149,7 @@ async def test_a_cursor_older_than_the_events_kept_is_answered_by_a_resync(api: 
     async with api.subscribed(KINDS, after="0.0") as source:
         await take(source, 7)
     late = api.stored.now + timedelta(days=1)
-    api.stored.do(lambda tx: event_store.prune(tx.conn, late, 100))
+    api.stored.do(lambda tx: event_store.prune(tx.conn, late, None, 100))
     async with api.subscribed(KINDS, after="1.0") as source:
         (event,) = await take(source, 1)
         assert event["kind"] == "RESYNC"

@@ -29,7 +29,7 @@ def write_changes(tx: Tx, run_ids: Iterable[int]) -> None:
 
 
 def prune_all(tx: Tx) -> int:
-    return events.prune(tx.conn, tx.now.replace(year=tx.now.year + 1), 10_000)
+    return events.prune(tx.conn, tx.now.replace(year=tx.now.year + 1), None, 10_000)
 
 
 class CountedReads(Database):

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 import strawberry
 from strawberry.types.nodes import SelectedField, Selection
 
-from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, labels_in, mentions, stand_in, with_spreads
+from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, labels_in, with_spreads
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.listing.listing import Indexes, Listing, Search, span_of
 from ...jobs.store.read.listing.pages import count
@@ -439,15 +439,10 @@ class OwnRows(Generic[M]):
 
 
 async def criteria_of(loaders: Loaders, request: PageRequest) -> Criteria:
-    """The condition that is sent.
-
-    Whether a task is stalled no database can tell: it depends on what its schedule means.
-    """
+    """The condition that is sent."""
     criteria = request.criteria
     labels = labels_in(criteria)
     if labels:
         # How rows with a label are looked for best depends on how many there are, which no planner of SQLite knows.
         criteria = with_spreads(criteria, {one: await loaders.spreads.load(one) for one in labels})
-    if not mentions(criteria, "stalled"):
-        return criteria
-    return stand_in(criteria, "stalled", await loaders.stalled())
+    return await loaders.judged(criteria)

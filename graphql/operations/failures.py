@@ -25,14 +25,18 @@ from .base.inputs import REASON, MutationInput, optional
 from .reports import A_DAY_BEFORE, TO_NOW, checked_width, optional_text, span
 
 MAX_GROUPS: Final = 100
-RAW_GROUPS: Final = 1_000
 _FINGERPRINT: Final = re.compile("[0-9a-f]{16}")
 _NO_FINGERPRINT: Final = "fingerprint: must be 16 hexadecimal digits, as `FailureGroup.fingerprint` has them"
 
 
-def _groups(conn: Connection, scope: Scope, first: int, now: datetime) -> list[failures.FailureRow]:
-    groups = failures.merge_failures(failures.failures(conn, scope, RAW_GROUPS), first)
-    return failures.marked(conn, groups, now)
+def _groups(
+    conn: Connection, scope: Scope, first: int, is_known: bool | None, now: datetime
+) -> list[failures.FailureRow]:
+    groups = failures.merge_failures(failures.failures(conn, scope, failures.GROUPED), failures.GROUPED)
+    if is_known is not None:
+        names = failures.known(conn, groups, now)
+        groups = [group for group in groups if (group.fingerprint in names) == is_known]
+    return failures.marked(conn, groups[:first], now)
 
 
 @strawberry.type
@@ -52,14 +56,20 @@ class FailureQueries:
         from_: A_DAY_BEFORE = None,
         to: TO_NOW = None,
         first: Annotated[int, strawberry.argument(description="At most so many groups, 1 to 100.")] = 20,
+        *,
+        is_known: Annotated[
+            bool | None,
+            strawberry.argument(
+                description="Only groups that are silenced or solved; false = only the others, which are news."
+            ),
+        ] = None,
     ) -> list[FailureGroup] | None:
         """Groups of failures."""
         checked_range(first, "first", 1, MAX_GROUPS)
         now = await info.context.now()
         scope = Scope(*span(from_, to, now), job_name=optional_text(job_name, "jobName"))
-        return [
-            FailureGroup.from_model(group) for group in await info.context.database.read(_groups, scope, first, now)
-        ]
+        found = await info.context.database.read(_groups, scope, first, is_known, now)
+        return [FailureGroup.from_model(group) for group in found]
 
     @resolved(
         description="One group of failures in a span of time; null if none of its failures is among the newest 20,000 "

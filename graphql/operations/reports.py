@@ -19,7 +19,7 @@ from ...jobs.store.read.figures import planned as plans
 from ...jobs.store.read.figures import statistics as figures
 from ...jobs.store.read.figures import timeline as stored
 from ...jobs.store.read.figures.scope import Scope
-from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, LabelMatch, mentions, stand_in
+from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, LabelMatch
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, page_of
 from ...jobs.store.read.listing.searching import Counted, capped
 from ..base.arguments import (
@@ -236,8 +236,7 @@ class Plan:
 
     async def _tasks(self, start: datetime, wanted: int) -> Iterable[model.Task]:
         loaders, criteria = self._info.context.loaders, self._criteria
-        if mentions(criteria, "stalled"):
-            criteria = stand_in(criteria, "stalled", await loaders.stalled())
+        criteria = await loaders.judged(criteria)
         database = self._info.context.database
         found = await database.read(plans.planned, start, self._end, wanted, MAX_TASKS, criteria)
         return list(loaders.without_unreadable(found))

@@ -314,9 +314,11 @@ class Loaders:
 
         return DataLoader(load)
 
-    async def stalled(self) -> tuple[int, ...]:
-        """The keys of the tasks that should have started and did not."""
-        return await self._database.read(stalled_tasks.stalled, await self.now())
+    async def judged(self, criteria: Criteria) -> Criteria:
+        """The same condition with keys in place of what no column of tasks holds."""
+        if not stalled_tasks.is_judged(criteria):
+            return criteria
+        return await self._database.read(stalled_tasks.judged, criteria, await self.now())
 
     @cached_property
     def is_stalled(self) -> DataLoader[Task, bool]:

@@ -61,7 +61,9 @@ class TimelineRow(FromModel):
     )
     group: str | None = strawberry.field(description="The group of the task; null without one.")
     failing: bool = strawberry.field(
-        name="isFailing", description="Whether the newest execution of the span that has ended failed."
+        name="isFailing",
+        description="Whether the newest execution of the span that has ended failed, with an error that is neither "
+        "silenced nor solved.",
     )
     late: bool = strawberry.field(
         name="isLate",
@@ -126,6 +128,8 @@ OF_POINTS: Final = Size(own=170)
 _PARTS: Final = {
     **dict.fromkeys((state.value for state in UNFINISHED), reports.Part.QUEUE),
     **dict.fromkeys(("failedLast24h", "succeededLast24h", "successRate"), reports.Part.DAY),
+    "unknownFailedLast24h": reports.Part.UNKNOWN,
+    **dict.fromkeys(("unknownErrors", "unknownErrorsJobs"), reports.Part.ERRORS),
     "failedPrevious24h": reports.Part.DAY_BEFORE,
     **dict.fromkeys(("runsPerMinute", "perMinute"), reports.Part.RATE),
     "stalledTasks": reports.Part.STALLED,
@@ -157,6 +161,15 @@ class Overview:
         description="The number of executions begun in the last 24 hours, to the minute, that failed, timed out or "
         "were lost."
     )
+    unknown_failed_last24h: BigInt = strawberry.field(
+        description="The number of these failures whose errors are neither silenced nor solved; of more than 100,000 "
+        "failures the newest are looked at."
+    )
+    unknown_errors: int = strawberry.field(
+        description="The number of errors, as `failureGroups` has them, that runs without a task have had within the "
+        "last hour and that are neither silenced nor solved."
+    )
+    unknown_errors_jobs: int = strawberry.field(description="The number of jobs that have had these errors.")
     failed_previous24h: BigInt = strawberry.field(
         description="The number of executions begun in the 24 hours before the last 24 hours that failed, timed "
         "out or were lost."
@@ -192,6 +205,9 @@ class Overview:
             at=report.at,
             **{state.value: BigInt(report.states.get(state, 0)) for state in UNFINISHED},
             failed_last24h=BigInt(report.failed),
+            unknown_failed_last24h=BigInt(report.unknown),
+            unknown_errors=report.errors,
+            unknown_errors_jobs=report.failing_jobs,
             failed_previous24h=BigInt(report.failed_before),
             succeeded_last24h=BigInt(report.succeeded),
             success_rate=report.succeeded / judged if judged else None,

@@ -102,6 +102,9 @@ class TaskFilter(RowFilter):
     counter: BigIntFilter | None = condition("The number of runs that the schedule has made.")
     finished: BooleanFilter | None = condition("Whether no occurrence is left.", "isFinished")
     stalled: BooleanFilter | None = condition("Whether the task should have started and did not.", "isStalled")
+    failing: BooleanFilter | None = condition(
+        "Whether the newest finished execution failed, with an error that is neither silenced nor solved.", "isFailing"
+    )
     last_outcome: Filter[Outcome] | None = condition(
         "The outcome of the newest finished execution; no value = none has finished."
     )

@@ -442,6 +442,11 @@ class FailureState(StrEnum):
     SOLVED = "solved"
     REGRESSED = "regressed"
 
+    @property
+    def is_known(self) -> bool:
+        """True if people know of its failures, which are no news then."""
+        return self in {FailureState.SILENCED, FailureState.SOLVED}
+
 
 @dataclass(frozen=True, slots=True)
 class FailureMark:

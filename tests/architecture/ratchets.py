@@ -62,7 +62,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 790 for the archive: its writer and reader, its statements, and the commands that read it.
     # Raised by 20 for launchers that are killed, and jobs of Slurm that go by their names.
     # Raised by 40 for blocks of events.
-    "lines": 114_040,
+    # Raised by 130 for failures that are news, which the server counts: with marks, over a day and an hour, of tasks.
+    "lines": 114_170,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

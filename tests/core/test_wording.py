@@ -1,10 +1,13 @@
-"""Times and numbers as people write them."""
+"""Times, numbers and sentences as people write them."""
 
+import ast
+import re
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
 from cronograph.jobs.core.base.times import counted, number_text, time_text
+from tests.support.sources import Source, read_sources
 
 
 @pytest.mark.parametrize(
@@ -35,3 +38,11 @@ def test_a_time_is_in_utc_and_ends_with_z() -> None:
     assert time_text(datetime(2026, 3, 1, 12, 0, 5, tzinfo=UTC)) == "2026-03-01T12:00:05Z"
     assert time_text(datetime(2026, 3, 1, 12, 0, 5, 120_000, tzinfo=UTC)) == "2026-03-01T12:00:05.12Z"
     assert time_text(datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2)))) == "2026-03-01T10:00:00Z"
+
+
+@pytest.mark.parametrize("source", read_sources("jobs/core/explain"), ids=lambda source: source.name)
+def test_explanations_name_nothing_of_the_api(source: Source) -> None:
+    # People read them on pages and in terminals, and know of no mutation.
+    texts = {node.value for node in source.nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    sentences = {text for text in texts if " " in text}
+    assert [text for text in sentences if re.search(r"\b[a-z]+[A-Z]\w*", text)] == []

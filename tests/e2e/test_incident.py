@@ -319,7 +319,8 @@ def test_an_error_is_silenced_and_solved_and_the_overview_is_red_again_when_it_c
     page, overview = new_page(site.url), new_page(site.url)
     live(overview, "/")
     wrong = overview.get_by_role("region", name="Is anything wrong?")
-    before = fresh_errors(wrong.inner_text())
+    before, counted = fresh_errors(wrong.inner_text()), news(overview)
+    assert counted > 0
     live(page, "/errors")
     errors = page.get_by_role("region", name="Errors")
     item = errors.get_by_role("listitem").filter(has_text="the valve sticks")
@@ -332,9 +333,14 @@ def test_an_error_is_silenced_and_solved_and_the_overview_is_red_again_when_it_c
     expect(happened).to_contain_text(re.compile("silenced until .* by .*: the spare part comes on Friday"))
     # Nobody has opened it again.
     wait_until(lambda: fresh_errors(wrong.inner_text()) == before - 1, message="one error less")
-    expect(overview.get_by_role("region", name="Last failures")).to_contain_text("silenced until")
+    expect(overview.get_by_role("region", name="Last failures")).to_contain_text("of errors that people know of")
+    expect(overview.get_by_role("region", name="Last failures")).not_to_contain_text("the valve sticks")
+    wait_until(lambda: news(overview) == counted - 1, message="the title to count what is news")
+    wait_until(lambda: has_red_icon(overview) == (counted > 1), message="an icon that is as red as the title")
+    expect(overview.locator(".tile").filter(has_text="Failed, 24")).to_contain_text("of known errors")
     page.get_by_role("button", name="End the silence").click()
     wait_until(lambda: fresh_errors(wrong.inner_text()) == before, message="the error to count again")
+    wait_until(lambda: news(overview) == counted, message="the title to count it again")
     page.get_by_role("button", name="Solved…").click()
     dialog = page.get_by_role("dialog")
     expect(dialog).to_contain_text("The code of broken says no version")
@@ -351,6 +357,17 @@ def test_an_error_is_silenced_and_solved_and_the_overview_is_red_again_when_it_c
     item.get_by_role("link", name="it broke: the valve sticks").click()
     page.get_by_role("button", name="Reopen").click()
     expect(page.get_by_role("button", name="Reopen")).to_have_count(0)
+
+
+def news(page: Page) -> int:
+    """Return how many failures the title of a page counts."""
+    found = re.match(r"\((\d+)\) ", page.title())
+    return 0 if found is None else int(found[1])
+
+
+def has_red_icon(page: Page) -> bool:
+    """Return whether the icon of a page shows that something failed."""
+    return (page.locator('link[rel="icon"]').get_attribute("href") or "").endswith("icon-failed.svg")
 
 
 def fresh_errors(headline: str) -> int:

@@ -19,9 +19,9 @@ from ....jobs.core.rules import unknown
 from ....jobs.store.db.transaction import Tx
 from ....jobs.store.read import runs as stored_runs
 from ....jobs.store.read import tasks as stored_tasks
-from ....jobs.store.read.figures.depth import stalled
+from ....jobs.store.read.figures.depth import judged
 from ....jobs.store.read.listing import pages
-from ....jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, mentions, stand_in
+from ....jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator
 from ....jobs.store.read.listing.keyset import OrderKey
 from ....jobs.store.read.listing.listing import Listing
 from ....jobs.store.read.lists import RUNS, TASKS
@@ -324,9 +324,7 @@ def _criteria(tx: Tx, filter: RowFilter, place: tuple[str, str]) -> Criteria:
         criteria = to_criteria(filter)
     except UserFacingError as error:
         raise InvalidInput(error.message, path=place) from error
-    if not mentions(criteria, "stalled"):
-        return criteria
-    return stand_in(criteria, "stalled", stalled(tx.conn, tx.now))
+    return judged(tx.conn, criteria, tx.now)
 
 
 def _place(tx: Tx, listing: Listing[Any], after: str | None) -> tuple[int, int]:

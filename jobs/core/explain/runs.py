@@ -100,9 +100,8 @@ def _final(run: Run) -> Explanation:
             return Explanation(Code.SUCCESS, f"It ended successfully{tries}{ended}.")
         case RunState.FAILED:
             count = f"after {run.attempt} attempts" if run.attempt != 1 else "in its only attempt"
-            return Explanation(
-                Code.FAILED, f"It failed for good {count}{ended}{because}.", ("Retry it with retryRun.",)
-            )
+            sentence = f"It failed for good {count}{ended}{because}."
+            return Explanation(Code.FAILED, sentence, ("It can be tried again, as a new run.",))
         case RunState.CANCELLED:
             return Explanation(Code.CANCELLED, f"It was cancelled{ended}{_cancelled_because(run)}.")
         case _:

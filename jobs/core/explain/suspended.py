@@ -23,7 +23,9 @@ def explain_suspended(run: Run, facts: RunFacts, now: datetime) -> Explanation:
             return Explanation(Code.SLEEPING, sentence, until=run.wake_at)
         case AwaitedKind.SIGNAL:
             sentence = f"It waits for the signal '{awaits.name}'{at_latest}. It holds no slot meanwhile."
-            return Explanation(Code.WAITS_FOR_SIGNAL, sentence, ("Send it with signalRun.",), until=run.wake_at)
+            return Explanation(
+                Code.WAITS_FOR_SIGNAL, sentence, ("Somebody, or a program, has to send it.",), until=run.wake_at
+            )
         case AwaitedKind.FLOW:
             what = "the runs of its flow that it comes after"
             details = tuple(map(_described, facts.awaited))
@@ -61,7 +63,7 @@ def _for_several(
     if awaits.more:
         details.append(f"And {awaits.more:,} more.")
     if any(one.kind is AwaitedKind.SIGNAL for one in waits):
-        details.append("Send a signal with signalRun.")
+        details.append("Somebody, or a program, has to send a signal.")
     details += [_described(one) for one in unfinished]
     first = unfinished[0].id if unfinished else None
     return Explanation(_CODES[awaits.kind], sentence, tuple(details), until, first)

@@ -156,7 +156,7 @@ _REASONS = {
     "missed": "because the task was late by more than the misfire grace",
     "coalesced": "because a newer missed occurrence ran in its place",
     "paused": "because the task was paused",
-    "window": "because it lay outside startAt and endAt",
+    "window": "because it lay outside the time in which the task runs",
     "no_job": "because no node knew its job",
 }
 

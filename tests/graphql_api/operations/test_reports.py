@@ -446,6 +446,8 @@ async def test_a_plan_that_begins_with_the_last_day_of_the_calendar_ends_there(a
         ("liveNodes slots", {"node"}),
         ("stalledTasks", {"periodic_task"}),
         ("perMinute failedLast24h successRate", {"execution_minute"}),
+        ("unknownFailedLast24h", {"execution_minute"}),
+        ("unknownErrors", {"job_execution"}),
         ("... on Overview { running } liveNodes", {"run", "node"}),
     ],
 )

@@ -1,3 +1,4 @@
+import { refusalText } from "../lib/fault";
 import { notify } from "../state/announce";
 import { request } from "./client";
 import type { TadaDocumentNode } from "./tada";
@@ -35,6 +36,6 @@ export async function mutate<R, V, P extends Payload>(
 
 /** Shows the errors of a refused action; answers whether it went well. */
 export function report<T>(outcome: Outcome<T>): outcome is { readonly ok: true; readonly value: T } {
-  if (!outcome.ok) for (const error of outcome.errors) notify(error.message, { tone: "bad" });
+  if (!outcome.ok) for (const error of outcome.errors) notify(refusalText(error), { tone: "bad" });
   return outcome.ok;
 }

@@ -24,6 +24,25 @@ export function isAtZone(fault: Fault | null): boolean {
 
 /** A message without the name of the form's field, under which it stands anyway. */
 export function withoutField(message: string, field: string): string {
-  const prefix = `${field}: `;
-  return message.startsWith(prefix) ? message.slice(prefix.length) : message;
+  return message.replace(`${field}: `, "");
+}
+
+/** What the server refused, and the field of its input that is at fault, if it is one. */
+interface Refusal {
+  readonly message: string;
+  readonly path: readonly string[];
+}
+
+/**
+ * A refusal as a sentence for people, who know nothing of the input: `maxRunning: must be …` is said as `Max running
+ * must be …`, and `name: there is no task 'a'` as `There is no task 'a'`.
+ */
+export function refusalText({ message, path }: Refusal): string {
+  const rest = message.replace(/^[a-z][\w.[\]]*: /, "");
+  const name = path.at(-1);
+  if (name === undefined || rest === message) return message;
+  const text = /^(must|may|can|ha|is|are|contra)/.test(rest)
+    ? `${name.replace(/[A-Z]/g, " $&").toLowerCase()} ${rest}`
+    : rest;
+  return text.replace(/^./, (letter) => letter.toUpperCase());
 }

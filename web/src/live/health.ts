@@ -10,6 +10,9 @@ export const TilesFragment = graphql(`
     scheduled
     stuck
     failedLast24h
+    unknownFailedLast24h
+    unknownErrors
+    unknownErrorsJobs
     failedPrevious24h
     successRate
     runsPerMinute

@@ -9,10 +9,10 @@ export function setTitle(name: string): void {
   page.value = name;
 }
 
-/** Writes title and icon; failures of the last day show in both, on every page. */
+/** Writes title and icon; failures of the last day that are news show in both, on every page. */
 export function startTitle(): void {
   effect(() => {
-    const failed = health.value?.failedLast24h ?? 0;
+    const failed = health.value?.unknownFailedLast24h ?? 0;
     document.title = `${failed > 0 ? `(${failed}) ` : ""}${page.value} · Cronograph`;
     const icon = document.querySelector<HTMLLinkElement>('link[rel="icon"]');
     const href = failed > 0 ? at("/icon-failed.svg") : at("/icon.svg");

@@ -109,34 +109,18 @@ export function blockedGroups<G extends Group>(paused: readonly G[]): readonly G
   return paused.filter(({ waiting, scheduled, stuck }) => waiting + scheduled + stuck > 0);
 }
 
-interface ErrorGroup {
-  readonly jobName: string;
-  readonly lastAt: string;
-  readonly execution: { readonly taskName: string | null } | null;
-}
-
-/**
- * The errors of the last hour, of runs that no task made: whether a task fails is judged by its newest run.
- */
-export function freshErrors<G extends ErrorGroup>(groups: readonly G[], now: number): readonly G[] {
-  return groups.filter(
-    ({ lastAt, execution }) => (execution?.taskName ?? null) === null && now - Date.parse(lastAt) < LOST_FOR,
-  );
-}
-
 /** So many failures in a day are worth their share; fewer are named by their errors. */
 const MANY_FAILURES = 20;
 /** A share of successes below this is said. */
 const FEW_SUCCESSES = 0.95;
 
 /**
- * The share of the last day's executions that failed, if it is worth a word; otherwise null. `known`: so many of the
- * failures have errors that people know of.
+ * The share of the last day's executions that failed, if it is worth a word; otherwise null. `unknown`: so many of the
+ * failures are news.
  */
-export function failedShare(successRate: number | null, failed: number, known = 0): number | null {
-  const others = Math.max(0, failed - known);
-  if (successRate === null || others < MANY_FAILURES) return null;
-  const share = (1 - successRate) * (others / failed);
+export function failedShare(successRate: number | null, failed: number, unknown: number): number | null {
+  if (successRate === null || unknown < MANY_FAILURES) return null;
+  const share = (1 - successRate) * (unknown / failed);
   return share > 1 - FEW_SUCCESSES ? share : null;
 }
 

@@ -1,6 +1,7 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { UserError } from "../api/mutate";
 import type { StepRow } from "../api/step";
+import { refusalText } from "../lib/fault";
 import { plural } from "../lib/format";
 import { answerOf, atFields, questionsOf, readAnswer } from "../model/answer";
 import { answerSignal, rejectSignal } from "../services/signals";
@@ -85,7 +86,7 @@ export function AnswerDialog({ run, step, onClose }: AnswerProps) {
 }
 
 function messageOf(errors: readonly UserError[]): string {
-  return errors.map(({ message }) => message).join("; ");
+  return errors.map(refusalText).join("; ");
 }
 
 function titleOf(what: string, run: AnswerProps["run"], step: StepRow): string {

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { UserError } from "../api/mutate";
+import { refusalText } from "../lib/fault";
 import { plural } from "../lib/format";
 import { readArgs } from "../model/task-form";
 import type { PreviewParts } from "../services/previews";
@@ -114,5 +115,5 @@ export function RunWithArgs({ title, action, args, schema, children, fixed, onCl
 
 /** What was refused as a whole; where each fault has a field of its own, that says it. */
 function refusalOf(errors: readonly UserError[]): string {
-  return errors.map((error) => error.message).join("\n");
+  return errors.map(refusalText).join("\n");
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { UserError } from "../api/mutate";
-import { isAtZone, withoutField } from "../lib/fault";
+import { isAtZone, refusalText, withoutField } from "../lib/fault";
 import { plural } from "../lib/format";
 import { type Choices, changesOf, merged } from "../model/merge";
 import {
@@ -128,7 +128,7 @@ export function TaskFormDialog({ title, stored, jobs, start, draftName = "new ta
         }),
       ),
     );
-    setGeneral(refused.filter((error) => fieldOfPath(error.path) === null).map((error) => error.message));
+    setGeneral(refused.filter((error) => fieldOfPath(error.path) === null).map(refusalText));
     if (refused.length > 0) focusFault(element.current);
   };
   const leave = (): void => {

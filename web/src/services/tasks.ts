@@ -1,6 +1,7 @@
 import { RunRowFragment, TaskRowFragment } from "../api/fragments";
 import { mutate, report, type UserError } from "../api/mutate";
 import { graphql, type VariablesOf } from "../api/tada";
+import { refusalText } from "../lib/fault";
 import { plural } from "../lib/format";
 import { notify } from "../state/announce";
 import { beginRun } from "../state/pending";
@@ -137,7 +138,7 @@ export async function deleteTask(name: string): Promise<boolean> {
 /** Makes a run of the task now; its schedule does not move. The run shows as pending at once. */
 export async function runTask(name: string): Promise<boolean> {
   const errors = await runTaskWith(name);
-  for (const error of errors) notify(error.message, { tone: "bad" });
+  for (const error of errors) notify(refusalText(error), { tone: "bad" });
   return errors.length === 0;
 }
 

@@ -1,10 +1,14 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import type { Tone } from "../lib/status";
 import { Icon } from "./icon";
 import { useWidth } from "./use-width";
 
 /** No drawing is made for less room than this. */
 const NARROWEST = 260;
+
+/** A colour of charts: the tones of states, and one for what sleeps. */
+export type Look = Tone | "asleep";
 
 interface ChartFrameProps {
   title: string;
@@ -23,7 +27,7 @@ interface ChartFrameProps {
 
 export interface LegendEntry {
   readonly name: string;
-  readonly look: "good" | "bad" | "warn" | "active" | "idle";
+  readonly look: Look;
 }
 
 /** A chart with its table view. */

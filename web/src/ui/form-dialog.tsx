@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Outcome, UserError } from "../api/mutate";
+import { refusalText, withoutField } from "../lib/fault";
 import type { Role } from "../live/viewer";
 import { Action } from "./action";
 import { Dialog } from "./dialog";
@@ -27,7 +28,8 @@ export function FormDialog<T>({ title, action, needs, onClose, send, onDone, chi
   const asked = new Set<string>();
   const fault = (field: string): string | undefined => {
     asked.add(field);
-    return errors.find((error) => error.path[0] === field)?.message.replace(`${field}: `, "");
+    const found = errors.find((error) => error.path[0] === field);
+    return found && withoutField(found.message, field);
   };
   const submit = async (): Promise<void> => {
     setBusy(true);
@@ -52,7 +54,7 @@ export function FormDialog<T>({ title, action, needs, onClose, send, onDone, chi
       >
         {others.map((error) => (
           <p key={error.message} class="field-error" role="alert">
-            {error.message}
+            {refusalText(error)}
           </p>
         ))}
         {fields}

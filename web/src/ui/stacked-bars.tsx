@@ -2,7 +2,7 @@ import { useId } from "preact/hooks";
 import { full, shortClock, shortDay } from "../lib/time";
 import { axisTicks, linear, niceCeiling } from "../model/chart";
 import { zone } from "../state/prefs";
-import { ChartFrame, ValueAxis } from "./chart-frame";
+import { ChartFrame, type Look, ValueAxis } from "./chart-frame";
 
 /** Room for the figures at the left: for one character, and at least. */
 const CHARACTER = 7.5;
@@ -18,7 +18,7 @@ const UNKNOWN = "not counted";
 /** What is drawn in one colour; the first layer stands at the bottom. */
 export interface Layer {
   readonly name: string;
-  readonly look: "good" | "bad" | "warn" | "active" | "idle";
+  readonly look: Look;
   /** One for each stretch of time. */
   readonly values: readonly number[];
 }

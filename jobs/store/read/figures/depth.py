@@ -7,7 +7,7 @@ under no name. The row without a name that waits is always there, also at zero: 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, literal, or_, select
 
@@ -21,8 +21,10 @@ from ...schema.tables import periodic_task as t
 from ...schema.tables import queue_depth as d
 from ...schema.tables import run as r
 from ...schema.types import UtcDateTime
+from ..listing.criteria import Criteria, mentions, stand_in
 from ..skipped import newest_of_tasks
 from ..tasks import task_from
+from .failures import failing_tasks
 
 
 def stalled(
@@ -53,6 +55,23 @@ def stalled(
         conditions.append(t.c.group_name == group)
     asked = [task_from(row) for row in conn.execute(select(t).where(*conditions).order_by(t.c.id))]
     return stalled_of(conn, asked, now)
+
+
+_JUDGED: Final = {"stalled": stalled, "failing": failing_tasks}
+"""Truths about tasks that no column holds: what schedules and errors mean, no database can tell."""
+
+
+def is_judged(criteria: Criteria) -> bool:
+    """Return whether a condition asks for such a truth."""
+    return any(mentions(criteria, field) for field in _JUDGED)
+
+
+def judged(conn: Connection, criteria: Criteria, now: datetime) -> Criteria:
+    """Return the same with the keys of the tasks of which such a truth holds in its place."""
+    for field, find in _JUDGED.items():
+        if mentions(criteria, field):
+            criteria = stand_in(criteria, field, find(conn, now))
+    return criteria
 
 
 def stalled_of(conn: Connection, tasks: Collection[Task], now: datetime) -> tuple[int, ...]:

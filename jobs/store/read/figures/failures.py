@@ -9,14 +9,16 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Final
 
-from sqlalchemy import Connection, Subquery, func, literal, literal_column, select, true
+from sqlalchemy import ColumnElement, Connection, Subquery, func, literal, literal_column, select, true
 
 from ....core.alarms import FailureMark, FailureState
 from ....core.model import FAILURES
+from ...db import dialect
 from ...db.functions import bucket_start, sql_literals
 from ...schema.rows import reader_of
 from ...schema.tables import failure_mark, node
 from ...schema.tables import job_execution as e
+from ...schema.tables import periodic_task as t
 from ...schema.types import UtcDateTime
 from .scope import Scope
 
@@ -24,6 +26,8 @@ MESSAGE_PREFIX = 300
 """Characters of an error's message that failures are grouped by."""
 GROUPED = 20_000
 """So many failures are looked at."""
+COUNTED: Final = 100_000
+"""So many failures are looked at for how many of them are news."""
 MOST_NODES: Final = 50
 """Nodes that are named of a group, those with most failures."""
 
@@ -91,8 +95,8 @@ class FailureHistory:
     ids: tuple[int, ...]
 
 
-def _newest(scope: Scope, grouped: int, jobs: Collection[str] | None = None) -> Subquery:
-    """The newest failures of a scope; ``jobs``: of these."""
+def _newest(scope: Scope, grouped: int, also: ColumnElement[bool] | None = None) -> Subquery:
+    """The newest failures of a scope; ``also``: that meet this as well."""
     message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX).label("message")
     return (
         select(e.c.job_name, e.c.error_type, message, e.c.started_at, e.c.id, e.c.node, e.c.node_id)
@@ -101,7 +105,7 @@ def _newest(scope: Scope, grouped: int, jobs: Collection[str] | None = None) -> 
             scope.ids(),
             e.c.success == literal_column("false"),
             e.c.outcome.in_(sql_literals(FAILURES)),
-            true() if jobs is None else e.c.job_name.in_(jobs),
+            true() if also is None else also,
         )
         .order_by(e.c.id.desc())
         .limit(grouped)
@@ -109,12 +113,14 @@ def _newest(scope: Scope, grouped: int, jobs: Collection[str] | None = None) -> 
     )
 
 
-def failures(conn: Connection, scope: Scope, limit: int, *, grouped: int = GROUPED) -> list[FailureRow]:
-    """Failures of a scope, by job and equal error, the most frequent first.
+def failures(
+    conn: Connection, scope: Scope, limit: int, *, grouped: int = GROUPED, also: ColumnElement[bool] | None = None
+) -> list[FailureRow]:
+    """Failures of a scope, by job and equal error, the most frequent first; ``also``: that meet this as well.
 
     Of more than ``grouped`` the newest count: where everything fails, they say enough.
     """
-    rows = _newest(scope, grouped)
+    rows = _newest(scope, grouped, also)
     count = func.count().label("number")
     statement = (
         select(
@@ -226,11 +232,71 @@ def marked(conn: Connection, rows: Sequence[FailureRow], now: datetime) -> list[
     return found
 
 
+def known(conn: Connection, rows: Iterable[FailureRow], now: datetime) -> set[str]:
+    """Return the fingerprints of those of these groups that people know of: their failures are no news."""
+    quiet = _quiet(conn, now)
+    among = [row for row in rows if row.fingerprint in quiet] if quiet else []
+    return {row.fingerprint for row in marked(conn, among, now) if row.state.is_known}
+
+
+def known_failures(conn: Connection, scope: Scope, now: datetime) -> int:
+    """Count the failures of a scope that people know of; of more than ``COUNTED`` the newest."""
+    jobs = set(_quiet(conn, now).values())
+    if not jobs:
+        return 0
+    of_jobs = e.c.job_name.in_(jobs)
+    rows = merge_failures(failures(conn, scope, COUNTED, grouped=COUNTED, also=of_jobs), COUNTED)
+    names = known(conn, rows, now)
+    return sum(row.count for row in rows if row.fingerprint in names)
+
+
+def unknown_errors(conn: Connection, scope: Scope, now: datetime) -> list[FailureRow]:
+    """Return the groups of failures of runs that no task made, of which people know nothing."""
+    rows = merge_failures(failures(conn, scope, GROUPED, also=e.c.task_id.is_(None)), GROUPED)
+    names = known(conn, rows, now)
+    return [row for row in rows if row.fingerprint not in names]
+
+
+def news(conn: Connection, execution_ids: Collection[int], now: datetime) -> set[int]:
+    """Return which of these failed executions have errors that people do not know of."""
+    if not _quiet(conn, now):
+        return set(execution_ids)
+    asked, parameters = dialect.batch(conn, {"id": dialect.KINDS[int]}, [(one,) for one in execution_ids], name="asked")
+    message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX)
+    about = (e.c.job_name, e.c.error_type, message, literal(1), e.c.started_at, e.c.started_at, e.c.id)
+    rows = [FailureRow(*row) for row in conn.execute(select(*about).where(e.c.id == asked.c.id), parameters)]
+    names = known(conn, rows, now)
+    return {row.execution_id for row in rows if row.fingerprint not in names}
+
+
+def failing_tasks(conn: Connection, now: datetime) -> tuple[int, ...]:
+    """Return the keys of the tasks whose newest finished execution failed, with an error that is news."""
+    last = e.alias("last")
+    newest = (
+        select(last.c.id)
+        .where(last.c.task_id == t.c.id, last.c.completed_at.is_not(None))
+        .order_by(last.c.id.desc())
+        .limit(1)
+        .scalar_subquery()
+    )
+    failed = select(e.c.id, t.c.id).join_from(t, e, e.c.id == newest).where(e.c.outcome.in_(sql_literals(FAILURES)))
+    found: dict[int, int] = dict(conn.execute(failed).all())
+    fresh = news(conn, found, now)
+    return tuple(sorted(task_id for execution_id, task_id in found.items() if execution_id in fresh))
+
+
+def _quiet(conn: Connection, now: datetime) -> dict[str, str]:
+    """Return the jobs of the groups that people have silenced, or have said to be solved, by their fingerprints."""
+    m = failure_mark.c
+    statement = select(m.fingerprint, m.job_name).where((m.silenced_until > now) | m.solved_at.is_not(None))
+    return dict(conn.execute(statement).all())
+
+
 def _back(conn: Connection, solved: Sequence[FailureMark], now: datetime) -> set[str]:
     """Return the fingerprints of groups that count as solved, and have failures that show that they are not."""
     since = min((mark.solved_at for mark in solved if mark.solved_at is not None), default=now)
     by_name = {mark.fingerprint: mark for mark in solved}
-    rows = _newest(Scope(since, now + JUST_BEGUN), GROUPED, {mark.job_name for mark in solved})
+    rows = _newest(Scope(since, now + JUST_BEGUN), GROUPED, e.c.job_name.in_({mark.job_name for mark in solved}))
     last = func.max(rows.c.started_at, type_=UtcDateTime())
     about = (rows.c.job_name, rows.c.error_type, rows.c.message, rows.c.node_id)
     statement = select(*about, last).group_by(*about)

@@ -16,7 +16,8 @@ from ..listing.criteria import Spread
 from ..nodes import live
 from . import hours
 from .depth import stalled
-from .hours import DAY, MINUTE, NONE, Tally, ended, of_two_days
+from .failures import known_failures, unknown_errors
+from .hours import DAY, HOUR, MINUTE, NONE, Tally, ended, of_two_days
 from .scope import Scope
 from .statistics import Figures, Percentiles, Point, Series, counts, percentiles, scaled
 
@@ -36,7 +37,10 @@ class Overview:
         at: The time of the report.
         states: Unfinished runs by state.
         failed: Executions of the last 24 hours, to the minute, that failed, timed out or were lost.
-        failed_before: The same of the 24 hours before these.
+        unknown: Those of them with errors that people do not know of.
+        errors: How many errors that people do not know of runs without a task have had within the last hour.
+        failing_jobs: How many jobs have them.
+        failed_before: Executions of the 24 hours before these that failed, timed out or were lost.
         succeeded: Executions of the last 24 hours that succeeded.
         per_minute: How many executions ended in each of the last 60 whole minutes, oldest first.
         stalled: Tasks that should have started and did not.
@@ -48,6 +52,9 @@ class Overview:
     at: datetime
     states: dict[RunState, int]
     failed: int
+    unknown: int
+    errors: int
+    failing_jobs: int
     failed_before: int
     succeeded: int
     per_minute: tuple[int, ...]
@@ -91,6 +98,8 @@ class Part(Enum):
 
     QUEUE = "queue"
     DAY = "day"
+    UNKNOWN = "unknown"
+    ERRORS = "errors"
     DAY_BEFORE = "day before"
     RATE = "rate"
     STALLED = "stalled"
@@ -112,15 +121,20 @@ def overview(conn: Connection, now: datetime, wanted: AbstractSet[Part] = EVERYT
     day, next_minute = minute - DAY, minute + MINUTE
     start = minute - MINUTES * MINUTE
     earlier = ends = NONE
-    if wanted & {Part.DAY, Part.DAY_BEFORE}:
+    if wanted & {Part.DAY, Part.UNKNOWN, Part.DAY_BEFORE}:
         begin = day - DAY if Part.DAY_BEFORE in wanted else day
         earlier, ends = of_two_days(conn, begin, day, next_minute)
+    known = known_failures(conn, Scope(day, next_minute), now) if Part.UNKNOWN in wanted and ends.failures else 0
+    errors = unknown_errors(conn, Scope(now - HOUR, next_minute), now) if Part.ERRORS in wanted else []
     rate: Mapping[datetime, int] = ended(conn, start, minute) if Part.RATE in wanted else {}
     nodes = live(conn) if Part.NODES in wanted else []
     return Overview(
         at=now,
         states=_states(conn) if Part.QUEUE in wanted else {},
         failed=ends.failures,
+        unknown=max(0, ends.failures - known) if Part.UNKNOWN in wanted else 0,
+        errors=len(errors),
+        failing_jobs=len({error.job_name for error in errors}),
         failed_before=earlier.failures,
         succeeded=ends.successes,
         per_minute=tuple(rate.get(start + one * MINUTE, 0) for one in range(MINUTES)),

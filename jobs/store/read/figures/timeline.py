@@ -19,6 +19,7 @@ from ...schema.tables import periodic_task as t
 from ...schema.tables import skipped_occurrence as s
 from ...schema.types import UtcDateTime
 from .depth import stalled
+from .failures import news
 from .scope import Scope
 
 LOOKED_AT: Final = 100_000
@@ -68,7 +69,7 @@ class TimelineRow:
         task_name: The task; None without.
         job_name: The job; None if the task was deleted and nothing of it ran.
         group: The group of the task; None without, or if it was deleted.
-        failing: Whether its newest execution that ended in the span failed.
+        failing: Whether its newest execution that ended in the span failed, with an error that is news.
         late: Whether it should have started and did not.
         executions: How many began in the span.
         failures: How many of them failed.
@@ -121,7 +122,7 @@ def read(conn: Connection, scope: Scope, seconds: int, first: int, now: datetime
     """
     since = _since(conn, scope, most)
     start = scope.start if since is None else since
-    rows = {row_name(row): row for row in _summary(conn, scope, start)}
+    rows = {row_name(row): row for row in _summary(conn, scope, start, now)}
     skips = _skips(conn, scope)
     late = _late(conn, scope, now)
     for name in [*skips, *late]:
@@ -158,7 +159,7 @@ def _within(scope: Scope, start: datetime) -> ColumnElement[bool]:
     return scope.condition() if start == scope.start else scope.condition() & (e.c.started_at > start)
 
 
-def _summary(conn: Connection, scope: Scope, start: datetime) -> Iterable[TimelineRow]:
+def _summary(conn: Connection, scope: Scope, start: datetime, now: datetime) -> Iterable[TimelineRow]:
     job = func.max(e.c.job_name)
     newest_ended = func.max(case((e.c.completed_at.is_not(None), e.c.id)))
     statement = (
@@ -166,10 +167,10 @@ def _summary(conn: Connection, scope: Scope, start: datetime) -> Iterable[Timeli
         .where(_within(scope, start))
         .group_by(e.c.task_name, _JOB)
     )
-    for task, job_name, count, failures, failed, ended in conn.execute(statement):
-        yield TimelineRow(
-            task, job_name, failing=failed is not None and failed == ended, executions=count, failures=int(failures)
-        )
+    rows = conn.execute(statement).all()
+    fresh = news(conn, {failed for *_, failed, ended in rows if failed is not None and failed == ended}, now)
+    for task, job_name, count, failures, _, ended in rows:
+        yield TimelineRow(task, job_name, failing=ended in fresh, executions=count, failures=int(failures))
 
 
 def _bars(

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
 import { graphql, type ResultOf } from "../../api/tada";
 import { integer, words } from "../../lib/format";
 import { paths } from "../../lib/paths";
@@ -10,7 +11,6 @@ import {
   blockedGroups,
   changesOf,
   failedShare,
-  freshErrors,
   headline,
   LOST_FOR,
   nodesInTrouble,
@@ -18,9 +18,7 @@ import {
   streakOf,
   toneOf,
 } from "../../model/attention";
-import { isKnown } from "../../model/failures";
-import { FAILURES, isFailure } from "../../model/log-filter";
-import type { FailureGroupRow } from "../../parts/failure-groups";
+import { isFailure } from "../../model/log-filter";
 import { resumeGroup } from "../../services/operations";
 import { runTask } from "../../services/tasks";
 import { UNSEEN_FIRINGS } from "../../state/alarms";
@@ -46,24 +44,18 @@ const LOOKED_AT = 12;
  * Asked apart: to find the tasks that fail, the server looks at each. So it is asked seldom, and of a limited number.
  */
 const FailingDocument = graphql(`
-  query FailingTasks($first: Int!, $looked: Int!, $outcomes: [Outcome!]!, $known: Boolean!) {
+  query FailingTasks($first: Int!, $looked: Int!) {
     asOf
-    known: tasks(
-      first: 200
-      filter: { lastOutcome: { in: $outcomes }, isEnabled: { eq: true }, pausedAt: { isNull: true } }
-    ) @include(if: $known) {
-      nodes { name lastStatus { fingerprint } }
-    }
     tasks(
       first: $first
-      filter: { lastOutcome: { in: $outcomes }, isEnabled: { eq: true }, pausedAt: { isNull: true } }
+      filter: { isFailing: { eq: true }, isEnabled: { eq: true }, pausedAt: { isNull: true } }
       orderBy: [{ field: LAST_STARTED_AT, direction: DESC }]
     ) {
       totalCount
       nodes {
         name
         updatedAt
-        lastStatus { id outcome errorType errorMessage fingerprint }
+        lastStatus { id outcome errorType errorMessage }
         executions(first: $looked, orderBy: [{ field: ID, direction: DESC }]) {
           nodes { id outcome startedAt completedAt node run { id } }
         }
@@ -105,8 +97,7 @@ const AttentionDocument = graphql(
   [AttentionFragment],
 );
 
-type Answer = ResultOf<typeof FailingDocument>;
-type Failing = Answer["tasks"];
+type Failing = ResultOf<typeof FailingDocument>["tasks"];
 type Others = ResultOf<typeof AttentionDocument>;
 
 /**
@@ -121,14 +112,15 @@ export function attentionVariables() {
   };
 }
 
-/** The tasks that fail; `known`: some fail with errors that people know of, and are looked for. */
-function useFailing(known: boolean) {
-  return useLive(`overview/failing ${String(known)}`, {
+/** The tasks that fail with errors of which people know nothing. */
+function useFailing() {
+  return useLive("overview/failing", {
     document: FailingDocument,
-    variables: () => ({ first: known ? 4 * SHOWN : SHOWN, looked: LOOKED_AT, outcomes: [...FAILURES], known }),
-    init: (data): Answer => data,
-    outdates: ({ kind, outcome, taskName }, { tasks: shown }) =>
+    variables: () => ({ first: SHOWN, looked: LOOKED_AT }),
+    init: (data): Failing => data.tasks,
+    outdates: ({ kind, outcome, taskName }, shown) =>
       kind.startsWith("TASK_") ||
+      kind === "FAILURES_UPDATED" ||
       (kind === "EXECUTION_FINISHED" &&
         typeof taskName === "string" &&
         ((typeof outcome === "string" && isFailure(outcome)) ||
@@ -138,12 +130,14 @@ function useFailing(known: boolean) {
   });
 }
 
-/** Those of the failing tasks that fail with an error of which people know nothing. */
-function unknownOf({ tasks, known }: Answer, errors: ReadonlySet<string>): Failing {
-  const isNew = ({ lastStatus }: { readonly lastStatus: { readonly fingerprint: string | null } | null }): boolean =>
-    !errors.has(lastStatus?.fingerprint ?? "");
-  const ofKnown = known?.nodes.filter((task) => !isNew(task)).length ?? 0;
-  return { totalCount: tasks.totalCount - ofKnown, nodes: tasks.nodes.filter(isNew).slice(0, SHOWN) };
+/** Asks again when fewer failures are known of: a silence has ended, which no event tells. */
+export function useEndOfSilence({ failedLast24h, unknownFailedLast24h }: TilesData, reload: () => void): void {
+  const known = failedLast24h - unknownFailedLast24h;
+  const before = useRef(known);
+  useEffect(() => {
+    if (known < before.current) reload();
+    before.current = known;
+  }, [known]);
 }
 
 function useOthers(first: Others | null) {
@@ -412,8 +406,6 @@ interface AttentionProps {
   worse: boolean;
   /** The first answer to its question, if it came with that of the page. */
   first: Others | null;
-  /** The failures of the last day by their errors. */
-  failures: readonly FailureGroupRow[];
   tiles: TilesData;
 }
 
@@ -421,9 +413,9 @@ interface AttentionProps {
  * The answer to "is anything wrong?": one line, and a list of what needs a person with what can be done about it. Small
  * when all is well.
  */
-export function Attention({ worse, first, failures, tiles }: AttentionProps) {
-  const knownErrors = new Set(failures.filter(isKnown).map(({ fingerprint }) => fingerprint));
-  const failing = useFailing(knownErrors.size > 0);
+export function Attention({ worse, first, tiles }: AttentionProps) {
+  const failing = useFailing();
+  useEndOfSilence(tiles, () => failing.reload());
   const others = useOthers(first);
   const error = failing.error ?? others.error;
   const retry = (): void => {
@@ -433,15 +425,11 @@ export function Attention({ worse, first, failures, tiles }: AttentionProps) {
   // Of the server's clock, which ticks here.
   const trouble = known === null ? [] : troubledOf(known);
   const stalledNodes = trouble.filter((node) => node.state === "STALLED").length;
-  const fails = failing.state === null ? null : unknownOf(failing.state, knownErrors);
-  const fresh = failures.filter((group) => !isKnown(group));
-  const errors = freshErrors(fresh, now.value);
-  const ofKnown = failures.reduce((sum, group) => sum + (isKnown(group) ? group.count : 0), 0);
   const troubles = {
-    failing: fails?.totalCount ?? 0,
-    errors: errors.length,
-    failedJobs: new Set(errors.map(({ jobName }) => jobName)).size,
-    failedShare: failedShare(tiles.successRate, tiles.failedLast24h, ofKnown),
+    failing: failing.state?.totalCount ?? 0,
+    errors: tiles.unknownErrors,
+    failedJobs: tiles.unknownErrorsJobs,
+    failedShare: failedShare(tiles.successRate, tiles.failedLast24h, tiles.unknownFailedLast24h),
     late: known?.late?.totalCount ?? 0,
     blocked: known === null ? 0 : blockedGroups(known.pausedGroups.nodes).length,
     stalledNodes,
@@ -468,10 +456,12 @@ export function Attention({ worse, first, failures, tiles }: AttentionProps) {
               <span role="status">
                 {frozen.value && "Before the connection was lost: "}
                 {headline(troubles, health.value)}
-                {(errors.length > 0 || troubles.failedShare !== null) && (
+                {(troubles.errors > 0 || troubles.failedShare !== null) && (
                   <>
                     {" "}
-                    <a href={errors.length > 0 ? "/log?outcome=failures&range=1h" : "/log?outcome=failures&range=24h"}>
+                    <a
+                      href={troubles.errors > 0 ? "/log?outcome=failures&range=1h" : "/log?outcome=failures&range=24h"}
+                    >
                       Show failures
                     </a>
                   </>
@@ -479,7 +469,7 @@ export function Attention({ worse, first, failures, tiles }: AttentionProps) {
               </span>
             </p>
           )}
-      {known !== null && !calm && <Items failing={fails} others={known} />}
+      {known !== null && !calm && <Items failing={failing.state} others={known} />}
     </section>
   );
 }

@@ -1,20 +1,19 @@
 import { useEffect } from "preact/hooks";
 import { type ExecutionRow, ExecutionRowFragment, RunRowFragment } from "../../api/fragments";
 import { graphql, type ResultOf } from "../../api/tada";
-import { serverNow } from "../../live/clock";
+import { cappedPlural } from "../../lib/format";
 import { health, type TilesData, TilesFragment } from "../../live/health";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
-import { markEnds } from "../../model/failures";
 import { isFailure } from "../../model/log-filter";
 import { ExecutionTable } from "../../parts/execution-table";
-import { FailureGroupFragment, type FailureGroupRow, FailureGroups } from "../../parts/failure-groups";
+import { FailureGroupFragment, FailureGroups } from "../../parts/failure-groups";
 import { ErrorBox, Skeleton } from "../../ui/feedback";
 import { LivePart } from "../../ui/live-part";
 import { PageHead, Section } from "../../ui/section";
 import { usePhone } from "../../ui/use-phone";
 import { TimelinePart } from "../timeline/part";
-import { Attention, AttentionFragment, attentionVariables } from "./attention";
+import { Attention, AttentionFragment, attentionVariables, useEndOfSilence } from "./attention";
 import { Banner, ConditionFragment } from "./banner";
 import { type OverviewState, reduceOverview } from "./model";
 import { NEXT_UP_VARIABLES, NextUp, NextUpFragment } from "./next-up";
@@ -26,13 +25,15 @@ import { Tiles } from "./tiles";
 const FailuresFragment = graphql(
   `
   fragment OverviewFailures on Query {
-    failureGroups(first: 50) { ...FailureGroup }
+    failureGroups(first: $groups, isKnown: false) { ...FailureGroup }
   }
 `,
   [FailureGroupFragment],
 );
 
-const FailuresDocument = graphql(`query OverviewFailuresAlone { asOf ...OverviewFailures }`, [FailuresFragment]);
+const FailuresDocument = graphql(`query OverviewFailuresAlone($groups: Int!) { asOf ...OverviewFailures }`, [
+  FailuresFragment,
+]);
 
 /** What the page shows, with the first answers of those parts that then ask alone, each when its own things change. */
 const OverviewDocument = graphql(
@@ -45,6 +46,7 @@ const OverviewDocument = graphql(
     $next: Int!
     $apart: Duration!
     $cleanUps: [String!]!
+    $groups: Int!
   ) {
     asOf
     serverTime
@@ -72,23 +74,34 @@ const OverviewDocument = graphql(
 
 const FAILURE_GROUPS = 6;
 
-function useFailures(first: ResultOf<typeof FailuresDocument> | null) {
-  return useLive("overview/failures", {
+function useFailures(first: ResultOf<typeof FailuresDocument> | null, tiles: TilesData) {
+  const live = useLive("overview/failures", {
     document: FailuresDocument,
     first,
-    variables: () => ({}),
-    init: (data): readonly FailureGroupRow[] => data.failureGroups,
+    variables: () => ({ groups: FAILURE_GROUPS }),
+    init: ({ failureGroups }) => failureGroups,
     outdates: ({ kind, outcome }) => kind === "FAILURES_UPDATED" || (typeof outcome === "string" && isFailure(outcome)),
-    expires: (groups) => markEnds(groups, serverNow()),
     every: 1_500,
   });
+  useEndOfSilence(tiles, () => live.reload());
+  return live;
 }
 
-function LastFailures({ failures, count }: { failures: ReturnType<typeof useFailures>; count: number }) {
+function LastFailures({ failures, tiles }: { failures: ReturnType<typeof useFailures>; tiles: TilesData }) {
+  const known = tiles.failedLast24h - tiles.unknownFailedLast24h;
   return (
     <Section title="Last failures" aside={<a href="/errors">All errors</a>}>
       <LivePart live={failures} rows={2}>
-        {(groups) => <FailureGroups groups={groups.slice(0, FAILURE_GROUPS)} failures={count} />}
+        {(groups) => (
+          <>
+            {(groups.length > 0 || known === 0) && <FailureGroups groups={groups} failures={tiles.failedLast24h} />}
+            {known > 0 && (
+              <p class="panel-body dim">
+                {cappedPlural(known, "failure")} of <a href="/errors?state=SILENCED">errors that people know of</a>
+              </p>
+            )}
+          </>
+        )}
       </LivePart>
     </Section>
   );
@@ -126,7 +139,7 @@ interface State extends OverviewState {
 export function Overview() {
   const { state, error, reload, answer } = useLive("overview", {
     document: OverviewDocument,
-    variables: () => ({ ...attentionVariables(), ...NEXT_UP_VARIABLES }),
+    variables: () => ({ ...attentionVariables(), ...NEXT_UP_VARIABLES, groups: FAILURE_GROUPS }),
     parts: ["runs", "executions"],
     init: (data): State => ({ tiles: data.overview, runs: data.runs.nodes, recent: data.executions.nodes }),
     reduce: (before, event) => {
@@ -157,17 +170,15 @@ interface ShownProps {
 
 function Shown({ state, answer, dimmed }: ShownProps) {
   const tiles = health.value ?? state.tiles;
-  const failures = useFailures(answer);
+  const failures = useFailures(answer, tiles);
   return (
     <div class={dimmed ? "overview dimmed" : "overview"}>
-      <Banner first={answer}>
-        {(worst) => <Attention worse={worst} first={answer} failures={failures.state ?? []} tiles={tiles} />}
-      </Banner>
+      <Banner first={answer}>{(worst) => <Attention worse={worst} first={answer} tiles={tiles} />}</Banner>
       <Tiles tiles={tiles} />
       <div class="columns overview-columns">
         <div class="stack">
           <RunningNow runs={state.runs} />
-          <LastFailures failures={failures} count={tiles.failedLast24h} />
+          <LastFailures failures={failures} tiles={tiles} />
           <OverviewQueue first={answer} />
         </div>
         <NextUp first={answer} />

@@ -34,6 +34,12 @@ function change(now: number, before: number): string {
   return `${Math.abs(now - before)} ${now > before ? "more" : "fewer"} than the day before`;
 }
 
+/** How many of the failures are no news, if any are. */
+function ofKnown({ failedLast24h, unknownFailedLast24h }: TilesData): string | undefined {
+  const known = failedLast24h - unknownFailedLast24h;
+  return known === 0 ? undefined : `${unknownFailedLast24h === 0 ? "all" : compact(known)} of known errors`;
+}
+
 /** The health of the server in five numbers. */
 export function Tiles({ tiles }: { tiles: TilesData }) {
   const queued = tiles.waiting + tiles.scheduled;
@@ -57,8 +63,8 @@ export function Tiles({ tiles }: { tiles: TilesData }) {
         label={"Failed, 24\u00a0h"}
         value={compact(tiles.failedLast24h)}
         href="/log?outcome=failures"
-        note={change(tiles.failedLast24h, tiles.failedPrevious24h)}
-        tone={tiles.failedLast24h > 0 ? "bad" : undefined}
+        note={ofKnown(tiles) ?? change(tiles.failedLast24h, tiles.failedPrevious24h)}
+        tone={tiles.unknownFailedLast24h > 0 ? "bad" : undefined}
       />
       <Tile
         age={age}

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { UserError } from "../../api/mutate";
 import { graphql } from "../../api/tada";
+import { refusalText } from "../../lib/fault";
 import { useLive } from "../../live/use-live";
 import { EditTask } from "../../parts/dialogs";
 import { updateTask } from "../../services/tasks";
@@ -130,7 +131,7 @@ function Slots({ name, version, schedule, present, points, onClose }: SlotsProps
       </p>
       {errors.map((error) => (
         <p key={error.message} class="field-error" role="alert">
-          {error.message}
+          {refusalText(error)}
         </p>
       ))}
       <div class="form-actions">

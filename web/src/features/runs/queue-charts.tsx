@@ -113,12 +113,13 @@ function Charts({ filter, span }: { filter: RunsFilter; span: SpanName }) {
   );
 }
 
+/** The colours are those that the states have everywhere; of those that are grey there, two need one of their own. */
 const STATES = [
   ["RUNNING", "Running", "active", (row: Stretch) => row.running],
   ["SCHEDULED", "Scheduled", "good", (row: Stretch) => row.scheduled],
-  ["STUCK", "Retrying", "bad", (row: Stretch) => row.stuck],
-  ["SUSPENDED", "Suspended", "idle", (row: Stretch) => row.suspended],
-  ["WAITING", "Waiting", "warn", (row: Stretch) => row.waiting],
+  ["STUCK", "Retrying", "warn", (row: Stretch) => row.stuck],
+  ["SUSPENDED", "Suspended", "asleep", (row: Stretch) => row.suspended],
+  ["WAITING", "Waiting", "idle", (row: Stretch) => row.waiting],
 ] as const;
 
 function Drawn({ rows, tab }: { rows: readonly Stretch[]; tab: RunsFilter["tab"] }) {
@@ -155,7 +156,7 @@ function Drawn({ rows, tab }: { rows: readonly Stretch[]; tab: RunsFilter["tab"]
         label="Longest wait over time"
         title="Longest wait of a due run"
         starts={starts}
-        layers={[{ name: "Longest wait", look: "warn", values: rows.map((row) => row.oldestWait) }]}
+        layers={[{ name: "Longest wait", look: "idle", values: rows.map((row) => row.oldestWait) }]}
         write={duration}
       />
       <Panel

@@ -53,7 +53,7 @@ const CHUNKS = [
   {
     name: "one",
     priority: 10,
-    test: /web\/src\/features\/(tasks\/task|jobs\/job|flows\/flow|errors\/page|run\/(page|execution))\.tsx/,
+    test: /web\/src\/features\/(tasks\/task|jobs\/job|flows\/flow|errors\/page|run\/(page|execution)|log\/archived)\.tsx/,
   },
   {
     name: "dialogs",

@@ -1,10 +1,16 @@
 """The execution log, its filters in the address, and an execution with its live log."""
 
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from playwright.sync_api import Page, expect
 
+from cronograph.jobs.store.schema.tables import history_archive
 from tests.e2e.conftest import Site
 from tests.support.browser import PageOpener
+from tests.support.history import add
+from tests.support.storage import Stored
 from tests.support.waiting import wait_until
 
 MOST_DRAWN = 500
@@ -80,6 +86,23 @@ class TestFilters:
         expect(page.get_by_text("No execution matches")).to_be_visible()
         page.get_by_role("region", name="Executions").get_by_role("button", name="Clear filters").click()
         expect(page).to_have_url(page.url.split("?")[0])
+
+    def test_where_deleted_history_is_archived_is_said_at_the_end_of_a_list_that_reaches_so_far(
+        self, page: Page, site: Site
+    ) -> None:
+        ended(site, "broken")
+        with closing(Stored(f"sqlite:///{site.folder / 'e2e.db'}")) as stored:
+            through = datetime.now(UTC) - timedelta(days=10)
+            stored.do(lambda tx: add(tx.conn, history_archive, id=1, location="s3://history", through=through))
+        note = page.get_by_role("note")
+        page.goto("/log?task=nobody-knows-it&range=30d")
+        expect(note).to_contain_text("cronograph log --archive")
+        page.goto("/log?task=nobody-knows-it&range=24h")
+        expect(page.get_by_text("No execution matches")).to_be_visible()
+        page.wait_for_load_state("networkidle")
+        expect(note).to_have_count(0)
+        page.goto("/log?job=broken&sort=oldest")
+        expect(note).to_contain_text("it is in the archive")
 
 
 class TestExecution:

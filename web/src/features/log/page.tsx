@@ -32,6 +32,7 @@ import { SearchBar } from "../search/bar";
 import { filtersOf, type Vocabulary } from "../search/model";
 import { LogCharts } from "./log-charts";
 
+const Archived = lazy(() => import("./archived").then((module) => module.Archived), "overlay");
 const RunPeek = lazy(() => import("../run/peek").then((module) => module.RunPeek), "part");
 const PAGE = 50;
 const SEARCH: Vocabulary = {
@@ -190,6 +191,9 @@ export function Log() {
         narrowing={{ order: UNINDEXED[sort], spans: SPANS, usual: NEWEST, terms: ["task:", "run:"] }}
         empty={empty}
       />
+      {list.state !== null && (sort === "newest" ? !list.state.more : after === null) && (
+        <Archived from={filter.range === "" ? null : serverNow() - RANGES[filter.range] * 3_600_000} />
+      )}
     </>
   );
 }

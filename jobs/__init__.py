@@ -24,9 +24,9 @@ from .core.base.errors import (
     StorageError,
     UserError,
 )
+from .core.base.resources import Resources
 from .core.model import Isolation, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from .core.outcome import Cancellation, Failure
-from .core.remote.resources import Resources
 from .core.run_spec import RunSpec
 from .core.schedule import Syntax
 from .core.states import RunState

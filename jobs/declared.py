@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 
 from . import handle, lazy
 from .base.context import JobContext, current_host
+from .core.base.errors import refuse
+from .core.base.resources import Resources
 from .core.defaults import RUN_POLICIES
 from .core.flows import unknown_in
 from .core.model import Json
+from .core.rules import resource_place_faults
 from .core.run_spec import NO_KEY, Cancel, ReplaceArgs, Reschedule, RunSpec, RunTarget
 from .core.states import RunState
 from .core.waits import RunChange, Signal
@@ -357,6 +360,9 @@ class Job(Generic[F, P, R]):
         document, values = (accept or self.definition.accept)(args, own)
         options: dict[str, Any] = {**self._chosen, **{_OPTIONS[name]: kwargs[name] for name in behind}}
         policies = self.definition.policies
+        asked = options.get("resources")
+        if isinstance(asked, Resources):
+            refuse(resource_place_faults(asked.document(), self.name, self.definition.isolation))
         if policies.defaults.unique_key is not None and "unique_key" in options:
             options["unique_key"] = NO_KEY if options["unique_key"] is None else options["unique_key"]
         elif policies.defaults.unique_key is not None and accept is None:

@@ -41,6 +41,27 @@ class RateInput:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcesInput:
+    """The resources that a run needs at the engine of its job. What is absent is as the job says.
+
+    Attributes:
+        cpus: the number of processor cores, above 0.
+        memory: the bytes of memory, above 0.
+        gpus: the number of graphics processors, above 0.
+        image: the container image that has the code.
+        queue: the queue or the partition of the engine.
+        options: further words of the executor, each over that of the job: an object of texts.
+    """
+
+    cpus: Seconds | None = None
+    memory: int | None = None
+    gpus: int | None = None
+    image: str | None = None
+    queue: str | None = None
+    options: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DebounceInput:
     """A delay that makes one run of many enqueues of a key, with the last arguments.
 
@@ -98,6 +119,8 @@ class RunSettings:
             unless given.
         ttl: the seconds in which the run must start once it may, or else it is skipped with the reason EXPIRED. Those
             of the job unless given.
+        resources: the resources at the engine of the job, each over that of the job; of jobs at an engine alone. Those
+            of the job unless given.
     """
 
     job_name: str
@@ -118,6 +141,7 @@ class RunSettings:
     throttle: ThrottleInput | None = None
     expires_at: datetime | None = None
     ttl: Seconds | None = None
+    resources: ResourcesInput | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +207,7 @@ class TaskSettings(TypedDict, total=False):
     start_at: datetime | None
     end_at: datetime | None
     labels: Mapping[str, str] | None
+    resources: ResourcesInput | None
     rate: RateInput | None
     dry_run: bool | None
 

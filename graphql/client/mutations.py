@@ -16,7 +16,7 @@ from . import triggering, view_mutations
 from .base.shapes import Seconds, read, read_all, selection
 from .builders import changed, mutation, present, whole
 from .enums import Priority, WhenFull
-from .inputs import NewFlowRun, NewRun, ScheduleInput, TaskChanges, TaskSettings
+from .inputs import NewFlowRun, NewRun, ResourcesInput, ScheduleInput, TaskChanges, TaskSettings
 from .mutation_parts import (
     KeyOption,
     MutationOptions,
@@ -40,9 +40,18 @@ update_view = view_mutations.update_view
 delete_view = view_mutations.delete_view
 
 
-def trigger_task(name: str, args: Mapping[str, Any] | None = None, **options: Unpack[KeyOption]) -> Operation[Run]:
-    """Make a run of a task now, with ``args`` or else its own; its schedule does not move, its overlap policy holds."""
-    return changed("triggerTask", present(name=name, args=args, **options), Run)
+def trigger_task(
+    name: str,
+    args: Mapping[str, Any] | None = None,
+    *,
+    resources: ResourcesInput | None = None,
+    **options: Unpack[KeyOption],
+) -> Operation[Run]:
+    """Make a run of a task now, with ``args`` or else its own; its schedule does not move, its overlap policy holds.
+
+    ``resources`` at the engine of its job are each over that of the task.
+    """
+    return changed("triggerTask", present(name=name, args=args, resources=resources, **options), Run)
 
 
 def preview_task(name: str, args: Mapping[str, Any] | None = None) -> Operation[Preview]:

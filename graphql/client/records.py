@@ -55,6 +55,18 @@ class Rate(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Resources(Record):
+    """The resources that a run needs at the engine of its job. Null = nothing is said of it."""
+
+    cpus: float | None
+    memory: int | None
+    gpus: int | None
+    image: str | None
+    queue: str | None
+    options: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cap(Record):
     """A limit on waiting runs: runs that have never begun count, except runs of flows."""
 
@@ -219,6 +231,7 @@ class Task(Record):
     inherits: tuple[str, ...]
     jitter: float
     labels: dict[str, str]
+    resources: Resources | None
     rate: Rate | None
     start_at: datetime | None
     end_at: datetime | None
@@ -279,6 +292,7 @@ class Run(Record):
     submitter: str | None
     description: str
     labels: dict[str, str]
+    resources: Resources | None
     expires_at: datetime | None
     skip_reason: SkipReason | None
     progress: Progress | None

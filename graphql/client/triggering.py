@@ -7,7 +7,7 @@ from typing import Any
 from .base.errors import Refusal
 from .base.shapes import Seconds, read, read_all, selection
 from .builders import ERRORS, Argument, document, refuse, variables
-from .inputs import DebounceInput, ThrottleInput
+from .inputs import DebounceInput, ResourcesInput, ThrottleInput
 from .operation import Operation
 from .records import TriggeredJob
 
@@ -24,6 +24,7 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
     throttle: ThrottleInput | None = None,
     expires_at: datetime | None = None,
     ttl: Seconds | None = None,
+    resources: ResourcesInput | None = None,
     dry_run: bool = False,
     idempotency_key: str | None = None,
 ) -> Operation[TriggeredJob]:
@@ -41,6 +42,7 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
         throttle: At most one run of the unique key is enqueued in a period.
         expires_at: It is skipped, with the reason ``EXPIRED``, unless it has started by then.
         ttl: The same as a duration from when it may start.
+        resources: Those at the engine of the job, each over that of the job.
         dry_run: Change nothing; ``preview`` says what would become of it, ``message`` the same in words.
         idempotency_key: Makes a repetition safe.
     """
@@ -61,6 +63,7 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
         "labels": Argument("JSON", labels),
         "uniqueFor": Argument("Float", unique_for),
         "uniqueAmong": Argument("[RunState!]", None if unique_among is None else list(unique_among)),
+        "resources": Argument("ResourcesInput", resources),
         "debounce": Argument("DebounceInput", debounce),
         "throttle": Argument("ThrottleInput", throttle),
         "expiresAt": Argument("DateTime", expires_at),

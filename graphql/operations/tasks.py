@@ -64,6 +64,7 @@ from .base.inputs import (
     REASON,
     RESUME_AT,
     MutationInput,
+    ResourcesInput,
     ScheduleInput,
     TaskChangeInput,
     TaskSettings,
@@ -153,6 +154,9 @@ class TriggerTaskInput(MutationInput):
 
     name: str = strawberry.field(description="The name of the task to run.")
     args: JSON | None = optional("Arguments of this run, an object. Those of the task unless given.")
+    resources: ResourcesInput | None = optional(
+        "Resources at the engine of the job, each over that of the task. Those of the task unless given."
+    )
 
 
 MAX_NAMES: Final = 200
@@ -305,7 +309,11 @@ class TaskMutations:
         Its schedule does not move; its overlap policy holds (SKIP answers error `OVERLAP`, naming the unfinished run).
         """
         action = partial(
-            actions.trigger_task, name=input.name, args=args_of(input.args), actor=info.context.person.name
+            actions.trigger_task,
+            name=input.name,
+            args=args_of(input.args),
+            resources=input.resources.document() if input.resources else None,
+            actor=info.context.person.name,
         )
         if is_dry(input):
             tried = await perform_once(info, input, lambda tx: preview_triggered(tx, input.name, action))

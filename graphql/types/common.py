@@ -1,18 +1,20 @@
 """Small types that others share."""
 
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core.admission.caps import WhenFull
+from ...jobs.core.base.resources import CARRIED, resources_of
 from ...jobs.core.model import LogLevel
 from ...jobs.store.read.logs import LogLine as StoredLine
 from ..base.enums import ErrorCode
 from ..base.fields import FEW, sized
-from ..base.scalars import BigInt, Duration
-from ..execution.shown import FromModel
+from ..base.scalars import BigInt, Duration, Labels
+from ..execution.shown import FromModel, Makers
 
 
 @strawberry.interface(description="A reason why an input was refused. Nothing was changed.")
@@ -111,6 +113,25 @@ class LogPart:
         name="hasEnded",
         description="Whether the execution is over and all kept lines were sent; true in the last message only.",
     )
+
+
+@strawberry.type(description="The resources that a run needs at the engine of its job. Null = nothing is said of it.")
+class Resources(FromModel):
+    """Resources of a job, a task, a run or an attempt."""
+
+    cpus: float | None = strawberry.field(description="The number of processor cores.")
+    memory: BigInt | None = strawberry.field(description="The bytes of memory.")
+    gpus: int | None = strawberry.field(description="The number of graphics processors.")
+    image: str | None = strawberry.field(description="The container image that has the code.")
+    queue: str | None = strawberry.field(description="The queue or the partition of the engine.")
+    options: Labels = strawberry.field(description="Further words of the executor.")
+
+    MADE: ClassVar[Makers] = {}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any] | None) -> "Resources | None":
+        """Return the stored form for a client; None stays None."""
+        return None if not document else cls.from_model(resources_of({CARRIED: document}))
 
 
 @strawberry.type(description="A limit on waiting runs: runs that have never begun count, except runs of flows.")

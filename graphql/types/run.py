@@ -1,13 +1,14 @@
 """Runs and executions: columns, filters, orders, steps; their relations are in ``entities``."""
 
 from datetime import datetime
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import strawberry
 from strawberry.scalars import JSON
 
 from ...jobs.core import model, waits
 from ...jobs.core.actor import Role
+from ...jobs.core.base.resources import CARRIED
 from ...jobs.core.flows import When
 from ...jobs.core.model import Outcome, Priority, Run, Trigger
 from ...jobs.core.remote.attempts import EngineState
@@ -35,7 +36,7 @@ from ..lists.filters import (
     filter_of,
 )
 from ..resolving.context import Info
-from .common import Progress
+from .common import Progress, Resources
 
 
 @filter_of("A filter of runs.")
@@ -254,6 +255,10 @@ class RemoteAttempt(FromModel):
     handle: str | None = strawberry.field(
         description="The handle by which the engine knows the attempt; null while its submission is not answered."
     )
+    resources: Resources | None = strawberry.field(
+        description="The resources that the attempt was submitted with: those of the job, with those of its task and "
+        "of the run over them. Null = none."
+    )
     submitted_at: datetime = strawberry.field(description="The time when the submission began.")
     engine_state: EngineState = strawberry.field(description="The state of the attempt as the engine said it last.")
     engine_text: str = strawberry.field(description="The words of the engine itself; empty if it had none.")
@@ -270,7 +275,7 @@ class RemoteAttempt(FromModel):
         description="The time when the end of the attempt was accepted; null before."
     )
 
-    MADE: ClassVar[Makers] = {}
+    MADE: ClassVar[Makers] = {"resources": lambda attempt: Resources.from_document(attempt.resources)}
 
 
 @strawberry.type(description="The place of a run in its flow.")
@@ -387,6 +392,10 @@ class RunFields(ByField):
     submitter: str | None = strawberry.field(description="The person or program that asked for the run.")
     description: str = strawberry.field(description="The purpose of the run, in words, copied from its task.")
     labels: Labels = strawberry.field(description="The labels of the run, by which it can be found.")
+    resources: Resources | None = strawberry.field(
+        description="The resources that the run asks for at the engine of its job, over those of the job; null = those "
+        "of the job. An attempt has all of them in one."
+    )
     expires_at: datetime | None = strawberry.field(
         description="The time by which the run has to start; otherwise it is skipped. Null = no limit."
     )
@@ -409,6 +418,10 @@ def _labels(labels: dict[str, str] | None) -> dict[str, str]:
     return labels or {}
 
 
+def _resources(carried: dict[str, Any] | None) -> Resources | None:
+    return Resources.from_document((carried or {}).get(CARRIED))
+
+
 def _available_at(available_at: datetime, due_at: datetime | None) -> datetime:
     # Beyond all times while it waits for a slot or a token of its key.
     return due_at or available_at
@@ -421,6 +434,7 @@ RunFields.FIELDS = Fields(
     made={
         "progress": Made(("progress",), Progress.from_json),
         "labels": Made(("labels",), _labels),
+        "resources": Made(("carried",), _resources),
         "deduplicated": Made((), lambda: False),
         "keeps_place": Made(("keeps_place",), bool),
         "available_at": Made(("available_at", "due_at"), _available_at),

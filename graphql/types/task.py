@@ -34,7 +34,7 @@ from ..lists.filters import (
     condition,
     filter_of,
 )
-from .common import Rate
+from .common import Rate, Resources
 from .schedule import Schedule
 
 
@@ -198,6 +198,10 @@ class TaskFields(ByField):
     )
     jitter: Duration = strawberry.field(description="The longest delay of the task; the delay is one fixed offset.")
     labels: Labels = strawberry.field(description="The labels of the runs, in addition to the labels of the job.")
+    resources: Resources | None = strawberry.field(
+        description="The resources that the runs ask for at the engine of the job, over those of the job; null = the "
+        "job decides."
+    )
     rate: Rate | None = strawberry.field(
         description="The limit on starts of the runs, instead of the rate of the job; null = the job decides."
     )
@@ -268,6 +272,7 @@ TaskFields.FIELDS = Fields(
         "timeout": lambda task: effective_timeout(task.spec),
         "definition": lambda task: {camel(name): value for name, value in definition_of(task.spec).items()},
         "inherits": Made(("inherits",), _inherits),
+        "resources": Made(("resources",), Resources.from_document),
         "rate": Made(("rate",), _rate),
         "finished": Made(("next_nominal",), _finished),
     },

@@ -11,13 +11,14 @@ from ..core.actor import Record, argument_names
 from ..core.admission.expiry import expiry_faults, expiry_of
 from ..core.arguments.judging import KnownCode, argument_faults
 from ..core.base.errors import InvalidInput, InvalidState, Overlap, UserError, refuse
+from ..core.base.resources import CARRIED
 from ..core.base.times import check_time, time_text
 from ..core.base.tracing import TRACED
 from ..core.defaults import FOLLOWED, PER_RUN, UNIQUE_KEY, run_of_job, settle
 from ..core.flows import references, unknown_in
 from ..core.limits import Keys
 from ..core.model import Enqueued, Json, NewRun, Priority, Run, Trigger
-from ..core.rules import check_reason, new_run_faults, unknown, unknown_job
+from ..core.rules import check_reason, new_run_faults, resource_place_faults, unknown, unknown_job
 from ..core.states import CLAIMABLE, RunState
 from ..queue.base import runs as run_store
 from ..queue.base.changes import run_change
@@ -121,6 +122,8 @@ def request_faults(run: NewRun, schemas: Mapping[str, Schema], *, in_flow: bool 
     yield from faults
     if faults or run.job_name not in schemas:
         return
+    resources = (run.carried or {}).get(CARRIED)
+    yield from resource_place_faults(resources, run.job_name, schemas[run.job_name].isolation)
     rule = version_for(schemas[run.job_name], run.job_name, run.args).defaults.labels
     if rule is not None:
         yield from rule.faults(run.args, run.labels, {place[0] for place in unknown})

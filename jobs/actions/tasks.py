@@ -1,6 +1,6 @@
 """Change tasks, each action in one transaction."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from itertools import zip_longest
@@ -9,12 +9,13 @@ from typing import Any
 from ..core.actor import CODE, Actor
 from ..core.arguments.revisions import Revised, RevisedKind, task_values
 from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
+from ..core.base.resources import carrying, resource_faults
 from ..core.base.times import time_text
 from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrences import Skip, due_of, effective, effective_overlap, overlap_limit
-from ..core.rules import check_reason, check_resume, task_faults, unknown
+from ..core.rules import check_reason, check_resume, resource_place_faults, task_faults, unknown
 from ..core.schedule import Syntax
 from ..queue.base.changes import task_change
 from ..queue.base.skips import record_skips
@@ -106,10 +107,16 @@ def _faults_of_new(
     tx: Tx, spec: TaskSpec, schemas: Mapping[str, Schema], of_schedule: Sequence[UserError]
 ) -> list[UserError]:
     faults = [*task_faults(spec), *job_faults(schemas, spec.job_name, spec.args), *of_schedule]
+    faults += _faults_of_resources(spec, schemas)
     # A name that cannot be is not looked for.
     if faults and all(fault.path != ("name",) for fault in faults) and stored_tasks.by_name(tx.conn, spec.name):
         faults.insert(0, _taken(spec.name))
     return faults
+
+
+def _faults_of_resources(spec: TaskSpec, schemas: Mapping[str, Schema]) -> Iterator[UserError]:
+    if spec.job_name in schemas:
+        yield from resource_place_faults(spec.resources, spec.job_name, schemas[spec.job_name].isolation)
 
 
 def _taken(name: str) -> AlreadyExists:
@@ -149,7 +156,9 @@ def update_task(tx: Tx, name: str, changes: Mapping[str, Any], *, actor: str | N
     spec = edited(tx, task.spec, changes)
     faults: list[UserError] = list(task_faults(spec))
     rebound = spec.job_name != task.spec.job_name or spec.args != task.spec.args
-    schemas = published(tx, {spec.job_name}) if rebound else {}
+    asked = spec.resources if rebound or spec.resources != task.spec.resources else None
+    schemas = published(tx, {spec.job_name}) if rebound or asked else {}
+    faults += _faults_of_resources(spec, schemas)
     if rebound:
         faults += job_faults(schemas, spec.job_name, spec.args)
     if spec.schedule != task.spec.schedule:
@@ -229,17 +238,33 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     return set_columns(tx, task, {**spec_values(spec), **retimed(tx, task, spec), "overridden": False})
 
 
-def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, actor: str | None = None) -> Run:
+def trigger_task(
+    tx: Tx,
+    name: str,
+    *,
+    args: dict[str, Json] | None = None,
+    actor: str | None = None,
+    resources: Mapping[str, Json] | None = None,
+) -> Run:
     """Make a run of a task now. The schedule does not move; the overlap policy holds.
+
+    Args:
+        tx: The transaction.
+        name: Which task.
+        args: The arguments of this run; None = those of the task.
+        actor: Who asks.
+        resources: Those of this run at its engine, over those of the task.
 
     Raises:
         Overlap: policy SKIP or a full QUEUE, or an unfinished run has the same unique key; names that run.
-        InvalidInput: the arguments do not fit the job.
+        InvalidInput: the arguments do not fit the job, or the resources make no sense.
     """
     found = stored_tasks.by_names(tx.conn, [name]).values()
     hold_runs_of_tasks(tx, (one for one in found if effective_overlap(one.spec) is OverlapPolicy.REPLACE))
     task = locked(tx, name)
-    signature = check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args).signature
+    schema = check_job_args(tx, task.spec.job_name, task.spec.args if args is None else args)
+    if resources is not None:
+        refuse([*resource_faults(resources), *resource_place_faults(resources, task.spec.job_name, schema.isolation)])
     policy = effective_overlap(task.spec)
     count, oldest = unfinished_counts(tx.conn, [task.id]).get(task.id, (0, None))
     limit = overlap_limit(policy)
@@ -254,7 +279,8 @@ def trigger_task(tx: Tx, name: str, *, args: dict[str, Json] | None = None, acto
     if policy is OverlapPolicy.REPLACE and count:
         older = run_store.unfinished_of_tasks(tx.conn, [task.id])
         cancel_all(tx, older, reason=f"replaced by a run triggered by hand{by(actor)}")
-    run = replace(new_run(task, Trigger.MANUAL, args=args), signature=signature, inherits=FROM_ARGUMENTS)
+    run = replace(new_run(task, Trigger.MANUAL, args=args), signature=schema.signature, inherits=FROM_ARGUMENTS)
+    run = replace(run, carried=carrying(run.carried, resources))
     if actor:
         run = replace(run, submitter=actor, submitter_id=account_of(tx))
     return put_new(tx, run, f"task '{name}'")

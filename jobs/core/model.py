@@ -126,6 +126,7 @@ class TaskSpec:
     Durations are seconds. ``overlap`` None = SKIP, for INTERVAL schedules QUEUE. ``tolerance`` None = 5 s, at most a
     tenth of the interval (INTERVAL only). ``timeout`` None = half the interval (INTERVAL), else no timeout.
     ``max_duration``: of a whole run, from its first start, sleeping and waiting included.
+    ``resources``: those that its runs ask for at an engine over those of the job; None = as the job says.
     ``rate``: how many of its runs start in how long, instead of the job's rate; None = as the job says.
     ``inherits`` names the fields that follow the job (see ``core.defaults``): nobody has set them for this task.
     """
@@ -152,6 +153,7 @@ class TaskSpec:
     start_at: datetime | None = None
     end_at: datetime | None = None
     labels: dict[str, str] = field(default_factory=dict[str, str])
+    resources: dict[str, Json] | None = None
     rate: Rate | None = None
     inherits: frozenset[str] = frozenset()
 

@@ -3,7 +3,7 @@
 Each rule yields the faults it finds, so that a caller gets all of them at once; ``check_…`` raises them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from difflib import get_close_matches
 
@@ -12,8 +12,9 @@ from .admission.expiry import expiry_faults
 from .admission.holding import hold_faults
 from .admission.labels import label_faults
 from .base.errors import ErrorCode, InvalidInput, NotFound, UserError, refuse
+from .base.resources import CARRIED, resource_faults
 from .base.times import number_text, time_faults, time_text
-from .model import MisfirePolicy, NewRun, TaskSpec
+from .model import Isolation, MisfirePolicy, NewRun, TaskSpec
 
 MAX_NAME = 200
 MAX_TEXT = 10_000
@@ -161,6 +162,8 @@ def task_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
     yield from number_faults(spec.jitter, "jitter", 0, MAX_SECONDS)
     yield from window_faults(spec.start_at, spec.end_at)
     yield from label_faults(spec.labels)
+    if spec.resources is not None:
+        yield from resource_faults(spec.resources)
     if spec.rate is not None:
         yield from rate_faults(spec.rate.limit, spec.rate.per, spec.rate.burst)
 
@@ -206,9 +209,24 @@ def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:
         yield from text_faults(run.unique_key, "uniqueKey", least=1, most=MAX_UNIQUE_KEY)
     if run.labels is not None:
         yield from label_faults(run.labels)
+    if run.carried is not None and CARRIED in run.carried:
+        yield from resource_faults(run.carried[CARRIED])
     yield from time_faults(run.available_at, "runAt")
     yield from expiry_faults(run.expires_at, run.ttl, run.available_at)
     yield from hold_faults(run.hold, run.available_at)
+
+
+def resource_place_faults(
+    resources: Mapping[str, object] | None, job_name: str, isolation: Isolation
+) -> Iterator[InvalidInput]:
+    """Yield the fault of resources that a task or a run asks for whose job runs on a node."""
+    if resources and isolation is not Isolation.REMOTE:
+        message = (
+            f"resources: are for jobs at an engine, and job '{job_name}' runs on a node (isolation "
+            f"{isolation.name}); leave them out, or declare the job with the name of an executor, got "
+            f"{', '.join(sorted(resources))}"
+        )
+        yield InvalidInput(message, path=("resources",))
 
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:

@@ -7,6 +7,7 @@ from typing import Final, TypeAlias
 
 from .admission.holding import Hold, OnConflict
 from .base.errors import InvalidInput
+from .base.resources import Resources
 from .model import Json, Priority
 from .rules import MAX_SECONDS
 from .schedule import ScheduleError, parse_duration
@@ -66,6 +67,7 @@ class RunSpec:
         retry_delay, timeout, max_duration, ttl: Seconds, a ``timedelta``, or a text such as ``"5m"``.
         unique_key: None: as the job declares; ``NO_KEY``: none.
         on_conflict: ``"keep"`` (None), ``"replace"`` or ``"raise"``: see ``OnConflict``.
+        resources: Those at its engine over those of its job.
         parent_labels: Those of the run that makes it.
         settled: Whether the job's own code has derived the settings that follow from the arguments: the labels.
         signature: Of the version of the job that accepted the arguments; None: no code of it has.
@@ -88,6 +90,7 @@ class RunSpec:
     hold: Hold | None = None
     max_duration: Seconds | None = None
     on_conflict: OnConflict | str | None = None
+    resources: Resources | None = None
     settled: bool = field(default=False, compare=False)
     signature: str | None = field(default=None, compare=False)
 

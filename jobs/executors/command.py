@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import IO, Any, Final, cast
 
 from ..core.base.errors import ConfigurationError
+from ..core.base.resources import Resources
 from ..core.remote.attempts import EngineState, Seen
-from ..core.remote.resources import Resources
 from .protocol import EngineAbsentError, Place, Spec, SubmissionError
 
 Template = Sequence[str] | str

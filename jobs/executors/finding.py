@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..core.base.errors import ConfigurationError
-from ..core.remote.resources import EXECUTOR_NAME
+from ..core.base.resources import EXECUTOR_NAME
 from .protocol import GROUP, Executor
 
 KIND: Final = "kind"

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from ..core.base.errors import ConfigurationError
+from ..core.base.resources import Resources
 from ..core.remote.attempts import EngineState, Seen
-from ..core.remote.resources import Resources
 from .protocol import Place, Spec, SubmissionError
 
 LABEL: Final = "app.kubernetes.io/managed-by"

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from ..core.base.resources import Resources
 from ..core.remote.attempts import Seen
-from ..core.remote.resources import Resources
 
 GROUP = "cronograph.executors"
 """The entry points by which executors are found: a name, and a function that makes one of its settings."""

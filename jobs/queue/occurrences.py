@@ -12,6 +12,7 @@ from sqlalchemy import or_, select, update
 
 from ..core.admission.expiry import expiry_of
 from ..core.base.errors import InvalidState
+from ..core.base.resources import carrying
 from ..core.base.times import time_text
 from ..core.defaults import JobDefaults
 from ..core.events import CREATED, Change, EventKind, Listed
@@ -383,6 +384,7 @@ def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None
         description=spec.description,
         signature=task.signature,
         labels=spec.labels or None,
+        carried=carrying(None, spec.resources),
         rate_key=None if spec.rate is None else key_of_task(task.id),
     )
 

@@ -52,6 +52,7 @@ class Submission:
         token_hash: Of the token by which its code speaks.
         begin: What its code gets when it begins, without secrets.
         folder: Through which its code speaks; None: it reaches a server.
+        resources: Those that it is submitted with, a document; None: it asks for none.
     """
 
     executor: str
@@ -59,6 +60,7 @@ class Submission:
     token_hash: str
     begin: Mapping[str, Json]
     folder: str | None = None
+    resources: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def note_submission(tx: Tx, run: Run | HeldRun, execution_id: int, new: Submissi
         "execution_id": execution_id, "run_id": run.id, "attempt": run.attempt, "executor": new.executor,
         "name": new.name, "token_hash": new.token_hash, "node_id": run.node_id, "submitted_at": tx.now,
         "engine_state": EngineState.UNKNOWN.value, "engine_text": "", "engine_since": tx.now, "begin": new.begin,
-        "sequence": 0, "log_lines": 0, "folder": new.folder,
+        "sequence": 0, "log_lines": 0, "folder": new.folder, "resources": new.resources,
     }  # fmt: skip
     if not is_known(tx.conn, new.token_hash):
         tx.conn.execute(insert(a).values(**columns))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 from ..base.outcomes import Result
 from ..core.base.errors import ConfigurationError, InvalidInput, in_python, refuse
 from ..core.base.lazy import LazyModule
+from ..core.base.resources import EXECUTOR_NAME, Resources
 from ..core.base.unwritable import unstorable, unwritable
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
-from ..core.remote.resources import EXECUTOR_NAME, Resources
 from ..core.rules import check_name, check_text, number_faults, text_faults
 from ..core.schedule import ScheduleError, Syntax, parse
 from .alarms import alarms_of

@@ -14,12 +14,12 @@ from ..core.alarms import AlarmSpec
 from ..core.base.errors import ConfigurationError, ErrorCode, InvalidInput
 from ..core.base.lazy import LazyModule
 from ..core.base.read_back import changed
+from ..core.base.resources import NO_RESOURCES, Resources
 from ..core.base.signature import VERSION, signature_of
 from ..core.defaults import JobInfo
 from ..core.flows import with_results
 from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
-from ..core.remote.resources import NO_RESOURCES, Resources
 from .hooks import Hooks, Resource, Scope, name_of
 from .names import check_cancel_job, check_expiry_job, check_failure_job, check_named
 from .policies import NO_POLICIES, JobPolicies, Reuse

@@ -6,10 +6,10 @@ from difflib import get_close_matches
 from typing import Any, Final, Protocol, TypedDict
 
 from ..core.admission.holding import Debounce, Throttle
+from ..core.base.resources import Resources
 from ..core.limits import PlaceHold
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
-from ..core.remote.resources import Resources
 from ..core.run_spec import Seconds
 from .alarms import Alarm
 from .limits import Cap, Rate

@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypedDict
 
 from ..core.admission.holding import Debounce, Hold, OnConflict, Throttle, hold_of
 from ..core.base.errors import python_names
+from ..core.base.resources import Resources
 from ..core.flows import FlowSpec
 from ..core.model import Enqueued, Execution, Priority, Run
 from ..core.run_spec import DURATIONS, RunSpec, RunTarget, Seconds, seconds_of
@@ -39,6 +40,7 @@ class RunOptions(TypedDict, total=False):
         ttl: The same as a duration from when it may start; as ``retry_delay``. Give one of the two.
         on_conflict: If an unfinished run holds the key with other arguments: ``"keep"`` returns it, as it is;
             ``"replace"`` gives it these arguments, and ``run_at`` if given, unless it has begun; ``"raise"`` refuses.
+        resources: Of a job at an engine: what this run needs there, over that of its job: ``Resources(gpus=4)``.
         labels: Words by which the run is found, in addition to those that its job gives it: ``{"customer": "42"}``.
     """
 
@@ -51,6 +53,7 @@ class RunOptions(TypedDict, total=False):
     timeout: Seconds | None
     max_duration: Seconds | None
     labels: Mapping[str, str] | None
+    resources: Resources | None
     unique_for: Seconds | None
     unique_among: Sequence[str] | None
     debounce: Debounce | None

@@ -28,7 +28,7 @@ from typing_extensions import override
 from ...jobs.accounts.rules.secrets import parse_keys
 from ...jobs.core.actor import Role
 from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.core.remote.resources import EXECUTOR_NAME
+from ...jobs.core.base.resources import EXECUTOR_NAME
 from ...jobs.store.schema.types import schema_fault
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")

@@ -75,6 +75,17 @@ class RateOfFile(FileModel):
         return Rate.of(self.limit, self.per, self.burst)
 
 
+class ResourcesOfFile(FileModel):
+    """The resources that runs need at the engine of their job. What is absent is as the job says."""
+
+    cpus: float | None = Field(None, description="Processor cores.")
+    memory: int | None = Field(None, description="Bytes.")
+    gpus: int | None = Field(None, description="Graphics processors.")
+    image: str | None = Field(None, description="The container image that has the code.")
+    queue: str | None = Field(None, description="The queue or the partition of the engine.")
+    options: dict[str, str] | None = Field(None, description="Further words of the executor.")
+
+
 class TaskOfFile(FileModel):
     """A task. What is absent is left as it is; `null` sets the default."""
 
@@ -103,6 +114,9 @@ class TaskOfFile(FileModel):
     retry_delay: Seconds | None = Field(None, description="Seconds before the first retry.")
     jitter: Seconds | None = Field(None, description="Most seconds by which it is delayed.")
     labels: dict[str, str] | None = Field(None, description="Labels of its runs, by which they are found.")
+    resources: ResourcesOfFile | None = Field(
+        None, description="What its runs need at the engine of their job, each over that of the job."
+    )
     rate: RateOfFile | None = Field(None, description="How many of its runs start in how long.")
     start_at: AwareDatetime | None = Field(None, description="No occurrence before this time.")
     end_at: AwareDatetime | None = Field(None, description="No occurrence after this time.")
@@ -115,6 +129,8 @@ class TaskOfFile(FileModel):
             settings[key] = _ENUMS[key](value) if value is not None and key in _ENUMS else value
             if isinstance(value, RateOfFile):
                 settings[key] = value.rate()
+            if isinstance(value, ResourcesOfFile):
+                settings[key] = value.model_dump(exclude_none=True) or None
         if self.job is not None:
             settings["job_name"] = self.job
         if self.schedule is not None:

@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Table, delete
 
+from cronograph.graphql.operations.base.inputs import ResourcesInput
 from cronograph.graphql.operations.runs.enqueue_inputs import EnqueueRunInput
-from cronograph.jobs import Cap, Rate, RunSpec, enqueue_many_sync, enqueue_sync, job
+from cronograph.jobs import Cap, Rate, Resources, RunSpec, enqueue_many_sync, enqueue_sync, job
 from cronograph.jobs.actions.flows import enqueue_flow, retry_flow
 from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, trigger
@@ -47,6 +48,7 @@ POLICIES: dict[str, dict[str, Any]] = {
     "limited": {"max_concurrent": 2, "concurrency_key": CUSTOMER, "rate": Rate(9), "rate_key": CUSTOMER},
     "kept": {"max_concurrent": 2, "concurrency_key": CUSTOMER, "hold": "unfinished"},
     "capped": {"cap": Cap(1000), "cap_key": CUSTOMER, "max_concurrent": 3},
+    "away": {"isolation": "command", "resources": Resources(cpus=1)},
     "brief": {"ttl": 3600, "rate": Rate(5, per="1m")},
     "all": {
         "group": "shop", "retries": 1, "labels": {"team": "billing"}, "labels_from": ("customer",), "ttl": 60,
@@ -81,6 +83,8 @@ EVERYTHING: dict[str, Any] = {
     "group": "own", "priority": "high", "retries": 0, "retry_delay": 1.5, "timeout": 4.0, "max_duration": 40.0,
     "labels": {"team": "own", "kind": "x"}, "unique_key": "mine", "run_at": LATER, "ttl": 7.0,
 }  # fmt: skip
+NEEDS = Resources(gpus=2, memory=2**40, options={"account": "physics"})
+"""What can be said of runs at an engine alone."""
 ARGS = {"customer": "7"}
 _OWN = {
     "id", "trigger", "submitter", "submitter_id", "signature", "submitted_at", "retried_from", "task_id", "task_name",
@@ -121,6 +125,8 @@ class Asked:
         own = {**self.options}
         if "priority" in own:
             own["priority"] = Priority(own["priority"])
+        if "resources" in own:
+            own["resources"] = ResourcesInput(**own["resources"].document())
         return EnqueueRunInput(job_name=self.name, args=ARGS, **own)  # type: ignore[arg-type]
 
     @property
@@ -232,6 +238,8 @@ def _task(asked: Asked) -> TaskSpec:
     own = {**asked.options}
     if "priority" in own:
         own["priority"] = Priority(own["priority"])
+    if "resources" in own:
+        own["resources"] = own["resources"].document()
     inherits = frozenset(TASK_POLICIES).difference(own)
     schedule = ScheduleSpec(Syntax.CRON, "0 * * * * *")
     more = {"overlap": OverlapPolicy.ALLOW, "inherits": inherits - {"overlap"}}
@@ -249,8 +257,8 @@ def _schedule(asked: Asked) -> None:
     assert asked.stored.dispatch() == 1
 
 
-_ALL = set(EVERYTHING)
-_OF_TASKS = {"group", "priority", "retries", "retry_delay", "timeout", "max_duration", "labels"}
+_ALL = {*EVERYTHING, "resources"}
+_OF_TASKS = {"group", "priority", "retries", "retry_delay", "timeout", "max_duration", "labels", "resources"}
 WAYS: dict[Callable[[Asked], None], tuple[set[str], set[str]]] = {
     # The way; what can be said there; what a run has otherwise there, by design.
     _session: (_ALL, set()),
@@ -289,6 +297,8 @@ def connection(stored: Stored) -> Iterator[Connection]:
 @example("plain", EVERYTHING)
 @example("all", {})
 @example("all", EVERYTHING)
+@example("away", {"resources": NEEDS})
+@example("away", {**EVERYTHING, "resources": NEEDS})
 def test_every_way_gives_the_same_row(
     stored: Stored, connection: Connection, name: str, options: dict[str, Any]
 ) -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from cronograph.jobs.accounts.read.audit import entry_from
 from cronograph.jobs.actions.deletion import delete_task
@@ -23,7 +24,7 @@ from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.task_sets import version_of
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import groups, tasks
-from cronograph.jobs.store.schema.tables import audit_log
+from cronograph.jobs.store.schema.tables import audit_log, job, run
 from tests.support.storage import Stored
 
 ADA = Actor("ada", Role.OPERATOR, address="192.0.2.7")
@@ -117,6 +118,23 @@ def test_a_task_goes_back_to_a_revision_and_keeps_its_pause_and_hidden_values(st
     assert replace(now.spec, args=was.args, enabled=True) == was
     assert now.pause_reason == "r"
     assert revisions(stored)[-1][4]["retries"] == 3, "it is a revision itself"
+
+
+def test_resources_of_a_task_are_for_a_job_at_an_engine_and_go_back_too(stored: Stored, made: int) -> None:
+    with pytest.raises(UserError, match="resources: are for jobs at an engine, and job 'work' runs on a node"):
+        act(stored, update_task, "nightly", {"resources": {"gpus": 1}})
+    stored.do(lambda tx: tx.conn.execute(update(job).where(job.c.name == "work").values(isolation="remote")))
+    act(stored, update_task, "nightly", {"resources": {"gpus": 1}})
+    assert revisions(stored)[-1][3:] == ({"resources": None}, {"resources": {"gpus": 1}})
+    # A run of its schedule carries them beside its time zone.
+    due = task(stored).next_nominal
+    assert due is not None
+    stored.pass_time((due - stored.now).total_seconds())
+    assert stored.dispatch() == 1
+    (made_run,) = stored.rows(run)
+    assert made_run.carried == {"schedule_timezone": "Europe/Berlin", "resources": {"gpus": 1}}
+    act(stored, revert_to, made, actor="ada")
+    assert task(stored).spec.resources is None
 
 
 def test_a_task_that_was_deleted_since_does_not_go_back(stored: Stored, made: int) -> None:

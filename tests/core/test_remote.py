@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from cronograph.jobs.core.base.resources import Resources, carrying, handed_on, resource_faults, resources_of
 from cronograph.jobs.core.outcome import Failed, HandedBack, Lost
 from cronograph.jobs.core.remote.attempts import (
     REMOTE_LOST,
@@ -16,7 +17,6 @@ from cronograph.jobs.core.remote.attempts import (
     Seen,
     end_without_words,
 )
-from cronograph.jobs.core.remote.resources import Resources
 
 BEGAN = datetime(2026, 3, 1, tzinfo=UTC)
 LEASE = 60.0
@@ -39,6 +39,7 @@ SUBMITTED = RemoteAttempt(
     ended_at=None,
     over_at=None,
     folder=None,
+    resources=None,
     token_hash="",
 )
 
@@ -124,9 +125,12 @@ def test_resources_that_make_sense_pass_and_say_what_was_given() -> None:
         ({"cpus": 0}, "cpus must be a number above 0, got 0"),
         ({"cpus": float("inf")}, "cpus must be a number above 0, got inf"),
         ({"cpus": True}, "cpus must be a number above 0, got True"),
-        ({"memory": 1.5}, "memory must be a whole number above 0, got 1.5"),
+        ({"memory": 1.5}, "memory must be a whole number of bytes above 0, got 1.5"),
+        ({"memory": "8 GiB"}, "memory must be a whole number of bytes above 0, got '8 GiB'"),
+        ({"options": "a=b"}, "options must be an object of texts, got 'a=b'"),
         ({"gpus": "1"}, "gpus must be a whole number above 0, got '1'"),
         ({"image": "a\nb"}, "image must be a text without control characters"),
+        ({"queue": 5}, "queue must be a text without control characters, got 5"),
         ({"options": {"Account": "x"}}, "Account must be"),
         ({"options": {"account": 5}}, "account must be"),
     ],
@@ -135,3 +139,31 @@ def test_resources_that_make_no_sense_are_refused(given: dict[str, Any], words: 
     with pytest.raises(ValueError, match=r"^resources: ") as refused:
         Resources(**given).check()
     assert words in str(refused.value)
+
+
+def test_what_a_run_asks_for_goes_before_what_its_job_and_its_task_ask_for_one_by_one() -> None:
+    of_job = Resources(cpus=2, gpus=1, options={"account": "physics", "qos": "low"})
+    carried = carrying({"trace": "x"}, {"gpus": 4, "options": {"qos": "high"}})
+    again = carrying(carried, {"gpus": 8, "queue": "long"})
+    assert resources_of(again).over(of_job) == Resources(
+        cpus=2, gpus=8, queue="long", options={"account": "physics", "qos": "high"}
+    )
+    assert resources_of(None).over(of_job) == of_job
+    assert (carrying(None, None), carrying(carried, {})) == (None, carried)
+    # A node of a newer version may store one that this one does not know.
+    assert resources_of({"resources": {"gpus": 1, "tpus": 2}}) == Resources(gpus=1)
+    # A job that is told of the end of this one has needs of its own.
+    assert handed_on(again) == {"trace": "x"}
+
+
+def test_a_document_of_resources_is_judged_by_its_names_too() -> None:
+    faults = [*resource_faults({"gpu": 1, "cpus": 0, "options": {"A": "x"}}), *resource_faults(5)]
+    assert [(fault.path, fault.message) for fault in faults] == [
+        (("resources", "gpu"), "resources: there is no 'gpu'; did you mean 'gpus'?"),
+        (("resources", "cpus"), "resources: cpus must be a number above 0, got 0"),
+        (("resources", "options", "A"), "resources: A must be a text without control characters, got 'x'"),
+        (("resources",), "resources: must be an object, got 5"),
+    ]
+    assert [fault.message for fault in resource_faults({"light": 1})] == [
+        "resources: there is no 'light'; there are cpus, memory, gpus, image, queue, options"
+    ]

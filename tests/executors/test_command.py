@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.core.base.errors import ConfigurationError
+from cronograph.jobs.core.base.resources import Resources
 from cronograph.jobs.core.remote.attempts import EngineState, Seen
-from cronograph.jobs.core.remote.resources import Resources
 from cronograph.jobs.executors.command import CommandExecutor
 from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.protocol import Place, Spec, SubmissionError

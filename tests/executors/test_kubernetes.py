@@ -10,8 +10,8 @@ import kubernetes_validate
 import pytest
 
 from cronograph.jobs.core.base.errors import ConfigurationError
+from cronograph.jobs.core.base.resources import Resources
 from cronograph.jobs.core.remote.attempts import EngineState, Seen
-from cronograph.jobs.core.remote.resources import Resources
 from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.kubernetes import KubernetesExecutor
 from cronograph.jobs.executors.protocol import Place, Spec, SubmissionError

@@ -93,6 +93,7 @@ OF_AN_EVENT: Final = frozenset({"cursor", "at", "kind"})
 RECORDS: Final = (
     Recorded("UniqueKey", "UniqueKey"),
     Recorded("Rate", "RateLimit"),
+    Recorded("Resources", "Resources"),
     Recorded("Cap", "Cap"),
     Recorded(
         "JobLimits",
@@ -114,8 +115,10 @@ RECORDS: Final = (
         without=OF_A_LOG | {"traceback"},
         base="JobLog",
     ),
-    Recorded("Task", "Task", {"schedule": "Schedule", "lastStatus": "Execution", "rate": "Rate"}),
-    Recorded("Run", "Run", {"progress": "Progress"}),
+    Recorded(
+        "Task", "Task", {"schedule": "Schedule", "lastStatus": "Execution", "resources": "Resources", "rate": "Rate"}
+    ),
+    Recorded("Run", "Run", {"progress": "Progress", "resources": "Resources"}),
     Recorded("FlowProgress", "FlowProgress"),
     Recorded("Flow", "Flow", {"progress": "FlowProgress"}),
     Recorded("Explanation", "Explanation"),
@@ -156,6 +159,7 @@ BASES: Final = {"RunState": "StateOfRun"}
 INPUTS: Final = {
     "ScheduleInput": "ScheduleInput",
     "RateInput": "RateInput",
+    "ResourcesInput": "ResourcesInput",
     "DebounceInput": "DebounceInput",
     "ThrottleInput": "ThrottleInput",
     "RunSettings": "EnqueueRunInput",

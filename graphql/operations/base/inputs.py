@@ -16,7 +16,7 @@ from ....jobs.core.base.errors import refuse
 from ....jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ....jobs.core.schedule import Syntax
 from ...base.fields import Size, sized
-from ...base.scalars import Duration, Labels
+from ...base.scalars import BigInt, Duration, Labels
 
 KEY: Final = (
     "A text of your choice, 1 to 200 characters, that makes a repetition safe. Within 24 hours the same key with the "
@@ -115,6 +115,31 @@ class RateInput:
         return Rate.of(self.limit, self.per, None if self.burst is strawberry.UNSET else self.burst)
 
 
+RESOURCES: Final = (
+    "The resources at the engine of the job, each over that of the job; of jobs at an engine alone. Those of the job "
+    "unless given."
+)
+
+
+@strawberry.input(
+    description="The resources that a run needs at the engine of its job. What is absent is as the job says."
+)
+class ResourcesInput:
+    """Resources as a client writes them."""
+
+    cpus: float | None = optional("The number of processor cores, above 0.")
+    memory: BigInt | None = optional("The bytes of memory, above 0.")
+    gpus: int | None = optional("The number of graphics processors, above 0.")
+    image: str | None = optional("The container image that has the code.")
+    queue: str | None = optional("The queue or the partition of the engine.")
+    options: Labels | None = optional("Further words of the executor, each over that of the job: an object of texts.")
+
+    def document(self) -> dict[str, Any] | None:
+        """The stored form; None if nothing is given."""
+        named = ((one.name, getattr(self, one.name)) for one in fields(ResourcesInput))
+        return {name: value for name, value in named if value not in (None, strawberry.UNSET, {})} or None
+
+
 @strawberry.input
 class TaskSettings:
     """Settings of a task, for its creation and its change. Null = the default."""
@@ -166,6 +191,7 @@ class TaskSettings:
     labels: Labels | None = optional(
         "Labels of the task's runs, added to those of the job: an object of texts. None unless given."
     )
+    resources: ResourcesInput | None = optional(RESOURCES)
     rate: RateInput | None = optional("The limit of starts of the task's runs over time. That of the job unless given.")
 
 
@@ -175,6 +201,8 @@ def settings_of(input: TaskSettings) -> dict[str, Any]:
     given = {name: value for name, value in named if value is not strawberry.UNSET}
     if isinstance(input.rate, RateInput):
         given["rate"] = input.rate.unchecked()
+    if isinstance(input.resources, ResourcesInput):
+        given["resources"] = input.resources.document()
     return given
 
 

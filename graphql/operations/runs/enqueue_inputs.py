@@ -11,6 +11,7 @@ from strawberry.scalars import JSON
 from ....jobs.core.actor import Submitter
 from ....jobs.core.admission.holding import Debounce, Hold, Throttle, hold_of
 from ....jobs.core.base.errors import UserError
+from ....jobs.core.base.resources import carrying
 from ....jobs.core.defaults import FOLLOWED
 from ....jobs.core.model import NewRun, Priority, Trigger
 from ....jobs.core.rules import new_run_faults
@@ -19,7 +20,7 @@ from ...base.arguments import MAX_RUNS
 from ...base.fields import Size, sized
 from ...base.scalars import Duration, Labels
 from ..base.changes import given
-from ..base.inputs import LABELS, UNIQUE_KEY, MutationInput, optional
+from ..base.inputs import LABELS, RESOURCES, UNIQUE_KEY, MutationInput, ResourcesInput, optional
 
 UNIQUE_FOR: Final = (
     "The seconds for which the unique key holds from the enqueueing on, and at least until the run is finished. Until "
@@ -96,6 +97,7 @@ class EnqueueRunInput:
     throttle: ThrottleInput | None = optional(THROTTLE)
     expires_at: datetime | None = optional(EXPIRES_AT)
     ttl: Duration | None = optional(TTL)
+    resources: ResourcesInput | None = optional(RESOURCES)
 
     def hold(self) -> Hold | None:
         """Return how the unique key holds.
@@ -119,10 +121,11 @@ class EnqueueRunInput:
             for name, value in named
             if value is not None and value is not strawberry.UNSET
         }
-        for name in ("unique_for", "unique_among", "debounce", "throttle"):
+        for name in ("unique_for", "unique_among", "debounce", "throttle", "resources"):
             chosen.pop(name, None)
         inherits = FOLLOWED.difference(chosen)
         chosen["hold"] = self.hold()
+        chosen["carried"] = carrying(None, self.resources.document() if self.resources else None)
         if submitter is not None:
             chosen["submitter"], chosen["submitter_id"] = submitter
         return NewRun(job_name=self.job_name, trigger=Trigger.API, inherits=inherits, **chosen)
@@ -142,6 +145,7 @@ class TriggerJobInput:
     throttle: ThrottleInput | None
     expires_at: datetime | None
     ttl: float | None
+    resources: ResourcesInput | None
 
     def to_run(self, submitter: Submitter) -> NewRun:
         """The engine's form, in somebody's name.

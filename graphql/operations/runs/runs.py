@@ -69,7 +69,7 @@ from ..base.changes import (
     restore_run,
     restore_runs,
 )
-from ..base.inputs import KEY, LABELS, REASON, TRY, UNIQUE_KEY, MutationInput, optional
+from ..base.inputs import KEY, LABELS, REASON, RESOURCES, TRY, UNIQUE_KEY, MutationInput, ResourcesInput, optional
 from .enqueue_inputs import (
     DEBOUNCE,
     EXPIRES_AT,
@@ -296,12 +296,14 @@ class RunMutations:
         throttle: Annotated[ThrottleInput | None, strawberry.argument(description=THROTTLE)] = None,
         expires_at: Annotated[datetime | None, strawberry.argument(description=EXPIRES_AT)] = None,
         ttl: Annotated[float | None, strawberry.argument(description=TTL)] = None,
+        resources: Annotated[ResourcesInput | None, strawberry.argument(description=RESOURCES)] = None,
         dry_run: Annotated[bool, strawberry.argument(description=TRY)] = False,
     ) -> JobTriggered:
         """Runs a job now."""
         asked = TriggerJobInput(
-            job_name, args, unique_key, labels, unique_for, unique_among, debounce, throttle, expires_at, ttl
-        )
+            job_name, args, unique_key, labels, unique_for, unique_among, debounce, throttle, expires_at, ttl,
+            resources,
+        )  # fmt: skip
         submitter, database = info.context.person.submitter, info.context.database
 
         def action(tx: Tx) -> Enqueued:

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Final
 
 from ..base.times import time_text
+from ..model import Json
 from ..outcome import Failed, HandedBack, JobOutcome, Lost
 
 REMOTE_LOST: Final = "RemoteLost"
@@ -73,6 +74,7 @@ class RemoteAttempt:
         ended_at: When its end was accepted.
         over_at: When its node had stored that end, and the engine had forgotten it.
         folder: Through which its code speaks; None = it reaches a server.
+        resources: Those that it was submitted with: its job's, its task's and its run's in one; None = none.
         token_hash: Of the token by which its code speaks.
     """
 
@@ -94,6 +96,7 @@ class RemoteAttempt:
     ended_at: datetime | None
     over_at: datetime | None
     folder: str | None
+    resources: dict[str, Json] | None
     token_hash: str = field(repr=False)
 
 

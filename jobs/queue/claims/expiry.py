@@ -10,6 +10,7 @@ from typing import Final
 
 from ...core.admission.expiry import Expired, expired_sentence
 from ...core.arguments.secrets import references, resolved
+from ...core.base.resources import handed_on
 from ...core.base.times import time_text
 from ...core.defaults import FOLLOWED
 from ...core.model import NewRun, Run, SkipReason, Trigger
@@ -94,7 +95,7 @@ def _expiry_job(tx: Tx, job_name: str, run: Run) -> NewRun:
         trigger=Trigger.API,
         args={"expired": _expired(run, tx).document()},
         inherits=FOLLOWED,
-        carried={**(run.carried or {}), EXPIRY_OF: run.id},
+        carried={**handed_on(run.carried), EXPIRY_OF: run.id},
         parent_labels=run.labels,
     )
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from ...core.arguments.secrets import references, resolved
+from ...core.base.resources import handed_on
 from ...core.defaults import FOLLOWED
 from ...core.model import Json, NewRun, Run, Trigger
 from ...core.outcome import Failure
@@ -93,6 +94,6 @@ def _failure_job(job_name: str, failed: FinalFailure) -> NewRun:
         trigger=Trigger.API,
         args={"failure": failure_of(*failed).document()},
         inherits=FOLLOWED,
-        carried={**(run.carried or {}), FAILURE_OF: run.id},
+        carried={**handed_on(run.carried), FAILURE_OF: run.id},
         parent_labels=run.labels,
     )

@@ -10,6 +10,7 @@ from typing import Any, cast
 from ...core.admission.holding import Hold, OnConflict
 from ...core.admission.labels import label_faults
 from ...core.base.errors import InvalidInput, UserError, python_names, refuse
+from ...core.base.resources import Resources, carrying, resource_faults
 from ...core.base.signature import LENGTH
 from ...core.base.tracing import TRACED
 from ...core.base.unwritable import unwritable
@@ -34,13 +35,30 @@ def traced(spec: RunSpec) -> RunSpec:
     return spec if carried is spec.carried else replace(spec, carried=carried)
 
 
+def _carried(spec: RunSpec) -> Mapping[str, Json] | None:
+    """Return all that a run to be carries: values, and resources at its engine.
+
+    Raises:
+        InvalidInput: the resources make no sense.
+    """
+    given = cast("object", spec.resources)
+    if given is None:
+        return spec.carried
+    if not isinstance(given, Resources):
+        message = f"resources: must be Resources(cpus=…, memory=…, gpus=…), got {given!r:.60}"
+        raise InvalidInput(message, path=("resources",))
+    document = given.document()
+    refuse(resource_faults(document))
+    return carrying(spec.carried, document)
+
+
 def new_run(spec: RunSpec) -> NewRun:
     """Return a run to be; policies that are None are inherited from the job.
 
     Raises:
         UserError: a value is not as it must be.
     """
-    args, carried, labels = spec.args, spec.carried, spec.labels
+    args, carried, labels = spec.args, _carried(spec), spec.labels
     given = {name: getattr(spec, name) for name in RUN_POLICIES}
     of_job: dict[str, object] = {**given, UNIQUE_KEY: spec.unique_key, LIMITS: None, PER_RUN: spec.settled or None}
     chosen: dict[str, Any] = {
@@ -102,12 +120,13 @@ def checked(runs: Iterable[RunSpec]) -> NewRuns:
         try:
             kind = _known(known, settings)
             if kind is None:
-                run = new_run(replace(spec, args=None, carried=None, labels=None, parent_labels=None))
+                plain = replace(spec, args=None, carried=None, labels=None, parent_labels=None, resources=None)
+                run = new_run(plain)
                 known[settings] = kind = len(new.kinds)
                 new.kinds.append(run)
             new.kind.append(kind)
             new.args.append("{}" if spec.args is None else args_text(spec.args))
-            carried = TRACED.carried(spec.job_name, spec.carried)
+            carried = TRACED.carried(spec.job_name, _carried(spec))
             new.carried.append(NOTHING if carried is None or carried == {} else args_text(carried, "carried"))
             new.labels.append(_labels(spec))
             if spec.parent_labels is not None:

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from sqlalchemy import bindparam, select
 
+from ...core.base.resources import handed_on
 from ...core.defaults import FOLLOWED
 from ...core.flows import NewFlow, NewMember, StartedBy, When
 from ...core.model import NewRun, Run, Trigger
@@ -100,6 +101,6 @@ def _cancel_job(job_name: str, run: Run | HeldRun, reason: str | None) -> NewRun
         trigger=Trigger.API,
         args={"cancellation": cancellation.document()},
         inherits=FOLLOWED,
-        carried={**(run.carried or {}), FAILURE_OF: run.id},
+        carried={**handed_on(run.carried), FAILURE_OF: run.id},
         parent_labels=run.labels,
     )

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from pydantic import TypeAdapter
 
+from ...core.base.resources import resources_of
 from ...core.outcome import JobOutcome
 from ...core.remote.attempts import LET_GO, RemoteAttempt
 from ...core.waits import Wait
@@ -58,7 +59,8 @@ class RemoteBody:
                 message = begin_message(attempt, path=[], secrets={}).model_dump(mode="json")
                 # The secrets come when it begins; what its engine keeps, and the database, has their names alone.
                 message["info"]["args"] = attempt.started.run.args
-                refused = await self._supervisor.submit(held, message, definition.resources)
+                needs = resources_of(attempt.started.run.carried).over(definition.resources)
+                refused = await self._supervisor.submit(held, message, needs)
                 if refused is not None:
                     return refused
             attempt.host.subscribe_stops(lambda reason: self._aside(self._supervisor.note_stop(held, reason)))

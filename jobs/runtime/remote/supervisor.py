@@ -22,11 +22,11 @@ from ...base.context import StopReason
 from ...base.services import Services
 from ...core.arguments.secrets import references
 from ...core.base.errors import ConfigurationError
+from ...core.base.resources import Resources
 from ...core.model import Json
 from ...core.nodes import Node
 from ...core.outcome import Failed, HandedBack, JobOutcome
 from ...core.remote.attempts import AT_WORK, LET_GO, UNSEEN, RemoteAttempt, Seen, end_without_words, heartbeat_of
-from ...core.remote.resources import Resources
 from ...executors.finding import Engine, engine_of
 from ...executors.protocol import EngineAbsentError, Place, Spec, SubmissionError
 from ...own.threads import in_own_thread
@@ -214,7 +214,7 @@ class RemoteSupervisor(Watch):
         # The random part distinguishes it from those of other installations that use the same engine.
         token, name = fresh_secret(Prefix.REMOTE), f"cronograph-{token_hex(4)}-{run.id}-{run.attempt}"
         folder = None if engine.folder is None else str(engine.folder / name)
-        new = Submission(held.executor, name, stored_form(token), begin, folder)
+        new = Submission(held.executor, name, stored_form(token), begin, folder, resources.document() or None)
         if not await self._write(remote.note_submission, run, execution_id, new):
             return LET_GO
         where = {URL: self._url or "", TOKEN: token} if folder is None else {FOLDER: folder}

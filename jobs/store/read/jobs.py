@@ -89,7 +89,7 @@ class Schema(NamedTuple):
     """Describe a published job: the JSON Schema of its arguments, its signature, and the defaults of its runs.
 
     ``judge`` is the job's own code in this process, if it is of that version. ``others``: other versions that nodes
-    have at the same time.
+    have at the same time. ``isolation``: where it runs.
     """
 
     args_schema: dict[str, Any]
@@ -97,9 +97,10 @@ class Schema(NamedTuple):
     defaults: JobDefaults = NO_DEFAULTS
     judge: Judge | None = None
     others: "tuple[Schema, ...]" = ()
+    isolation: Isolation = Isolation.ASYNC
 
 
-_SCHEMAS = select(j.c.name, j.c.args_schema, j.c.signature, j.c.defaults, j.c.versions)
+_SCHEMAS = select(j.c.name, j.c.args_schema, j.c.signature, j.c.defaults, j.c.versions, j.c.isolation)
 _NAMED = _SCHEMAS.where(_IS_NAMED)
 _NAMED_AND_NOW = _NAMED.add_columns(func.statement_timestamp().label("now"))
 
@@ -126,11 +127,12 @@ def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema]
 
 def _schema(row: Row[Any]) -> Schema:
     versions: dict[str, Any] = row.versions or {}
+    isolation = Isolation(row.isolation)
     others = tuple(
-        Schema(one["args_schema"], signature, defaults_from(one["defaults"]))
+        Schema(one["args_schema"], signature, defaults_from(one["defaults"]), isolation=isolation)
         for signature, one in sorted(versions.items())
     )
-    return Schema(row.args_schema, row.signature, defaults_from(row.defaults), others=others)
+    return Schema(row.args_schema, row.signature, defaults_from(row.defaults), others=others, isolation=isolation)
 
 
 def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]:

@@ -21,6 +21,8 @@ remote_attempt = Table(
     Column("handle", Text),
     # Through which its code speaks; null = it reaches a server.
     Column("folder", Text),
+    # What it was submitted with: those of its job, its task and its run in one.
+    Column("resources", JsonDocument),
     Column("submitted_at", UtcDateTime, nullable=False),
     Column("engine_state", String(8), nullable=False),
     Column("engine_text", Text, nullable=False),

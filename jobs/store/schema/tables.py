@@ -161,6 +161,7 @@ periodic_task = Table(
     Column("start_at", UtcDateTime),
     Column("end_at", UtcDateTime),
     Column("labels", JsonDocument, nullable=False),
+    Column("resources", JsonDocument),
     Column("rate", JsonDocument),
     Column("overlap", String(8)),
     Column("misfire", String(8), nullable=False),

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 import typer
 
-from ....graphql.client import Run
+from ....graphql.client import ResourcesInput, Run
 from ....graphql.client.command_line import ENQUEUE, ONE_RUN, TRY_ENQUEUE, TRY_TRIGGER_TASK
 from ....jobs.core.base.errors import ConfigurationError
 from ...process.ending import ExitCode
 from .api import Api, DryRun, changes_server, show_preview
 from .lists import text_of
 from .names import group_names, job_names, job_or_task_names
-from .values import Label, arguments_of, labels_of, seconds_of
+from .values import Label, Resource, arguments_of, labels_of, resources_of, seconds_of
 
 JobName = Annotated[str, typer.Argument(help="Name of the job.", autocompletion=job_names)]
 Pairs = Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Its arguments.")]
@@ -59,6 +59,7 @@ def enqueue(
     priority: Priority = None,
     key: Key = None,
     label: Label = None,
+    resource: Resource = None,
     ttl: Ttl = None,
     expires_at: ExpiresAt = None,
     unique_for: UniqueFor = None,
@@ -78,6 +79,7 @@ def enqueue(
         "priority": None if priority is None else priority.upper(),
         "uniqueKey": key,
         "labels": labels_of(label),
+        "resources": resources_of(resource),
         "ttl": seconds_of("--ttl", ttl),
         "expiresAt": expires_at,
         "uniqueFor": seconds_of("--unique-for", unique_for),
@@ -141,6 +143,7 @@ def trigger(
     unique_key: UniqueKey = None,
     task: Annotated[bool, typer.Option("--task", help="NAME is a task: its arguments and policies apply.")] = False,
     label: Label = None,
+    resource: Resource = None,
     wait: Wait = False,
     dry_run: DryRun = False,
 ) -> None:
@@ -149,15 +152,16 @@ def trigger(
     The exit status is 0 when a run was made (with --wait: when it succeeded), 1 when the server refused (or the run did
     not succeed), 3 when it cannot be reached.
     """
-    given = arguments_of(args)
+    given, asked = arguments_of(args), resources_of(resource)
     if task and unique_key is not None:
         raise ConfigurationError("--unique-key: is for jobs; a run of a task has the key that its job declares")
     if task and label:
         raise ConfigurationError("--label: is for jobs; a run of a task has the labels of the task")
     if dry_run:
-        _preview(api, name, given, unique_key, label, is_task=task)
+        _preview(api, name, {"args": given, "resources": asked}, unique_key, label, is_task=task)
         return
-    made = _trigger_task(api, name, given) if task else _trigger_job(api, name, given, unique_key, label)
+    needs = None if asked is None else ResourcesInput(**asked)
+    made = _trigger_task(api, name, given, needs) if task else _trigger_job(api, name, given, unique_key, label, needs)
     run, data, text = made
     if not task and api.client.task(name) is not None:
         api.output.note(f"This was the job '{name}'; to trigger the task of that name, write: trigger --task {name}")
@@ -168,9 +172,9 @@ def trigger(
 
 
 def _preview(
-    api: Api, name: str, args: dict[str, Any] | None, key: str | None, label: list[str] | None, *, is_task: bool
+    api: Api, name: str, asked: dict[str, Any], key: str | None, label: list[str] | None, *, is_task: bool
 ) -> None:
-    given = {"args": args} if args is not None else {}
+    given = {field: value for field, value in asked.items() if value is not None}
     if is_task:
         show_preview(api, api.change(TRY_TRIGGER_TASK, name=name, dryRun=True, **given))
         return
@@ -180,15 +184,25 @@ def _preview(
 
 
 def _trigger_job(
-    api: Api, name: str, args: dict[str, Any] | None, unique_key: str | None, label: list[str] | None
+    api: Api,
+    name: str,
+    args: dict[str, Any] | None,
+    unique_key: str | None,
+    label: list[str] | None,
+    needs: ResourcesInput | None,
 ) -> tuple[Run | None, dict[str, Any], str]:
-    done = api.client.trigger_job(name, args, unique_key=unique_key, labels=labels_of(label), idempotency_key=api.key)
+    labels = labels_of(label)
+    done = api.client.trigger_job(
+        name, args, unique_key=unique_key, labels=labels, resources=needs, idempotency_key=api.key
+    )
     data = {"success": done.success, "message": done.message, "jobName": done.job_name}
     return done.run, data, f"{done.message} (run {done.run.id if done.run else 'unknown'})"
 
 
-def _trigger_task(api: Api, name: str, args: dict[str, Any] | None) -> tuple[Run | None, dict[str, Any], str]:
-    run = api.client.trigger_task(name, args, idempotency_key=api.key)
+def _trigger_task(
+    api: Api, name: str, args: dict[str, Any] | None, needs: ResourcesInput | None
+) -> tuple[Run | None, dict[str, Any], str]:
+    run = api.client.trigger_task(name, args, resources=needs, idempotency_key=api.key)
     return run, {}, f"Task {name} triggered successfully (run {run.id})"
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final, cast
 
 import typer
@@ -13,10 +13,26 @@ from ....jobs.core.schedule import ScheduleError, parse_duration
 Label = Annotated[
     list[str] | None, typer.Option("--label", metavar="KEY=VALUE", help="A label, by which runs are found; repeatable.")
 ]
+Resource = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--resource",
+        metavar="NAME=VALUE",
+        help="What the run needs at the engine of its job, over what the job says: gpus=2, cpus=0.5, memory in bytes, "
+        "image, queue, or an option of the executor; repeatable.",
+    ),
+]
 _COMPARED: Final = {">": "gt", ">=": "gte", "<": "lt", "<=": "lte"}
 _OPERATORS: Final = {"=": "eq", "!=": "ne", "~": "contains", "^": "startsWith", **_COMPARED}
 _TERM: Final = re.compile(r"([A-Za-z][A-Za-z_-]*)\s*(!=|>=|<=|=|~|\^|>|<)\s*(.*)", re.DOTALL)
 _INSIDE: Final = re.compile(r"(labels|args)\.([^=!<>~^]+?)\s*(!=|=)\s*(.*)", re.DOTALL | re.IGNORECASE)
+_RESOURCES: Final[Mapping[str, Callable[[str], Any]]] = {
+    "cpus": float,
+    "memory": int,
+    "gpus": int,
+    "image": str,
+    "queue": str,
+}
 TEXT, NUMBER, FLAG, WORD, TIME = "text", "number", "flag", "word", "time"
 INSIDE: Final = "inside"
 """Kinds of fields: words are those of the API, such as states; what has values inside is named with its place."""
@@ -175,6 +191,29 @@ def labels_of(pairs: Sequence[str] | None) -> dict[str, str] | None:
         if key in found:
             raise ConfigurationError(f"--label {pair[:80]!r}: '{key}' is given twice")
         found[key] = value
+    return found or None
+
+
+def resources_of(pairs: Sequence[str] | None) -> dict[str, Any] | None:
+    """Resources that were written as ``name=value``; what is none of them is an option of the executor.
+
+    Raises:
+        ConfigurationError: they are none.
+    """
+    found: dict[str, Any] = {}
+    for pair in pairs or ():
+        name, equals, value = pair.partition("=")
+        if not equals or not name or not value:
+            raise ConfigurationError(f"--resource {pair[:80]!r}: write name=value, e.g. gpus=2")
+        place = found if name in _RESOURCES else found.setdefault("options", {})
+        if name in place:
+            raise ConfigurationError(f"--resource {pair[:80]!r}: '{name}' is given twice")
+        number = _RESOURCES.get(name, str)
+        try:
+            place[name] = number(value)
+        except ValueError:
+            kind = "a number" if number is float else "a whole number"
+            raise ConfigurationError(f"--resource {pair[:80]!r}: {name} must be {kind}, e.g. {name}=2") from None
     return found or None
 
 

@@ -30,6 +30,7 @@ tasks:
     priority: high
     enabled: false
     rate: {limit: 10, per: 60, burst: 2}
+    resources: {gpus: 2, memory: 1099511627776, options: {qos: high}}
     timeout: 90
     retries: null
     start_at: 2030-01-01T00:00:00Z
@@ -72,6 +73,7 @@ def test_what_is_written_is_wanted_and_nothing_else(file: Path) -> None:
         "priority": Priority.HIGH,
         "enabled": False,
         "rate": Rate(10, 60.0, 2),
+        "resources": {"gpus": 2, "memory": 2**40, "options": {"qos": "high"}},
         "timeout": 90,
         "retries": None,
         "start_at": datetime(2030, 1, 1, tzinfo=UTC),
@@ -102,6 +104,8 @@ def test_a_folder_is_all_its_files_and_sets_are_put_together(tmp_path: Path) -> 
     [
         ("set: x\ntasks: {a: {jobb: y}}\n", "tasks.a.jobb: is unknown"),
         ("tasks: {}\n", "must have set and tasks together, and has no set"),
+        ("set: x\ntasks: {a: {resources: {gpu: 1}}}\n", "tasks.a.resources.gpu: is unknown"),
+        ("set: x\ntasks: {a: {resources: {memory: 8GiB}}}\n", "tasks.a.resources.memory: Input should be a valid int"),
         ("set: x\ntasks: {a: {retries: many}}\n", "tasks.a.retries: Input should be a valid integer"),
         ("set: x\ntasks: {a: {schedule: {cron: x, interval: 5s}}}\n", "must have one of cron, calendar, interval, at"),
         ("set: x\ntasks: {a: {overlap: maybe}}\n", "tasks.a.overlap: Input should be 'skip', 'queue'"),
@@ -257,6 +261,7 @@ def test_what_is_exported_is_read_back_as_it_was(tmp_path: Path) -> None:
         overlap=OverlapPolicy.QUEUE,
         misfire_grace=5.0,
         start_at=datetime(2030, 1, 1, tzinfo=UTC),
+        resources={"cpus": 0.5, "image": "shop:$TAG"},
         rate=Rate(10, 60.0, 2),
         inherits=frozenset({"retries", "retry_delay", "timeout", "misfire", "priority", "group", "max_duration"}),
     )
@@ -274,4 +279,4 @@ def test_what_is_exported_is_read_back_as_it_was(tmp_path: Path) -> None:
     }
     read = sets["billing"][0].settings
     assert read == {name: getattr(spec, name) for name in read}
-    assert set(read) == {"job_name", "schedule", "args", "overlap", "misfire_grace", "start_at", "rate"}
+    assert set(read) == {"job_name", "schedule", "args", "overlap", "misfire_grace", "start_at", "resources", "rate"}

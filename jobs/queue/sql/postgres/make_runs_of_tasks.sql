@@ -1,7 +1,8 @@
 -- Makes a run of each due occurrence that nobody has made before, and moves the tasks on.
 --
 -- What a run copies of its task never leaves the database: a run for each of thousands of tasks is one statement, as
--- `insert_runs` is for all others. A run carries the time zone of its schedule for `ctx.scheduled_local`.
+-- `insert_runs` is for all others. A run carries the time zone of its schedule for `ctx.scheduled_local`,
+-- and the resources of its task.
 --
 -- Parameters:
 --   now: the database's time
@@ -32,7 +33,8 @@ made AS (
         coalesce(CAST(o.labels AS jsonb), nullif(t.labels, '{}')), m.at + make_interval(secs => o.ttl),
         o.key_until, o.key_until_start,
         CASE WHEN o.replaced THEN 'replaced by a newer occurrence of its task' END, t.max_duration,
-        CASE WHEN t.timezone <> 'UTC' THEN jsonb_build_object('schedule_timezone', t.timezone) END
+        CASE WHEN t.timezone <> 'UTC' OR t.resources IS NOT NULL THEN jsonb_strip_nulls(
+            jsonb_build_object('schedule_timezone', nullif(t.timezone, 'UTC'), 'resources', t.resources)) END
     FROM json_to_recordset(CAST(:occurrences AS json)) AS o(
             scheduled_for timestamptz, timeout float8, exclusive boolean, replaced boolean,
             unique_key text, concurrency_key text, max_concurrent int, rate_key text, cap_key text, keeps_place boolean, labels text, ttl float8,

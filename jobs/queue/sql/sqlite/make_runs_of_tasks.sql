@@ -1,7 +1,8 @@
 -- Makes a run of each due occurrence that nobody has made before.
 --
 -- What a run copies of its task never leaves the database. SQLite needs a WHERE between a SELECT and ON CONFLICT to tell
--- it from a join's ON. A run carries the time zone of its schedule for `ctx.scheduled_local`.
+-- it from a join's ON. A run carries the time zone of its schedule for `ctx.scheduled_local`, and the
+-- resources of its task.
 --
 -- Parameters:
 --   now: the time
@@ -31,7 +32,8 @@ SELECT t.id, t.name, t.job_name, t.args, t.group_name, t.priority, t.retries, t.
     coalesce(o.labels, nullif(t.labels, '{}')),
     o.expires_at, o.key_until, o.key_until_start,
     CASE WHEN o.replaced THEN 'replaced by a newer occurrence of its task' END, t.max_duration,
-    CASE WHEN t.timezone <> 'UTC' THEN json_object('schedule_timezone', t.timezone) END
+    CASE WHEN t.timezone <> 'UTC' OR t.resources IS NOT NULL THEN json_patch('{}',
+        json_object('schedule_timezone', nullif(t.timezone, 'UTC'), 'resources', json(t.resources))) END
 FROM alike o CROSS JOIN json_each(o.task_ids) w CROSS JOIN cronograph.periodic_task t
 WHERE t.id = w.value
 ORDER BY o.place, w.key

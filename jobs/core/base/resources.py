@@ -1,0 +1,125 @@
+"""The resources that a job, a task or a run asks for at an engine, and the name by which a job asks for the executor.
+
+A task and a run store theirs as a document. A run carries it.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields
+from difflib import get_close_matches
+from typing import Any, Final
+
+from .errors import InvalidInput
+
+EXECUTOR_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+"""The name of an executor, as ``isolation`` says it."""
+_OPTION: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """The resources that a run needs at its engine; an executor takes those that it knows.
+
+    Attributes:
+        cpus: Processor cores.
+        memory: Bytes.
+        gpus: Graphics processors.
+        image: The container image that has the code.
+        queue: The queue or partition of the engine.
+        options: Further words of that executor.
+    """
+
+    cpus: float | None = None
+    memory: int | None = None
+    gpus: int | None = None
+    image: str | None = None
+    queue: str | None = None
+    options: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def document(self) -> dict[str, Any]:
+        """The given ones by name."""
+        return {name: value for name, value in asdict(self).items() if value not in (None, {})}
+
+    def check(self) -> None:
+        """Let resources pass that make sense.
+
+        Raises:
+            ValueError: names the one that does not.
+        """
+        for fault in resource_faults(self.document()):
+            raise ValueError(fault.message)
+
+    def over(self, others: "Resources") -> "Resources":
+        """These resources, and where one is not given, that of ``others``; options likewise, one by one."""
+        given: dict[str, Any] = {**others.document(), **self.document()}
+        given["options"] = {**others.options, **self.options}
+        return Resources(**given)
+
+
+NO_RESOURCES: Final = Resources()
+CARRIED: Final = "resources"
+"""The name under which a run carries the resources that it asks for instead of those of its job."""
+_NAMES: Final = tuple(one.name for one in fields(Resources))
+
+
+def resources_of(carried: Mapping[str, Any] | None) -> Resources:
+    """The resources that a run asks for itself, of all that it carries."""
+    given: Mapping[str, Any] = (carried or {}).get(CARRIED) or {}
+    return Resources(**{name: value for name, value in given.items() if name in _NAMES})
+
+
+def carrying(carried: Mapping[str, Any] | None, resources: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Return all that a run carries which asks for these resources, over those that it carries already."""
+    if not resources:
+        return None if carried is None else dict(carried)
+    asked = Resources(**resources).over(resources_of(carried))
+    return {**(carried or {}), CARRIED: asked.document()}
+
+
+def handed_on(carried: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return all that a run of another job carries on: not the resources, for that job has its own."""
+    return {name: value for name, value in (carried or {}).items() if name != CARRIED}
+
+
+def resource_faults(given: object) -> Iterator[InvalidInput]:
+    """Yield the faults of a document of resources."""
+    document: Any = given
+    if not _is_object(given):
+        yield InvalidInput(f"resources: must be an object, got {given!r:.60}", path=(CARRIED,))
+        return
+    for name in [name for name in document if name not in _NAMES]:
+        near = get_close_matches(str(name)[:60], _NAMES, 1)
+        hint = f"did you mean '{near[0]}'?" if near else f"there are {', '.join(_NAMES)}"
+        yield InvalidInput(f"resources: there is no '{name!s:.60}'; {hint}", path=(CARRIED, str(name)[:60]))
+    for name, value in document.items():
+        why = _fault(name, value)
+        if why is not None:
+            yield InvalidInput(f"resources: {name!s:.60} {why}, got {value!r:.60}", path=(CARRIED, str(name)[:60]))
+    for name, value in document["options"].items() if _is_object(document.get("options")) else ():
+        if not _is_text(name, value):
+            message = f"resources: {name!s:.60} must be a text without control characters, got {value!r:.60}"
+            yield InvalidInput(message, path=(CARRIED, "options", str(name)[:60]))
+
+
+def _fault(name: object, value: object) -> str | None:
+    if value is None or name not in _NAMES:
+        return None
+    if name == "options":
+        return None if _is_object(value) else "must be an object of texts"
+    if name in ("image", "queue"):
+        return None if _is_text(name, value) else "must be a text without control characters"
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return None
+    if name == "cpus":
+        return None if isinstance(value, float) and 0 < value < math.inf else "must be a number above 0"
+    return f"must be a whole number{' of bytes' if name == 'memory' else ''} above 0"
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _is_text(name: object, value: object) -> bool:
+    is_named = isinstance(name, str) and _OPTION.fullmatch(name) is not None
+    return is_named and isinstance(value, str) and value.isprintable()

@@ -1,0 +1,28 @@
+"""Values of commands are read from words, and what is none is refused by its name."""
+
+import pytest
+
+from cronograph.jobs.core.base.errors import ConfigurationError
+from cronograph.server.cli.remote.values import resources_of
+
+
+def test_resources_are_numbers_texts_and_options_of_the_executor() -> None:
+    words = ["cpus=0.5", "gpus=2", "memory=1024", "queue=long", "account=a=b"]
+    options = {"account": "a=b"}
+    assert resources_of(words) == {"cpus": 0.5, "gpus": 2, "memory": 1024, "queue": "long", "options": options}
+    assert resources_of(None) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gpus"], "--resource 'gpus': write name=value, e.g. gpus=2"),
+        (["memory=8GiB"], "--resource 'memory=8GiB': memory must be a whole number, e.g. memory=2"),
+        (["cpus=many"], "--resource 'cpus=many': cpus must be a number, e.g. cpus=2"),
+        (["qos=a", "qos=b"], "--resource 'qos=b': 'qos' is given twice"),
+    ],
+)
+def test_what_is_no_resource_is_refused(words: list[str], said: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        resources_of(words)
+    assert str(refused.value) == said

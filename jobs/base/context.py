@@ -20,6 +20,7 @@ from ..core.waits import RunChange, Wait
 from ..own.forks import renew_in_forks
 from .durable import DurableContext
 from .outcomes import RunFailed
+from .outside import OUTSIDE, OutsideHost
 from .services import SCHEDULE_TIMEZONE, RunInfo, StopReason
 from .steps import StepHost
 
@@ -142,17 +143,20 @@ class JobLog:
 class JobContext(DurableContext):
     """Handed to every job that has a parameter annotated ``JobContext``.
 
+    ``JobContext()`` is for code that calls the function itself, outside of Cronograph: nothing of it is stored.
+
     Attributes:
         info: The facts about this attempt.
         log: Lines kept with the execution.
         services: The process' database and API, for jobs that need them; None in a child process.
     """
 
-    def __init__(self, info: RunInfo, host: Host, services: "Services | None" = None) -> None:
-        super().__init__(info, host)
-        self.log: JobLog = JobLog(host)
+    def __init__(self, info: RunInfo = OUTSIDE, host: Host | None = None, services: "Services | None" = None) -> None:
+        carrier: Host = OutsideHost() if host is None else host
+        super().__init__(info, carrier)
+        self.log: JobLog = JobLog(carrier)
         self.services = services
-        self._host: Host = host
+        self._host = carrier
 
     @property
     def args(self) -> Mapping[str, Json]:

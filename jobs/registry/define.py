@@ -353,8 +353,8 @@ def _check_importable(handler: Handler, isolation: str) -> None:
     """Another process imports the handler's module again and looks it up by its name."""
     module, qualname = getattr(handler, "__module__", None), getattr(handler, "__qualname__", "")
     fault = None
-    if module in (None, "__main__"):
-        fault = "it is defined in the script that was started"
+    if module is None:
+        fault = "it is in no module"
     elif "<" in qualname or not qualname:
         fault = "it is defined inside a function, or has no name"
     if fault is not None:

@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
 from ...base.hiding import IN_USE, NOTHING_HIDDEN, Redactor
+from ...base.outside import Done
 from ...core.admission.labels import inherited
 from ...core.flows import FlowSpec, StartedBy
 from ...core.model import Json, NewRun, Run
@@ -27,7 +28,7 @@ from .ownership import as_node
 from .printing import Lines, Pieces
 from .results import stopped
 from .steps import LEFT_AT_WORK, JobSteps, StepStore
-from .stopping import Done, StopSignal
+from .stopping import StopSignal
 from .values import plain_json, progress_document
 
 T = TypeVar("T")

@@ -2,17 +2,10 @@
 
 import threading
 import time
-from collections.abc import Awaitable, Callable, Generator
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from ...base.context import StopReason
-
-
-class Done(Awaitable[None]):
-    """An awaitable that is over already."""
-
-    def __await__(self) -> Generator[Any, None, None]:
-        yield from ()
 
 
 class StopSignal:

@@ -68,11 +68,17 @@ def check_findable(definition: JobDefinition) -> None:
         ConfigurationError: it would find something else, or nothing.
     """
     module_name, qualname = _place(definition.handler)
+    kind = definition.executor or definition.isolation.value
+    if module_name == "__main__":
+        raise ConfigurationError(
+            f"job '{definition.name}' at {definition.where}: isolation '{kind}' needs a function that a new process "
+            "can import, but it is defined in the script that was started; define it at the top level of a module of "
+            "its own"
+        )
     is_registered = default_registry().get(definition.name) is definition
     found = looked_up(sys.modules.get(module_name), qualname)
     if is_registered or found is definition.handler or (isinstance(found, Job) and found.definition is definition):
         return
-    kind = definition.executor or definition.isolation.value
     raise ConfigurationError(
         f"job '{definition.name}' at {definition.where}: isolation '{kind}' needs a function that a new process can "
         f"find, but '{qualname}' of module {module_name} is something else now; register it in the default registry, "

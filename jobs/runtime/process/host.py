@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...base.branches import Branches, RunIsOverError
 from ...base.context import StopReason
 from ...base.hiding import Redactor
+from ...base.outside import Done
 from ...core.base.errors import NotFound, python_names
 from ...core.base.lazy import LazyModule
 from ...core.flows import FlowSpec, StartedBy
@@ -23,7 +24,7 @@ from ...core.waits import RunChange, Wait
 from ..job.lines import RawLine
 from ..job.printing import Lines, Pieces
 from ..job.results import failed_step_line, message_of
-from ..job.stopping import Done, StopSignal, wait_unless_stopped
+from ..job.stopping import StopSignal, wait_unless_stopped
 from ..job.values import plain_json, progress_document
 from .wire import (
     Answer,

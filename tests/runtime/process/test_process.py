@@ -252,15 +252,6 @@ def test_a_function_inside_a_function_is_no_process_job() -> None:
         define("inner", inner, isolation="process")
 
 
-def test_a_function_of_the_started_script_is_no_process_job() -> None:
-    def main() -> None:
-        """As if it stood in a script."""
-
-    main.__module__, main.__qualname__ = "__main__", "main"
-    with pytest.raises(ConfigurationError, match="it is defined in the script that was started"):
-        define("main", main, isolation="process")
-
-
 async def test_a_handler_that_has_gone_since_the_start_fails_with_its_place(start_engine: StartEngine) -> None:
     def gone() -> None:
         """Registered here, and nowhere to be found."""

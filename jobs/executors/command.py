@@ -103,7 +103,7 @@ class CommandExecutor:
 
     def find(self, places: Sequence[Place]) -> Mapping[str, Seen]:
         """Have the launcher list attempts."""
-        if not self._find:
+        if not self._find or not places:
             return {}
         handles = [one.handle for one in places if one.handle is not None]
         output = self._run(self._find, {"handles": handles, "names": [one.name for one in places]})

@@ -69,7 +69,10 @@ class Executor(Protocol):
         ...
 
     def find(self, places: Sequence[Place]) -> Mapping[str, Seen]:
-        """Return what the engine says of attempts, by name, with one call for all; those that it does not list lack."""
+        """Return what the engine says of attempts, by name, with one call for all; those that it does not list lack.
+
+        Without places: all that it has at work, if it may have forgotten which of them it ended.
+        """
         ...
 
     def look(self, place: Place) -> str | None:

@@ -14,9 +14,10 @@ from typing_extensions import override
 from ..core.base.errors import ConfigurationError
 from ..core.remote.attempts import AT_WORK, EngineState, Seen
 from .command import CommandExecutor
-from .protocol import EngineAbsentError, Spec, SubmissionError
+from .protocol import EngineAbsentError, Place, Spec, SubmissionError
 
 _LIST: Final = ("squeue", "--noheader", "--states=all")
+_FIND: Final = (*_LIST, "--me", "--format=%j|%T|%r")
 _CANCEL: Final = ("scancel", "--me", "--name={name}")
 _PENDING: Final = frozenset({"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
 _ENDED: Final = frozenset({"CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "TIMEOUT"})
@@ -67,7 +68,7 @@ class SlurmExecutor(CommandExecutor):
         super().__init__(
             name=name,
             launch=self._first,
-            find=(*_LIST, "--me", "--format=%j|%T|%r"),
+            find=_FIND,
             look=(*_LIST, "--me", "--name={name}", "--format=%A"),
             cancel=_CANCEL,
             # Of a job that has ended it does nothing; one that is left must not begin.
@@ -103,6 +104,13 @@ class SlurmExecutor(CommandExecutor):
             if _UNKNOWN.search(str(error)):
                 raise TimeoutError(str(error)) from error
             raise
+
+    @override
+    def find(self, places: Sequence[Place]) -> Mapping[str, Seen]:
+        """Have Slurm list its jobs; a controller that broke down may have some that were cancelled."""
+        if places:
+            return super().find(places)
+        return {name: one for name, one in self.listed(self._run(_FIND, {})).items() if one.state in AT_WORK}
 
     @override
     def listed(self, output: str) -> Mapping[str, Seen]:

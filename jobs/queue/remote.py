@@ -259,6 +259,13 @@ def open_attempts(conn: Connection, node_id: int, since: datetime | None) -> Ope
     return Open(dialect.database_now(conn), ids, {row.execution_id: row.started_at for row in conn.execute(began)})
 
 
+def over_among(conn: Connection, names: Collection[str]) -> list[RemoteAttempt]:
+    """Return those of the attempts with these names at an engine that are over."""
+    runs = {int(run) for name in names if (run := name.rpartition("-")[0].rpartition("-")[2]).isdecimal()}
+    rows = conn.execute(select(*REMOTE_COLUMNS).where(a.c.run_id.in_(runs), a.c.over_at.is_not(None)))
+    return [one for one in map(attempt_from, rows) if one.name in names]
+
+
 def still_running(conn: Connection, one: RemoteAttempt) -> Run | None:
     """Return the run of an attempt that is still under way for the database."""
     run = stored_runs.by_ids(conn, [one.run_id]).get(one.run_id)

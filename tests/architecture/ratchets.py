@@ -46,7 +46,7 @@ MOST: Final[Mapping[str, float]] = {
     # And by 2 and 620 for Kubernetes and Ray as engines.
     # Raised by 1 and 340 for alarms on flows, on webhooks that stop and on nodes that take nothing, for messages of a
     # firing; and by 140 for messages of many webhooks that are stored together.
-    # Raised by 1 and 210 for Slurm.
+    # Raised by 1 and 210 for Slurm, and by 60 for its jobs that are over and come back.
     # Raised by 1 and 180 for the number of nodes that the queue wants.
     # Raised by 2 and 690 for groups of failures that are silenced, or solved in a version until one comes back.
     # Raised by 3 for the archive: its statements, its files, and the command that reads it.

@@ -52,6 +52,7 @@ SLEEPERS = {
     "tests/bench/peers/tally.py": "looks at what other processes have done, without this project's helpers",
     "tests/runtime/witness_jobs.py": "jobs that take their time",
     "tests/chaos/long_jobs.py": "jobs that take their time",
+    "tests/chaos/engine_jobs.py": "its jobs act for a while",
     "tests/chaos/poisonous_jobs.py": "jobs that block, or that do not end when they are asked to",
     "tests/runtime/branch_jobs.py": "its jobs do something between two steps",
     "tests/bench/bench_remote.py": "what costs nothing but time is measured by waiting",

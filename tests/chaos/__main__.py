@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.chaos.play import Size, play
+from tests.chaos.play import RUNS, Size, play
 from tests.chaos.scenarios import EVERYTHING, SCENARIOS
 
 ALL = (*SCENARIOS, EVERYTHING)
@@ -18,6 +18,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make chaos", description=__doc__)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32), help="repeats a play")
     parser.add_argument("--minutes", type=float, default=6.0, help="for all scenarios together; 6 unless given")
+    parser.add_argument(
+        "--runs", type=int, default=RUNS, help=f"at engines, however long it takes; {RUNS} unless given"
+    )
     parser.add_argument("--scenario", choices=names, action="append", help="only this one (repeatable)")
     parser.add_argument("--keep", type=Path, help="a folder to leave the output of the nodes in")
     chosen = parser.parse_args(arguments)
@@ -30,7 +33,7 @@ def main(arguments: list[str]) -> int:
             print(f"{scenario.name}: seed {chosen.seed}, {seconds:.0f} s", flush=True)
             place = folder / scenario.name.replace(" ", "-")
             try:
-                print(f"  {play(scenario, chosen.seed, Size(seconds=seconds), place)}", flush=True)
+                print(f"  {play(scenario, chosen.seed, Size(seconds=seconds, runs=chosen.runs), place)}", flush=True)
             except Exception as error:  # noqa: BLE001 - the other scenarios are played all the same
                 failed.append(scenario.name)
                 print(f"  BROKEN by seed {chosen.seed}: {type(error).__name__}: {error}", flush=True)

@@ -65,6 +65,11 @@ class Client:
     sent: dict[int, object] = field(default_factory=dict[int, object])
     flows: dict[int, Mapping[str, str]] = field(default_factory=dict[int, Mapping[str, str]])
 
+    @property
+    def has_more(self) -> bool:
+        """Whether there is something that it has to ask for yet."""
+        return False
+
     def __enter__(self) -> Self:
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)

@@ -110,9 +110,9 @@ async def order({parameters}) -> None:
 """
 OLD, NEW = "orders_old", "orders_new"
 POISONOUS, LONG, UNFENCED = "poisonous_jobs", "long_jobs", "unfenced"
-FLOWS, ADMITTED, JOINTS = "flow_jobs", "admitted_jobs", "joint_jobs"
+FLOWS, ADMITTED, JOINTS, AT_ENGINES = "flow_jobs", "admitted_jobs", "joint_jobs", "engine_jobs"
 """Some of these run in child processes: a node that has them starts a launcher."""
-_MORE_JOBS = (POISONOUS, LONG, UNFENCED, FLOWS, ADMITTED, JOINTS)
+_MORE_JOBS = (POISONOUS, LONG, UNFENCED, FLOWS, ADMITTED, JOINTS, AT_ENGINES)
 SOURCES = {
     "chaos_jobs": SOURCE,
     **{name: Path(__file__).with_name(f"{name}.py").read_text() for name in _MORE_JOBS},

@@ -26,7 +26,8 @@ def stop(stage: Stage) -> None:
     """A node is asked to stop, as in a deployment, and ends with status 0; another comes in its place."""
     name = stage.some_node()
     process = stage.cluster.nodes.pop(name)
-    assert process.stop(60) == 0, process.output()[-3000:]
+    status = process.stop(60)
+    assert status == 0, f"status {status}:\n{process.output()[-3000:]}"
     stage.replace(name)
 
 

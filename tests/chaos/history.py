@@ -14,11 +14,12 @@ from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
 from cronograph.jobs.core.flows import Flow
 from cronograph.jobs.core.model import Execution, Run, SkippedOccurrence, Task
 from cronograph.jobs.core.nodes import Node
+from cronograph.jobs.core.remote.attempts import RemoteAttempt
 from cronograph.jobs.core.steps import Step
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.read import flows, steps
-from cronograph.jobs.store.read.executions import execution_from
+from cronograph.jobs.store.read.executions import REMOTE_COLUMNS, attempt_from, execution_from
 from cronograph.jobs.store.read.flows import Member
 from cronograph.jobs.store.read.groups import caps
 from cronograph.jobs.store.read.jobs import all_names, published_defaults
@@ -90,6 +91,7 @@ class History:
         after: The runs that each run of a flow comes after.
         flows: By id.
         members: The places of runs in them.
+        remote: The attempts that were handed to an engine, by execution.
         held_until_start: The runs whose unique key is free once they have begun.
     """
 
@@ -114,6 +116,7 @@ class History:
     flows: tuple[Flow, ...] = ()
     members: tuple[Member, ...] = ()
     held_until_start: frozenset[int] = frozenset()
+    remote: Mapping[int, RemoteAttempt] = field(default_factory=dict[int, RemoteAttempt])
 
     @cached_property
     def executions_of(self) -> dict[int, list[Execution]]:
@@ -184,6 +187,7 @@ def _read(conn: Connection) -> History:
         flows=tuple(stored_flows := flows.by_ids(conn, list(conn.execute(select(flow.c.id)).scalars())).values()),
         members=tuple(flows.members_of(conn, [one.id for one in stored_flows])),
         held_until_start=frozenset(conn.execute(select(run.c.id).where(run.c.key_until_start.is_not(None))).scalars()),
+        remote={row.execution_id: attempt_from(row) for row in conn.execute(select(*REMOTE_COLUMNS))},
         steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
         group_rates={
             row.name: Rate.from_json(row.rate)

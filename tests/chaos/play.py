@@ -13,9 +13,10 @@ from cronograph.jobs.store.schema.parts import BLOCK
 from tests.chaos.admission_client import AdmissionClient
 from tests.chaos.admission_rules import lost_arguments
 from tests.chaos.client import PACE, Asked, Client
-from tests.chaos.cluster import ADMITTED, FLOWS, JOINTS, LONG, POISONOUS, figures
+from tests.chaos.cluster import ADMITTED, AT_ENGINES, FLOWS, JOINTS, LONG, POISONOUS, figures
 from tests.chaos.disturbances import black_hole_beyond_the_lease, poison
 from tests.chaos.durable_rules import broken_signals
+from tests.chaos.engine_client import EngineClient
 from tests.chaos.flow_client import FlowClient
 from tests.chaos.flow_rules import broken_flows
 from tests.chaos.history import History
@@ -27,6 +28,7 @@ from tests.chaos.stage import NAMES, Kind, Stage, staged
 from tests.support.forking import Nursery
 
 TASKS = 6
+RUNS = 100
 OVERLAPS = ("SKIP", "QUEUE", "ALLOW")
 WORK: Asked = ("work", ({},))
 ORDERS: Asked = ("order", ({"amount": 1}, {"amount": 1, "currency": "EUR"}))
@@ -69,12 +71,14 @@ class Size:
         pace: Seconds between two requests of the client meanwhile.
         nodes: How many share a PostgreSQL, unless there are two versions or flows.
         tasks: How many are due every second.
+        runs: How many a client asks for at engines: nodes and engines are disturbed until it has.
     """
 
     seconds: float
     pace: float = PACE
     nodes: int = len(NAMES)
     tasks: int = TASKS
+    runs: int = RUNS
 
 
 def play(scenario: Scenario, seed: int, size: Size, folder: Path, nursery: Nursery | None = None) -> Report:
@@ -85,7 +89,7 @@ def play(scenario: Scenario, seed: int, size: Size, folder: Path, nursery: Nurse
     """
     chance = random.Random(f"{scenario.name} {seed}")
     folder.mkdir(parents=True, exist_ok=True)
-    with staged(scenario.kind, folder, chance, nursery, modules=_modules(scenario)) as stage:
+    with staged(scenario.kind, folder, chance, nursery, modules=_modules(scenario), engines=scenario.engines) as stage:
         stage.patience = size.seconds / 2
         _open(stage, scenario, size)
         asks = _client(stage, scenario, size)
@@ -94,9 +98,9 @@ def play(scenario: Scenario, seed: int, size: Size, folder: Path, nursery: Nurse
             asks as client,
             admission if scenario.admission else nullcontext(),
         ):
-            _disturb(stage, scenario, size.seconds)
+            _disturb(stage, scenario, size.seconds, client)
             stage.wait_ready()
-        stage.come_to_rest(lambda: client.signal_unpromised({**client.sent, **stage.sent}))
+        stage.come_to_rest(lambda: client.signal_unpromised({**client.sent, **stage.sent}), 180)
         stage.cluster.stop_all()
         history = stage.cluster.verify(at_rest=True, pruned=scenario.prunes)
         unhandled = stage.cluster.tracebacks()
@@ -126,6 +130,8 @@ def _client(stage: Stage, scenario: Scenario, size: Size) -> Client:
     """Return who asks for runs."""
     if scenario.joints:
         return JointClient(stage.cluster, pace=max(size.pace, LEAST_PACE), chance=stage.chance, prunes=scenario.prunes)
+    if scenario.engines:
+        return EngineClient(stage.cluster, pace=size.pace, runs=size.runs)
     asks = FlowClient if scenario.flows else Client
     return asks(stage.cluster, *ORDERS if stage.versions else WORK, pace=size.pace)
 
@@ -136,7 +142,8 @@ def _modules(scenario: Scenario) -> tuple[str, ...]:
     of_disturbances = (needs[one] for one in scenario.disturbances if one in needs)
     flows, admitted = (FLOWS,) if scenario.flows else (), (ADMITTED,) if scenario.admission else ()
     joints = (JOINTS,) if scenario.joints else ()
-    return (*of_disturbances, *flows, *admitted, *joints)
+    engines = (AT_ENGINES,) if scenario.engines else ()
+    return (*of_disturbances, *flows, *admitted, *joints, *engines)
 
 
 def _open(stage: Stage, scenario: Scenario, size: Size) -> None:
@@ -148,7 +155,8 @@ def _open(stage: Stage, scenario: Scenario, size: Size) -> None:
     for name in names[1:]:
         stage.begin(name)
     stage.wait_ready()
-    for number in range(size.tasks):
+    # What is at engines is to have the machine for itself.
+    for number in range(1 if scenario.engines else size.tasks):
         overlap = OVERLAPS[number % len(OVERLAPS)]
         stage.cluster.create_task(f"task-{number}", overlap=overlap, retries=50, retryDelay=0.2, args={"seconds": 0.1})
     if scenario.prunes and scenario.kind is Kind.POSTGRES:
@@ -171,10 +179,10 @@ def _come_to_the_end_of_a_block(stage: Stage) -> None:
             conn.execute(text(f"SELECT setval('cronograph.{table}_id_seq', {BLOCK - NEAR})"))
 
 
-def _disturb(stage: Stage, scenario: Scenario, seconds: float) -> None:
+def _disturb(stage: Stage, scenario: Scenario, seconds: float, client: Client) -> None:
     over = time.monotonic() + seconds
     waiting = stage.chance.sample(scenario.disturbances, len(scenario.disturbances))
-    while waiting or time.monotonic() < over:
+    while waiting or time.monotonic() < over or client.has_more:
         disturb = waiting.pop() if waiting else stage.chance.choice(scenario.disturbances)
         stage.log.append(disturb.__name__)
         disturb(stage)

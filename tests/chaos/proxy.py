@@ -1,37 +1,36 @@
-"""A line to PostgreSQL that loses answers and notifications, is slow, or goes dead."""
+"""Lines that lose answers, are slow, or go dead; that to PostgreSQL loses notifications, too."""
 
 import select
 import socket
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
 from sqlalchemy import make_url
+from typing_extensions import override
 
 CHUNK = 65536
 
 
-class Proxy:
-    """Forwards connections to a database; ``url`` is the address to use instead of the real one.
+class Line:
+    """Forwards connections, to whatever address is right when each begins.
 
-    ``lose_answers(n)`` arms it: of the next n transactions that commit, the commit reaches the server, its answer is
-    awaited and thrown away, and the connection is cut. ``hold`` makes it a black hole until ``let_go``: nothing passes,
-    and nobody is told; ``cut`` ends every connection. While ``muted``, notifications are swallowed. All that passes
-    waits for ``delay`` seconds.
+    ``lose_answers(n)`` arms it: the next n requests that matter reach the server, their answer is awaited and thrown
+    away, and the connection is cut. ``hold`` makes it a black hole until ``let_go``: nothing passes, and nobody is
+    told; ``cut`` ends every connection. All that passes waits for ``delay`` seconds.
+
+    Args:
+        target: Host and port; raises `OSError` if nobody is there.
+        matters: What a request has whose answer can be lost.
     """
 
-    def __init__(self, url: str) -> None:
-        address = make_url(url)
-        self._target = (address.host or "127.0.0.1", address.port or 5432)
+    def __init__(self, target: Callable[[], tuple[str, int]], matters: bytes = b"POST ") -> None:
+        self._target = target
+        self._matters = matters
         self._listener = socket.create_server(("127.0.0.1", 0))
-        port: int = self._listener.getsockname()[1]
-        # Without encryption to ask for, all that the server says is messages, which can be told apart.
-        plain = address.set(host="127.0.0.1", port=port).update_query_dict(
-            {"sslmode": "disable", "gssencmode": "disable"}
-        )
-        self.url = plain.render_as_string(hide_password=False)
+        self.port: int = self._listener.getsockname()[1]
         self.to_lose = 0
-        self.muted = False
         self.delay = 0.0
         self._life = 0
         self._lock = threading.Lock()
@@ -51,7 +50,7 @@ class Proxy:
         self._listener.close()
 
     def lose_answers(self, count: int) -> None:
-        """Arm it."""
+        """Arm it; with 0, disarm it."""
         with self._lock:
             self.to_lose = count
 
@@ -62,12 +61,6 @@ class Proxy:
     def let_go(self) -> None:
         """Let pass what was held, and everything after it."""
         self._open.set()
-
-    def redirect(self, url: str) -> None:
-        """Lead to another server from now on, as an address does after a failover; every connection ends."""
-        address = make_url(url)
-        self._target = (address.host or "127.0.0.1", address.port or 5432)
-        self.cut()
 
     def cut(self) -> None:
         """End every connection, without a word to either side before."""
@@ -80,7 +73,7 @@ class Proxy:
             except OSError:
                 return
             try:
-                server = socket.create_connection(self._target)
+                server = socket.create_connection(self._target())
             except OSError:
                 # The server is unavailable: anyone who called is told as if nobody listened.
                 client.close()
@@ -90,7 +83,7 @@ class Proxy:
             threading.Thread(target=self._forward, args=(client, server), daemon=True).start()
 
     def _forward(self, client: socket.socket, server: socket.socket) -> None:
-        life, answers = self._life, Messages()
+        life, passing, loses = self._life, self._passing(), False
         with client, server:
             while not self._closing.is_set() and life == self._life:
                 ready, _, _ = select.select([client, server], [], [], 0.2)
@@ -99,29 +92,67 @@ class Proxy:
                     self._closing.wait(self.delay)
                 for source in ready:
                     to_client = source is server
-                    if not self._pass_on(source, client if to_client else server, answers if to_client else None):
+                    data = self._pass_on(source, client if to_client else server, passing if to_client else None, loses)
+                    if not data:
                         return
+                    loses = loses or (not to_client and self._matters in data and self._takes_one())
 
-    def _pass_on(self, source: socket.socket, target: socket.socket, answers: "Messages | None") -> bool:
-        """Forward what has come; whether the connection goes on."""
+    def _passing(self) -> Callable[[bytes], bytes]:
+        """Return what of the answers on one connection reaches its client."""
+        return lambda data: data
+
+    def _pass_on(
+        self, source: socket.socket, target: socket.socket, passing: Callable[[bytes], bytes] | None, loses: bool
+    ) -> bytes:
+        """Forward what has come, and return it; nothing: the connection is over."""
         try:
             data = source.recv(CHUNK)
-            if not data:
-                return False
-            target.sendall(data if answers is None else answers.passing(data, muted=self.muted))
+            if not data or (loses and passing is not None):
+                return b""
+            target.sendall(data if passing is None else passing(data))
         except OSError:
-            return False
-        if answers is None and b"COMMIT" in data and self._takes_one():
-            target.recv(CHUNK)
-            return False
-        return True
+            return b""
+        return data
 
     def _takes_one(self) -> bool:
         with self._lock:
-            self.to_lose = max(-1, self.to_lose - 1) if self.to_lose > 0 else -1
-            taken = self.to_lose >= 0
-            self.to_lose = max(0, self.to_lose)
+            taken = self.to_lose > 0
+            self.to_lose -= taken
             return taken
+
+
+class Proxy(Line):
+    """The line to a database; ``url`` is the address to use instead of the real one.
+
+    The answers of transactions that commit can be lost. While ``muted``, notifications are swallowed.
+    """
+
+    def __init__(self, url: str) -> None:
+        self._address = _address(url)
+        super().__init__(lambda: self._address, b"COMMIT")
+        # Without encryption to ask for, all that the server says is messages, which can be told apart.
+        plain = (
+            make_url(url)
+            .set(host="127.0.0.1", port=self.port)
+            .update_query_dict({"sslmode": "disable", "gssencmode": "disable"})
+        )
+        self.url = plain.render_as_string(hide_password=False)
+        self.muted = False
+
+    def redirect(self, url: str) -> None:
+        """Lead to another server from now on, as an address does after a failover; every connection ends."""
+        self._address = _address(url)
+        self.cut()
+
+    @override
+    def _passing(self) -> Callable[[bytes], bytes]:
+        answers = Messages()
+        return lambda data: answers.passing(data, muted=self.muted)
+
+
+def _address(url: str) -> tuple[str, int]:
+    found = make_url(url)
+    return found.host or "127.0.0.1", found.port or 5432
 
 
 class Messages:

@@ -11,6 +11,7 @@ from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, Task, 
 from cronograph.jobs.core.nodes import LIVE_NODES
 from cronograph.jobs.core.occurrences import first_occurrence, occurrences, schedule_of
 from cronograph.jobs.core.outcome import CLAIM_LOST
+from cronograph.jobs.core.remote.attempts import REMOTE_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
 from tests.chaos.admission_rules import (
     is_drop,
@@ -165,8 +166,13 @@ def failures_are_counted(history: History) -> Iterator[str]:
 
 
 def a_lost_execution_names_its_node(history: History) -> Iterator[str]:
+    """One at an engine names what the engine calls it."""
     for one in history.executions:
-        if one.outcome is Outcome.LOST and (one.success or one.node not in (one.error_message or "")):
+        there = history.remote.get(one.id)
+        words = (one.node,) if there is None else (one.node, there.name, there.handle or there.name)
+        if one.outcome is Outcome.LOST and (
+            one.success or not any(word in (one.error_message or "") for word in words)
+        ):
             yield f"execution {one.id}: {one.error_message}"
 
 
@@ -243,11 +249,14 @@ def a_dead_node_begins_and_ends_nothing(history: History) -> Iterator[str]:
 
 
 def only_dead_nodes_lose_executions(history: History) -> Iterator[str]:
-    """A loss is told together with the death of its node, unless the node itself never learnt of its claim."""
+    """A loss is told together with the death of its node, unless the node itself never learnt of its claim.
+
+    What is at an engine does not die with its node; that it is lost says the engine, or everybody's silence.
+    """
     by_batch: dict[int, list[Change]] = {}
     for one in history.events:
         by_batch.setdefault(one.cursor.seq, []).append(one.change)
-    own = {one.id for one in history.executions if one.error_type == CLAIM_LOST}
+    own = {one.id for one in history.executions if one.error_type in (CLAIM_LOST, REMOTE_LOST)}
     for changes in by_batch.values():
         died = {change.node for change in changes if change.kind is EventKind.NODE_STOPPED}
         for change in changes:
@@ -273,6 +282,10 @@ def nothing_is_left_open(history: History) -> Iterator[str]:
 
 def nobody_is_left(history: History) -> Iterator[str]:
     return (f"node {one.name} is {one.state.value}" for one in history.nodes if one.state in LIVE_NODES)
+
+
+def no_attempt_is_left_at_an_engine(history: History) -> Iterator[str]:
+    return (f"execution {key}: {one.name}" for key, one in history.remote.items() if one.over_at is None)
 
 
 def everything_is_published(history: History) -> Iterator[str]:
@@ -319,5 +332,6 @@ RULES_OF_WHAT_IS_LEFT: tuple[Callable[[History], Iterator[str]], ...] = (
 RULES_AT_REST: tuple[Callable[[History], Iterator[str]], ...] = (
     nothing_is_left_open,
     nobody_is_left,
+    no_attempt_is_left_at_an_engine,
     everything_is_published,
 )

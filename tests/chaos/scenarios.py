@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tests.chaos import aimed
 from tests.chaos import disturbances as d
+from tests.chaos import engine_troubles as e
 from tests.chaos.stage import Kind, Stage
 
 Disturbance = Callable[[Stage], None]
@@ -22,6 +23,7 @@ class Scenario:
         admission: Whether a client enqueues what is debounced, limited, or soon too old to start.
         joints: Whether the client combines features two by two, and meddles with their runs.
         prunes: Whether it has what has ended pruned, too.
+        engines: Whether the client asks for runs at engines.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Scenario:
     admission: bool = False
     joints: bool = False
     prunes: bool = False
+    engines: bool = False
 
 
 AIMED = (
@@ -38,6 +41,18 @@ AIMED = (
     aimed.kill_before_a_signal_is_stored,
     aimed.kill_before_a_signal_wakes,
     aimed.kill_in_a_fan_in,
+)
+AT_ENGINES = (
+    d.kill,
+    d.stop,
+    d.freeze,
+    e.kill_launchers,
+    e.kill_controller,
+    e.kill_slurm_node,
+    e.no_api_server,
+    e.jobs_that_nobody_hears_of,
+    e.runs_cut_off,
+    e.runs_unanswered,
 )
 SCENARIOS = (
     Scenario("processes", Kind.POSTGRES, (d.kill, d.stop, d.freeze)),
@@ -60,6 +75,8 @@ SCENARIOS = (
     Scenario("joints", Kind.POSTGRES, (d.kill, d.calm, d.stop, d.calm, d.freeze), joints=True),
     Scenario("joints on one node", Kind.SQLITE, (d.kill, d.calm, d.stop, d.calm), joints=True),
     Scenario("joints and pruning", Kind.POSTGRES, (d.kill, d.calm, d.stop, d.calm), joints=True, prunes=True),
+    Scenario("engines", Kind.POSTGRES, AT_ENGINES, engines=True),
+    Scenario("engines on one node", Kind.SQLITE, AT_ENGINES, engines=True),
     Scenario("joints and pruning on one node", Kind.SQLITE, (d.kill, d.calm, d.stop, d.calm), joints=True, prunes=True),
 )
 EVERYTHING = Scenario(
@@ -69,7 +86,7 @@ EVERYTHING = Scenario(
         {
             one: None
             for scenario in SCENARIOS
-            if scenario.kind is Kind.POSTGRES and not (scenario.flows or scenario.joints)
+            if scenario.kind is Kind.POSTGRES and not (scenario.flows or scenario.joints or scenario.engines)
             for one in scenario.disturbances
         }
     ),

@@ -7,11 +7,13 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from tests.chaos.cluster import MODULES, NEW, OLD, SETTINGS, Cluster
 from tests.chaos.disk import SmallDisk
+from tests.chaos.engines import Engines
 from tests.chaos.pooler import Pooler
 from tests.chaos.postmaster import DATABASE, ROLE, Postmaster
 from tests.chaos.proxy import Proxy
@@ -50,6 +52,7 @@ class Stage:
         proxy: The line to it.
         disk: Where the SQLite file lies.
         pooler: What stands between the nodes and the line, if anything does.
+        at: The engines of the nodes, if they have any.
         stepped: Whether the nodes go by clocks that are set by ``set_clock``.
         versions: Whether some of the nodes have another version of a job.
         modules: Those of the jobs that the nodes have beside what every node has.
@@ -66,6 +69,7 @@ class Stage:
     proxy: Proxy | None = None
     disk: SmallDisk | None = None
     pooler: Pooler | None = None
+    at: Engines | None = None
     stepped: bool = False
     versions: bool = False
     modules: tuple[str, ...] = ()
@@ -88,6 +92,12 @@ class Stage:
         assert self.proxy is not None, "this scenario plays on SQLite"
         return self.proxy
 
+    @property
+    def engines(self) -> Engines:
+        """The engines of the nodes."""
+        assert self.at is not None, "this scenario plays without engines"
+        return self.at
+
     def some_node(self) -> str:
         """One of the nodes that live."""
         return self.chance.choice(sorted(self.cluster.nodes))
@@ -103,7 +113,8 @@ class Stage:
         if self.stepped:
             return self._begin_stepped(url, full_name)
         versions = (NEW if name.startswith(NEWER) else OLD,) if self.versions else ()
-        return self.cluster.begin(full_name, url=url, modules=(*MODULES, *self.modules, *versions), **NODE_SETTINGS)
+        settings = {**NODE_SETTINGS, **(self.at.settings() if self.at else {})}
+        return self.cluster.begin(full_name, url=url, modules=(*MODULES, *self.modules, *versions), **settings)
 
     def _begin_stepped(self, url: str, name: str) -> CronographProcess:
         self.cluster.write_modules()
@@ -154,11 +165,12 @@ class Stage:
         assert all(payload["errors"] == [] for payload in data.values()), data
         return data
 
-    def come_to_rest(self, release: Callable[[], None]) -> None:
+    def come_to_rest(self, release: Callable[[], None], within: float = 180) -> None:
         """Wait until the queue is empty of what was promised, and the schedules have caught up.
 
         Args:
             release: Lets runs go on that would wait for ever, because nobody was told that they are there.
+            within: Seconds.
         """
         self.wait_ready()
         self.cluster.wait_caught_up(within=120)
@@ -170,35 +182,64 @@ class Stage:
             return not self.cluster.count("run", busy)
 
         try:
-            wait_until(is_worked_off, 180, "the queue to be worked off")
+            wait_until(is_worked_off, within, "the queue to be worked off")
         except AssertionError as error:
             raise AssertionError(f"{error}; left are {self.cluster.unfinished(busy)}") from error
         # A node that was killed with nothing in hand holds nobody up, and is found dead when its lease is over.
         alive = "state NOT IN ('stopped', 'expired')"
         wait_until(lambda: self.cluster.count("node", alive) <= len(self.cluster.nodes), 180, "dead nodes to be found")
+        if self.at is not None:
+            self._see_engines_empty(self.at)
+
+    def _see_engines_empty(self, engines: Engines) -> None:
+        """Wait until nothing is left of any attempt: what has ended is forgotten, and what nobody knows leaves."""
+        try:
+            wait_until(lambda: not engines.left(), 60, "nothing to be left at the engines", interval=0.5)
+            left = "over_at IS NULL"
+            wait_until(lambda: not self.cluster.count("remote_attempt", left), 60, "all attempts there to be over")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; left are {engines.left()[:30]}") from error
 
 
 @contextmanager
 def staged(
-    kind: Kind, folder: Path, chance: random.Random, nursery: Nursery | None, *, modules: tuple[str, ...] = ()
+    kind: Kind,
+    folder: Path,
+    chance: random.Random,
+    nursery: Nursery | None,
+    *,
+    modules: tuple[str, ...] = (),
+    engines: bool = False,
 ) -> Generator[Stage]:
     """A stage in `folder`; all that was started there is ended with the block."""
-    starter = ProcessStarter(folder, nursery)
     with ExitStack() as ends:
-        if kind is Kind.SQLITE:
-            disk = SmallDisk(folder / "disk")
-            ends.callback(disk.close)
-            ends.callback(starter.end_all)
-            yield Stage(Cluster(starter, f"sqlite:///{disk.folder}/chaos.db"), chance, disk=disk, modules=modules)
-            return
-        postmaster = Postmaster()
-        ends.callback(postmaster.stop)
-        proxy = ends.enter_context(Proxy(postmaster.url))
-        pooler = ends.enter_context(Pooler(proxy.url, DATABASE, ROLE)) if kind is Kind.POOLED else None
+        stage = _stage(kind, ProcessStarter(folder, nursery), chance, ends)
+        stage.modules = modules
+        if engines:
+            stage.at = ends.enter_context(Engines(folder, partial(_some_address, stage.cluster)))
+            ends.callback(stage.cluster.starter.end_all)
+        yield stage
+
+
+def _stage(kind: Kind, starter: ProcessStarter, chance: random.Random, ends: ExitStack) -> Stage:
+    if kind is Kind.SQLITE:
+        disk = SmallDisk(starter.folder / "disk")
+        ends.callback(disk.close)
         ends.callback(starter.end_all)
-        cluster = Cluster(starter, postmaster.judging_url)
-        stepped = kind is Kind.STEPPED_CLOCKS
-        versions = kind is Kind.TWO_VERSIONS
-        yield Stage(
-            cluster, chance, postmaster, proxy, pooler=pooler, stepped=stepped, versions=versions, modules=modules
-        )
+        return Stage(Cluster(starter, f"sqlite:///{disk.folder}/chaos.db"), chance, disk=disk)
+    postmaster = Postmaster()
+    ends.callback(postmaster.stop)
+    proxy = ends.enter_context(Proxy(postmaster.url))
+    pooler = ends.enter_context(Pooler(proxy.url, DATABASE, ROLE)) if kind is Kind.POOLED else None
+    ends.callback(starter.end_all)
+    cluster = Cluster(starter, postmaster.judging_url)
+    stepped, versions = kind is Kind.STEPPED_CLOCKS, kind is Kind.TWO_VERSIONS
+    return Stage(cluster, chance, postmaster, proxy, pooler=pooler, stepped=stepped, versions=versions)
+
+
+def _some_address(cluster: Cluster) -> tuple[str, int]:
+    nodes = [one for one in list(cluster.nodes.values()) if one.running]
+    if not nodes:
+        raise ConnectionRefusedError("there is no node")
+    node = random.choice(nodes)
+    return node.host, node.port

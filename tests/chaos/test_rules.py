@@ -1,5 +1,6 @@
 """The checker sees: it finds nothing in what the product does, and finds each fault of a product that is broken."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,10 +12,14 @@ from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import NodeState
-from cronograph.jobs.core.outcome import Failed, HandedBack, Succeeded
+from cronograph.jobs.core.outcome import Failed, HandedBack, Lost, Succeeded
+from cronograph.jobs.core.remote.attempts import REMOTE_LOST
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.waits import Signal
+from cronograph.jobs.queue import remote
+from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.losses import rescue
+from cronograph.jobs.queue.remote import Submission
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import events
 from tests.chaos.admission_rules import DEBOUNCED, lost_arguments
@@ -252,16 +257,45 @@ def test_what_is_open_at_the_end_is_found(stored: Stored) -> None:
     stored.enqueue()
     worker.take()
     published(stored)
+    away(stored, worker)
+    published(stored)
     execute(stored, "UPDATE cronograph.event SET seq = NULL WHERE seq > 1")
     rules = {one.rule for one in violations(read(stored), at_rest=True)}
-    assert rules >= {"nothing is left open", "nobody is left", "everything is published"}
+    assert rules >= {
+        "nothing is left open", "nobody is left", "everything is published", "no attempt is left at an engine",
+    }  # fmt: skip
+
+
+def away(stored: Stored, worker: Worker) -> Started:
+    """A run that was handed to an engine."""
+    stored.enqueue(retries=3)
+    started = worker.start()
+    new = Submission("command", "cronograph-1", "hash of a token", {})
+    assert stored.do(remote.note_submission, started.run, started.execution_id, new)
+    return started
+
+
+def test_what_is_at_an_engine_outlives_its_node_and_is_lost_by_itself(stored: Stored) -> None:
+    worker = stored.node()
+    started = away(stored, worker)
+    worker.end(started, Lost("command lost cronograph-1", REMOTE_LOST))
+    stored.do(rescue, stored_node(stored, worker), reason="no heartbeat within its lease")
+    history, attempt = published(stored), (started.run.id, 1)
+    late = history.node_of[worker.node.id].expires_at.timestamp() + 1
+    said = Testimony({attempt: late - 2}, Counter({attempt: 1}), acted={attempt: late}, frozen={worker.node.name})
+    assert (violations(history), contradictions(history, said)) == ([], [])
+    # Nor does it stand still with its node.
+    said.begun_at[started.run.id, 2] = late - 1
+    assert [rule for rule, _ in contradictions(history, said)] == ["an attempt is over before the next one begins"]
+    execute(stored, "UPDATE cronograph.job_execution SET error_message = 'lost'")
+    assert [one.rule for one in found(stored)] == ["a lost execution names its node"]
 
 
 def test_every_rule_has_been_seen_to_find_something() -> None:
     names = {rule.__name__.replace("_", " ") for rule in RULES}
     assert names == set(ALL_BREAKS.values())
     assert {rule.__name__.replace("_", " ") for rule in TESTIMONY_RULES} == set(TESTIMONY_BREAKS.values())
-    assert len(RULES_AT_REST) == 3
+    assert len(RULES_AT_REST) == 4
 
 
 def test_the_document_names_every_rule() -> None:

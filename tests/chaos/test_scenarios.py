@@ -16,7 +16,7 @@ from tests.support.forking import Nursery
 pytestmark = [pytest.mark.chaos, pytest.mark.timeout(300)]
 """A play takes 10 s; ten times as long where ten times as much is asked of the machine."""
 
-SIZE = Size(seconds=2.0, pace=0.2, nodes=2, tasks=3)
+SIZE = Size(seconds=2.0, pace=0.2, nodes=2, tasks=3, runs=16)
 """A task of each kind of overlap, and a node that is left when the other is gone: in so short a play, more requests,
 nodes and tasks are more work and no more proof."""
 

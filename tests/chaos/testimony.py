@@ -72,8 +72,8 @@ def every_attempt_that_begins_is_in_the_log(history: History, said: Testimony) -
 def what_succeeded_was_run_to_its_end(history: History, said: Testimony) -> Iterator[str]:
     for one in history.executions:
         attempt = one.run_id, one.attempt
-        bears_witness = one.job_name == "work" and one.outcome is Outcome.SUCCESS
-        if bears_witness and not (said.begun[attempt] and said.ended[attempt]):
+        bears_witness = one.job_name == "work" or one.id in history.remote
+        if bears_witness and one.outcome is Outcome.SUCCESS and not (said.begun[attempt] and said.ended[attempt]):
             yield f"attempt {attempt} succeeded without having been run to its end"
 
 
@@ -86,8 +86,12 @@ def a_stored_step_is_never_done_again(history: History, said: Testimony) -> Iter
 
 
 def no_attempt_acts_after_the_lease_of_its_node(history: History, said: Testimony) -> Iterator[str]:
-    """From then on another node may begin the run. A node that left in order has no lease, and nothing that runs."""
-    node_of = {(one.run_id, one.attempt): history.node_of[one.node_id] for one in history.executions}
+    """From then on another node may begin the run. A node that left in order has no lease, and nothing that runs.
+
+    What is at an engine goes on: another node looks after it.
+    """
+    here = (one for one in history.executions if one.id not in history.remote)
+    node_of = {(one.run_id, one.attempt): history.node_of[one.node_id] for one in here}
     for attempt, at in said.acted.items():
         node = node_of.get(attempt)
         if node is None or node.state is not NodeState.EXPIRED or node.name.startswith(tuple(said.frozen)):
@@ -122,8 +126,8 @@ def no_key_acts_twice_at_once(history: History, said: Testimony) -> Iterator[str
 
 
 def _stood_still(history: History, said: Testimony, run_id: int, number: int) -> bool:
-    node = next((one.node for one in history.executions_of.get(run_id, []) if one.attempt == number), None)
-    return node is None or node.startswith(tuple(said.frozen))
+    found = next((one for one in history.executions_of.get(run_id, []) if one.attempt == number), None)
+    return found is None or (found.id not in history.remote and found.node.startswith(tuple(said.frozen)))
 
 
 TESTIMONY_RULES: tuple[Callable[[History, Testimony], Iterator[str]], ...] = (

@@ -16,6 +16,8 @@ from cronograph.jobs.core.remote.attempts import EngineState, Seen
 from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.protocol import EngineAbsentError, Place, Spec, SubmissionError
 from cronograph.jobs.executors.slurm import SlurmExecutor
+from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.processes import ProcessStarter
 from tests.support.remote import BY_SLURM, Engine
 from tests.support.slurm import Slurm
@@ -83,6 +85,7 @@ def test_a_number_that_slurm_gave_to_another_job_says_nothing(tmp_path: Path, mo
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     found = SlurmExecutor(name="slurm").find([Place("old", "7"), Place("new", "7")])
     assert found == {"new": Seen(EngineState.RUNNING, "RUNNING")}
+    assert SlurmExecutor(name="slurm").find([]) == found
 
 
 @pytest.mark.parametrize(
@@ -183,6 +186,36 @@ def test_the_controller_is_killed_while_a_job_runs_and_another_one_is_submitted(
     ends = engine.ended("away", 2, within=150)
     assert [(one["outcome"], one["attempt"]) for one in ends] == [("SUCCESS", 1)] * 2, ends
     assert len(engine.begun()) == 2
+
+
+def over(database_url: str) -> int:
+    """Count the attempts that their engine has forgotten."""
+    statement = SchemaText("SELECT count(*) FROM cronograph.remote_attempt WHERE over_at IS NOT NULL")
+    with sync_engine(parse_url(database_url), read_only=True).connect() as conn:
+        return int(conn.execute(statement).scalar_one())
+
+
+@pytest.mark.costly
+@pytest.mark.timeout(180)
+@pytest.mark.parametrize("channel", ["slurm"], indirect=True)
+def test_a_job_that_slurm_has_at_work_again_after_it_is_over_is_ended_again(
+    remote_engine: StartEngine, slurm: Slurm, database_url: str
+) -> None:
+    engine = remote_engine()
+    engine.trigger("away", until="go")
+    engine.begun()
+    slurm.save("1")
+    engine.touch("go")
+    engine.ended("away")
+    wait_until(lambda: over(database_url) == 1, message="it to be forgotten")
+    # The controller breaks down before it has saved the end.
+    slurm.kill_controller()
+    wait_until(lambda: "command does not answer" in engine.server.output(), message="it to be missed")
+    slurm.start_controller(as_saved=True)
+    at_work = ("squeue", "--noheader", "--states=RUNNING")
+    wait_until(lambda: slurm.ask(*at_work), message="the job to be at work again")
+    wait_until(lambda: not slurm.ask(*at_work), message="it to be ended again")
+    assert "at work, which is over: RUNNING" in engine.server.output()
 
 
 @by_slurm

@@ -13,8 +13,8 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -24,6 +24,7 @@ from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
 import pytest
+from typing_extensions import override
 
 KEPT: Final = 1_000
 """Changes that a watch can go back."""
@@ -60,6 +61,7 @@ class Cluster:
         refuses_watches: The answer to requests that watch, if there is to be one.
         watch_fault: The fault by which a watch ends, if there is to be one.
         loses_answers: Whether what was created is not answered.
+        is_absent: Whether nobody answers at all.
         page_size: Objects in one answer at most.
         asked: Each request as method and path.
     """
@@ -72,6 +74,7 @@ class Cluster:
         self.refuses_watches: RefusedError | None = None
         self.watch_fault: RefusedError | None = None
         self.loses_answers = False
+        self.is_absent = False
         self.page_size = 10_000
         self.asked: list[str] = []
         self.objects: dict[tuple[str, str, str], dict[str, Any]] = {}
@@ -370,6 +373,12 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the library
         """Say nothing."""
 
+    @override
+    def handle(self) -> None:
+        """Serve a connection until it ends, in whatever way."""
+        with suppress(ConnectionError):
+            super().handle()
+
     @property
     def cluster(self) -> Cluster:
         """The cluster behind the server."""
@@ -390,6 +399,10 @@ class _Handler(BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         body: dict[str, Any] = json.loads(self.rfile.read(length)) if length else {}
         self.cluster.asked.append(f"{self.command} {self.path}")
+        if self.cluster.is_absent:
+            self.close_connection = True
+            self.connection.close()
+            return
         place = _PATH.fullmatch(parts.path)
         assert place is not None, f"no path {parts.path}"
         try:
@@ -429,28 +442,29 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
 
-@pytest.fixture
-def pods(tmp_path: Path) -> Iterator[Cluster]:
-    """A cluster in the folder of the test; clients find it by the file ``kubeconfig`` there."""
-    cluster = Cluster(tmp_path)
+@contextmanager
+def serving(cluster: Cluster) -> Generator[Cluster]:
+    """Serve a cluster; clients find it by the file ``kubeconfig`` in its folder. Its pods end with the block."""
     server = _Server(cluster)
-    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
-    thread.start()
-    config = tmp_path / "kubeconfig"
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     where = {"server": f"http://127.0.0.1:{server.server_address[1]}"}
-    config.write_text(
-        json.dumps(
-            {
-                "apiVersion": "v1", "kind": "Config", "current-context": "test",
-                "users": [{"name": "test", "user": {}}],
-                "clusters": [{"name": "test", "cluster": where}],
-                "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-            }
-        )
-    )  # fmt: skip
+    config = {
+        "apiVersion": "v1", "kind": "Config", "current-context": "test",
+        "users": [{"name": "test", "user": {}}],
+        "clusters": [{"name": "test", "cluster": where}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+    }  # fmt: skip
+    (cluster.folder / "kubeconfig").write_text(json.dumps(config))
     try:
         yield cluster
     finally:
         server.shutdown()
         server.server_close()
         cluster.close()
+
+
+@pytest.fixture
+def pods(tmp_path: Path) -> Iterator[Cluster]:
+    """A cluster in the folder of the test."""
+    with serving(Cluster(tmp_path)) as cluster:
+        yield cluster

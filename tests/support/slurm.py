@@ -86,8 +86,11 @@ class Slurm:
         run = subprocess.run(words, env={**os.environ, **self.environment}, capture_output=True, text=True, check=False)
         return run.stdout
 
-    def start_controller(self) -> None:
-        """Start slurmctld, with what it has saved."""
+    def start_controller(self, *, as_saved: bool = False) -> None:
+        """Start slurmctld, with what it has saved; ``as_saved``: with what it had when ``save`` was called."""
+        if as_saved:
+            shutil.rmtree(self._folder / "state")
+            shutil.copytree(self._folder / "saved", self._folder / "state")
         self._controller = self._start("slurmctld")
 
     def kill_controller(self) -> None:
@@ -110,6 +113,7 @@ class Slurm:
         self.ask("scontrol", "update", f"jobid={job}", "comment=to be saved")
         state = self._folder / "state" / "job_state"
         wait_until(lambda: state.exists() and state.stat().st_mtime > began, message="Slurm to save its state")
+        shutil.copytree(self._folder / "state", self._folder / "saved")
 
     def stop(self) -> None:
         """End both daemons, and all that they have started."""

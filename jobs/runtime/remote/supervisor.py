@@ -140,7 +140,7 @@ class RemoteSupervisor(Watch):
         self._held: dict[int, Held] = {}
         self._leaving = asyncio.Event()
         self._turns = {name: asyncio.Semaphore(AT_ONCE) for name in engines}
-        self._asked_at = float("-inf")
+        self._asked_at = self._searched_at = float("-inf")
         self._every = poll
         self._tidying: set[asyncio.Task[object]] = set()
         self._watching: asyncio.Task[None] | None = None
@@ -229,7 +229,8 @@ class RemoteSupervisor(Watch):
             await self._end(held, Failed(SUBMISSION, f"{held.executor} has not taken it: {error}"))
         except Exception as error:
             # Perhaps it has it, perhaps not: it is looked for, and never submitted twice.
-            log_fault(log, f"nobody knows whether {held.executor} has taken {name}; it is looked for there", error)
+            words = "nobody knows whether %s has taken %s; it is looked for there: %s"
+            log.warning(words, held.executor, name, first_line(error))
         held.place = Place(name, handle)
         if handle is not None:
             await self._write(remote.note_handle, execution_id, handle)
@@ -393,6 +394,23 @@ class RemoteSupervisor(Watch):
             held.since = held.since or there.now
             asked.setdefault(held.executor, []).append(held)
         await asyncio.gather(*(self._ask(executor, some, there.now) for executor, some in asked.items()))
+        loop = asyncio.get_running_loop()
+        if loop.time() - self._searched_at >= self._lease:
+            self._searched_at = loop.time()
+            await asyncio.gather(*(self._end_strays(executor) for executor in self._engines))
+
+    async def _end_strays(self, executor: str) -> None:
+        """Have an engine forget again what is over, if it broke down before it had kept that."""
+        engine = self._engines[executor].executor
+        try:
+            at_work = await self._call(executor, engine.find, ())
+        except Exception as error:
+            log.warning("%s does not answer: %s", executor, error)
+            return
+        if at_work:
+            for one in await self._database.read(remote.over_among, at_work.keys()):
+                log.warning("%s has %s at work, which is over: %s", executor, one.name, at_work[one.name].text)
+                await self._try(executor, "forget", engine.forget, Place(one.name, one.handle))
 
     async def _ask(self, executor: str, asked: Sequence[Held], now: datetime) -> None:
         """Ask an engine about all attempts with one call; nothing of any of them while it does not answer."""

@@ -1,11 +1,12 @@
 """The end of the process: its exit status, and the end itself once the server has stopped."""
 
+import atexit
 import logging
 import os
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import NoReturn
 
@@ -49,7 +50,21 @@ def end_without(left_behind: Sequence[str], patience: float = PATIENCE) -> None:
     if left_behind:
         _cut_off(left_behind)
     # Python waits for threads that are no daemons, and for those of pools that are at work: jobs may start such.
-    threading.Thread(target=_watch, args=(patience,), name="cronograph-ending", daemon=True).start()
+    watch = threading.Thread(target=_watch, args=(patience,), name="cronograph-ending", daemon=True)
+    watch.start()
+    atexit.register(_end_beside_daemons, watch)
+
+
+def _end_beside_daemons(watch: threading.Thread) -> None:
+    """End here if daemon threads are at work, e.g. one that asks an engine: nobody waits for them.
+
+    One that goes on while the interpreter is taken apart is ended by it, and that may abort the process.
+    """
+    if any(one.daemon and one is not watch for one in threading.enumerate()):
+        atexit.unregister(_end_beside_daemons)
+        call_others: Callable[[], None] = vars(atexit)["_run_exitfuncs"]
+        call_others()
+        _exit(ExitCode.DONE)
 
 
 def _watch(patience: float) -> None:

@@ -18,6 +18,26 @@ end_without([], patience={patience})
 """
 
 
+APART = """
+import atexit
+
+class Last:
+    def __del__(self):
+        print("taken apart", flush=True)
+
+last = Last()
+atexit.register(print, "handled", flush=True)
+"""
+
+
+@pytest.mark.parametrize("daemon", [True, False])
+def test_python_is_not_taken_apart_beside_a_daemon_thread_which_could_abort_the_process(daemon: bool) -> None:
+    script = APART + SOURCE.format(seconds=300 if daemon else 0, daemon=daemon, patience=60)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.split("\n")[:-1] == (["handled"] if daemon else ["handled", "taken apart"])
+
+
 @pytest.mark.parametrize(
     ("seconds", "daemon", "patience", "status"),
     [(300, False, 0.1, 5), (0.1, False, 60, 0), (300, True, 60, 0)],

@@ -4,6 +4,7 @@ from datetime import datetime
 
 from sqlalchemy import BigInteger, Connection, String, bindparam, delete, func, literal_column, select, true, update
 
+from ..db import dialect
 from ..read.events import has_unpublished
 from ..read.prunable import over_event
 from ..schema.tables import event, event_publisher
@@ -27,7 +28,7 @@ def publish(conn: Connection, limit: int = 500) -> int:
     """
     if not has_unpublished(conn):
         return 0
-    last: int = conn.execute(_LOCK_AND_PLAN).scalar_one()
+    last: int = conn.execute(_LOCK_AND_PLAN if dialect.is_postgresql(conn) else _LOCK_PUBLISHER).scalar_one()
     numbered = conn.execute(_NUMBER, {"last": last, "rows": limit}).rowcount
     if numbered:
         advance_publisher(conn, last + numbered)

@@ -41,6 +41,7 @@ WRONG: list[tuple[Any, dict[str, Any], str]] = [
 ]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("one", "args", "message"), WRONG, ids=[message[:60] for *_, message in WRONG])
 async def test_the_argument_is_named(one: Any, args: dict[str, Any], message: str) -> None:
     async with Queue(JOBS):

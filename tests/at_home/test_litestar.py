@@ -27,6 +27,7 @@ def shop(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     return module
 
 
+@pytest.mark.costly
 async def test_litestar_starts_the_node_passes_the_visitor_on_and_serves_the_dashboard(shop: Any) -> None:
     transport, address = httpx.ASGITransport(app=shop.app), "https://shop.example.com"
     ada = {"x-forwarded-user": "ada"}

@@ -95,6 +95,7 @@ def test_what_are_no_runs_is_refused(session: Connection, wrong: Any) -> None:
         enqueue_many_sync(session, wrong)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("option", RunOptions.__annotations__)
 @pytest.mark.parametrize("wrong", [5.5, -1, b"x", [5], {5: 1}, NAIVE, "\0"], ids=repr)
 def test_options_are_named_as_python_writes_them(session: Connection, option: str, wrong: Any) -> None:

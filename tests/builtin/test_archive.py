@@ -102,6 +102,7 @@ async def test_what_is_deleted_is_in_the_archive(database: Database, folder: str
     assert archived_ids(folder) == [first, second]
 
 
+@pytest.mark.costly
 async def test_other_programs_read_it_as_a_partitioned_table(database: Database, folder: str) -> None:
     await database.write(past(45, 40, 40))
     await prune(database, RETENTION, archive_url=folder)
@@ -135,6 +136,7 @@ async def test_what_is_kept_for_hours_waits_until_its_day_is_in_the_archive(data
     assert archived.through in {today, today - DAY}
 
 
+@pytest.mark.costly
 async def test_a_surplus_goes_as_far_as_it_is_archived(database: Database, folder: str) -> None:
     def of_task(tx: Tx) -> None:
         add_task(tx.conn, 1)
@@ -158,6 +160,7 @@ async def test_nothing_goes_that_cannot_be_archived(database: Database, tmp_path
     assert await database.read(executions) == ids
 
 
+@pytest.mark.costly
 async def test_a_node_without_the_setting_deletes_only_what_is_archived(
     database: Database, folder: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -216,6 +219,7 @@ async def test_a_file_that_is_not_what_was_written_is_found(database: Database, 
         archive.check([file])
 
 
+@pytest.mark.costly
 async def test_a_complete_day_stays_when_an_older_database_comes_back(database: Database, folder: str) -> None:
     ids = await database.write(past(40, 40))
     await prune(database, RETENTION, archive_url=folder)
@@ -277,6 +281,7 @@ def test_an_address_that_cannot_be_used_is_refused(url: str, fault: str) -> None
         Archive(url)
 
 
+@pytest.mark.costly
 @pytest.mark.both_databases
 async def test_blocks_are_dropped_when_they_are_archived(postgres_url: str, folder: str) -> None:
     postgres = Database(postgres_url)

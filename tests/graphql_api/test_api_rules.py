@@ -12,6 +12,7 @@ def sdl(schema: GuardedSchema) -> GraphQLSchema:
     return build_schema(schema.as_str())
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_the_schema_keeps_the_rule(rule: Rule, sdl: GraphQLSchema) -> None:
     allowed = set(EXCEPTIONS.get(rule.__name__, ()))

@@ -67,6 +67,7 @@ async def test_the_number_of_statements_does_not_grow_with_the_rows(api: Api, do
     assert max(counts.values()) <= MOST, counts
 
 
+@pytest.mark.costly
 async def test_what_is_not_asked_for_is_not_read(api: Api) -> None:
     api.stored.enqueue()
     with counted_statements() as sent:

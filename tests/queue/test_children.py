@@ -85,6 +85,7 @@ def test_a_cancelled_parent_leaves_a_run_to_the_others_that_wait_for_it(stored: 
     assert states(stored)[child] == "waiting"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("retries", [0, 1])
 def test_a_parent_that_fails_for_good_cancels_what_it_began_and_nobody_else_waits_for(
     stored: Stored, retries: int

@@ -37,6 +37,7 @@ def say(stored: Stored, job: str = "work", **said: Any) -> None:
     stored.do(lambda tx: tx.conn.execute(update(tables.job).where(tables.job.c.name == job).values(defaults=document)))
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "outcome",
     [SIGNAL, Suspended(Awaits(AwaitedKind.TIME), 2 * DAY), Snoozed(2 * DAY), Failed("E", "e", retry_in=2 * DAY)],

@@ -289,6 +289,7 @@ def test_queue_runs_one_after_another_and_skips_beyond_ten(stored: Stored) -> No
     assert len(worker.take(5).started) == 1
 
 
+@pytest.mark.costly
 def test_a_task_whose_schedule_cannot_be_computed_is_set_aside_and_holds_up_no_other(stored: Stored) -> None:
     stored.node()
     broken = stored.task("* * * * * *", name="broken")

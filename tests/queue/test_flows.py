@@ -245,6 +245,7 @@ def test_a_second_unfinished_flow_with_one_key_is_refused(stored: Stored) -> Non
     assert begin(stored, member("a"), unique_key="2026-03").id != flow.id
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("members", "path", "sentence"),
     [

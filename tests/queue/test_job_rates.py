@@ -24,6 +24,7 @@ def started(worker: Worker) -> int:
     return len(worker.take(20).started)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("key", [None, CUSTOMER])
 def test_what_waits_goes_on_by_the_new_rate_and_back_by_that_of_the_code(stored: Stored, key: UniqueKey | None) -> None:
     worker = stored.node(limits=Limits(rate=SLOW, rate_key=key))

@@ -44,6 +44,7 @@ def ids(worker: Worker, slots: int = 20) -> list[int]:
     return [one.run.id for one in worker.take(slots).started]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     "outcome",
     [BOOM, Snoozed(60.0), ASLEEP, Suspended(Awaits(AwaitedKind.TIME), 60.0), HandedBack("the node stops")],
@@ -105,6 +106,7 @@ def _end_by_deadline(_: int, tx: Tx) -> Wake:
     return tx.wakes
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("end", [_cancel, _end_by_deadline])
 @pytest.mark.parametrize("outcome", [BOOM, ASLEEP], ids=["retry", "signal"])
 def test_an_end_without_an_attempt_wakes_those_who_let_others_go(

@@ -232,6 +232,7 @@ UNREADABLE = {
 }
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("loss", ["disowned", "rescued", "left"])
 def test_a_run_that_has_begun_and_cannot_be_read_fails_with_that_reason(stored: Stored, loss: str) -> None:
     worker = stored.node()

@@ -10,6 +10,7 @@ from tests.queue.test_waits import APPROVED, begin, send, state, suspend
 from tests.support.storage import START, Stored
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("payload", "says"),
     [

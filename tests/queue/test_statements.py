@@ -58,6 +58,7 @@ def test_a_heading_names_indexes_that_exist(database: str, name: str) -> None:
         ), name_of_index
 
 
+@pytest.mark.costly
 @every_statement
 def test_a_heading_names_the_function_that_sends_it(database: str, name: str) -> None:
     module, function = part(statement(database, name).heading, "Called by").strip().split(".")

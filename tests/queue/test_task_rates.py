@@ -116,6 +116,7 @@ def test_a_task_is_read_back_with_its_rate(stored: Stored) -> None:
     assert stored.do(lambda tx: stored_tasks.by_ids(tx.conn, [task.id])[task.id]).spec.rate == Rate(5, 90.0, 2)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("rate", "path", "said"),
     [

@@ -158,6 +158,7 @@ def skipped(stored: Stored) -> list[tuple[str, int | None]]:
     return [(row.reason, row.run_id) for row in stored.rows(tables.skipped_occurrence)]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("hold", [hold_of(unique_for=90.0), Throttle(90.0).hold(), Throttle(90.0, last=True).hold()])
 def test_an_occurrence_of_a_schedule_begins_a_time_in_which_its_key_holds(stored: Stored, hold: Hold) -> None:
     worker = stored.node()

@@ -26,6 +26,7 @@ def damage(tx: Tx, table: str, column: str, where: str) -> None:
     assert tx.conn.execute(text(written)).rowcount == 1
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("column", ["scheduled_for", "available_at"])
 def test_a_claim_begins_the_other_runs_and_the_bad_one_fails_alone(stored: Stored, column: str) -> None:
     worker = stored.node()

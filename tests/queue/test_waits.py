@@ -70,6 +70,7 @@ def test_a_sleep_lasts_from_its_first_attempt_and_never_ends_early(stored: Store
     assert begin(stored, third, replace(SLEEP, seconds=999.0)).state is StepState.DONE
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("ended_by", ["time", "a signal to the suspended run", "a signal in its box"])
 def test_a_wait_belongs_to_the_attempt_that_began_it_however_it_ends(stored: Stored, ended_by: str) -> None:
     worker = stored.node()

@@ -48,6 +48,7 @@ async def states_of(engine: RunningEngine, run_id: int) -> dict[str, str]:
     return {one.label: one.state.value for one in steps[run_id]}
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("others_first", [True, False])
 @pytest.mark.parametrize("kind", ["gathered", "grouped", "threads", "beside a run"])
 async def test_a_run_wakes_by_whatever_comes_first(start_engine: StartEngine, kind: str, others_first: bool) -> None:
@@ -116,6 +117,7 @@ async def test_a_task_that_a_job_leaves_ends_before_its_run(start_engine: StartE
     assert [one.cancelled() for one in branch_jobs.TASKS] == [True]
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("nothing_at_work")
 async def test_the_thread_of_a_step_holds_its_attempt_until_it_ends_and_keeps_its_result(
     start_engine: StartEngine,
@@ -168,6 +170,7 @@ async def test_a_branch_that_is_cancelled_may_take_steps_before_it_ends(
     assert await states_of(engine, done.run.id) == {"undo": "done", "stay": "done"}
 
 
+@pytest.mark.costly
 async def test_branches_that_wait_for_each_other_do_not_keep_a_run_from_waiting(start_engine: StartEngine) -> None:
     engine = await start_engine(JOBS)
     run_id = await engine.enqueue("holds a place")
@@ -178,6 +181,7 @@ async def test_branches_that_wait_for_each_other_do_not_keep_a_run_from_waiting(
     assert [one["name"] for one in (run.awaits, *run.awaits["others"])] == ["one", "two"]
 
 
+@pytest.mark.costly
 @pytest.mark.usefixtures("nothing_at_work")
 async def test_what_a_thread_wants_for_an_attempt_that_is_over_is_refused(start_engine: StartEngine) -> None:
     branch_jobs.REFUSED.clear()

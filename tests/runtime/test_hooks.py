@@ -53,6 +53,7 @@ async def test_hooks_see_what_the_job_raises_and_one_that_swallows_it_changes_no
     assert {"error": "ValueError('no luck')"} in [line.fields for line in done.lines]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_resource_of_an_attempt_is_a_part_of_it_and_fails_it(start_engine: StartEngine, kind: str) -> None:
     engine = await start_engine(JOBS, slots=1)

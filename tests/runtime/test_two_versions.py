@@ -241,6 +241,7 @@ ALONE = {
 """What becomes of a run of the old code where only new nodes are left; what is suspended waits for a version."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("change", CHANGES)
 async def test_a_run_of_the_old_code_where_only_new_nodes_are_left(sqlite_url: str, change: str) -> None:
     old, new = (Version.of(word, half, sqlite_url) for word, half in zip(("old", "new"), CHANGES[change], strict=True))

@@ -82,6 +82,7 @@ def browser(port: int) -> httpx.Client:
     return httpx.Client(base_url=f"https://127.0.0.1:{port}", verify=False, trust_env=False, headers=headers)
 
 
+@pytest.mark.costly
 def test_nginx_in_front_says_who_asks_how_and_by_which_name(
     processes: ProcessStarter, sqlite_url: str, tmp_path: Path
 ) -> None:

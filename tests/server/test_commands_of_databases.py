@@ -53,6 +53,7 @@ def test_an_empty_postgresql_gets_no_tables(empty_postgres_url: str) -> None:
     assert run("user", "list", "--database-url", empty_postgres_url) == (0, "No accounts yet\n")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_names_no_type_of_a_flag_that_takes_no_value(command: str) -> None:
     status, output = run(command, "--help")

@@ -77,6 +77,7 @@ def make_hostile(url: str) -> None:
             conn.execute(f"ALTER DATABASE {conn.info.dbname} SET {name} = '{value}'".encode())
 
 
+@pytest.mark.costly
 def test_no_connection_of_a_server_or_of_a_program_that_enqueues_has_settings_of_the_server(
     postgres_url: str, processes: ProcessStarter
 ) -> None:

@@ -96,6 +96,7 @@ async def test_nothing_of_it_goes_on_after_the_block(tmp_path: Path) -> None:
     assert asyncio.all_tasks() == before
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 async def test_whatever_the_api_reads_runs_get_the_connections_of_the_engine(postgres_url: str) -> None:
     cheap = "{ skippedOccurrences { nodes { id } } }"
@@ -232,6 +233,7 @@ async def test_without_who_people_sign_in_below_the_path(
         assert (again.status_code, again.headers["location"]) == (303, f"{PATH}/runs")
 
 
+@pytest.mark.costly
 async def test_people_are_signed_in_to_two_at_once_below_the_same_host(tmp_path: Path) -> None:
     paths = ("/ops/jobs", "/ops~jobs")
     several = [
@@ -264,6 +266,7 @@ async def test_a_script_that_embeds_prints_no_link(empty_sqlite_url: str, capsys
     assert "setup" not in capsys.readouterr().err
 
 
+@pytest.mark.costly
 async def test_two_in_one_process_have_nothing_in_common(tmp_path: Path) -> None:
     other = Registry()
 

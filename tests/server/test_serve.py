@@ -317,6 +317,7 @@ def _read_to_the_end(live: ClientConnection) -> None:
         live.recv(timeout=60)
 
 
+@pytest.mark.costly
 def test_what_jobs_log_is_kept_with_them_and_does_not_flood_the_process_log(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:
@@ -382,6 +383,7 @@ def test_nonsense_is_answered_clearly_and_leaves_the_log_short(processes: Proces
     assert len(server.output()) - before < 10_000
 
 
+@pytest.mark.costly
 def test_a_killed_server_leaves_a_file_that_the_next_one_takes_up(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:

@@ -11,6 +11,7 @@ from tests.docs.blocks import all_blocks
 from tests.support.processes import COMMAND, ProcessStarter
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("is_abstract", [False, True])
 def test_the_manager_is_notified(processes: ProcessStarter, sqlite_url: str, tmp_path: Path, is_abstract: bool) -> None:
     name = f"cronograph-{tmp_path.name}" if is_abstract else str(tmp_path / "notify")

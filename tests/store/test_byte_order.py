@@ -66,6 +66,7 @@ def test_groups_take_turns_in_the_order_of_bytes_whatever_the_collation(linguist
     assert served(linguistic, slots=slots) == by_the_rule() == sorted(NAMES) * 2
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 def test_so_they_do_beside_runs_of_jobs_that_the_node_does_not_know(linguistic: Stored) -> None:
     linguistic.node("other", jobs=("unknown",))

@@ -210,6 +210,7 @@ def test_tables_of_our_names_in_a_file_are_refused_by_name(tmp_path: Path) -> No
             look(sqlite_address(path))
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 def test_tables_of_our_names_in_the_chosen_schema_are_refused_by_name(crowded_url: str) -> None:
     with pytest.raises(StorageError, match=r"schema 'public': .* which it has not made; take another schema"):
@@ -221,6 +222,7 @@ def test_a_folder_that_cannot_be_written_is_named() -> None:
         pending("sqlite:////proc/x.db")
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 def test_an_account_that_may_make_no_schema_is_shown_what_an_administrator_has_to_run(
     postgres_server: PostgresServer, empty_postgres_url: str
@@ -282,6 +284,7 @@ def test_the_address_and_the_setting_agree() -> None:
         parse_url("sqlite:///x.db?schema=jobs")
 
 
+@pytest.mark.costly
 @pytest.mark.postgres
 def test_only_the_word_itself_stands_for_the_schema(postgres_url: str) -> None:
     url = with_schema(postgres_url, OTHER)

@@ -110,6 +110,7 @@ async def test_a_rate_of_a_group_holds() -> None:
         assert await begun(queue, ids) == [0, 10, 20]
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(
     ("name", "at", "which", "starts"),
     [

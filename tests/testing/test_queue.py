@@ -98,6 +98,7 @@ async def test_without_a_time_no_schedule_fires() -> None:
         assert [run.run.task_name for run in await drain(queue)] == ["each minute"]
 
 
+@pytest.mark.costly
 async def test_a_queue_that_never_becomes_empty_is_an_error() -> None:
     async with Queue(JOBS) as queue:
         await queue.enqueue("snoozes", {"seconds": 1})

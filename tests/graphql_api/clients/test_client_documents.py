@@ -244,6 +244,7 @@ def operation_in(sample: Sample) -> Operation[Any]:
     return sample.operation if isinstance(sample, Subscription) else sample
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("make", public_functions(), ids=lambda make: make.__name__)
 def test_every_document_fits_the_schema_and_so_do_its_variables(make: Callable[..., object]) -> None:
     for sample in SAMPLES[make]:
@@ -308,6 +309,7 @@ def test_every_root_field_is_asked_by_an_operation_or_left_out_for_a_reason() ->
     assert there - asked == LEFT_OUT.keys()
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("name", ["enums.py", "records.py", "inputs.py", "blocking.py"])
 def test_what_is_made_by_make_schema_is_up_to_date(name: str) -> None:
     made = modules((ROOT / "graphql" / "schema.graphql").read_text())

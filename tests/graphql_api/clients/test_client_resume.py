@@ -147,6 +147,7 @@ def _group_of(event: Event) -> str | None:
     return event.group
 
 
+@pytest.mark.costly
 def test_a_server_that_restarts_is_found_again(processes: ProcessStarter, sqlite_url: str) -> None:
     first = processes.serve(sqlite_url)
     patient = Client(first.url, reconnect=Reconnect(first_pause=0.01, longest_pause=0.2))

@@ -41,6 +41,7 @@ def client(server: CronographProcess) -> Iterator[Client]:
         yield opened
 
 
+@pytest.mark.costly
 def test_a_task_lives_through_its_whole_life(client: Client) -> None:
     made = client.create_task(
         "life", "nap", cron("0 0 3 * * *", "Europe/Berlin"), args={"seconds": 0}, overlap=OverlapPolicy.ALLOW

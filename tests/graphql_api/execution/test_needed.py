@@ -213,6 +213,7 @@ def test_the_original_logs_the_mistakes_of_clients_with_tracebacks(caplog: pytes
     assert logged(strawberry.Schema(Query)), f"process_errors: the original {TAKE_OUT}"
 
 
+@pytest.mark.costly
 def test_the_original_keeps_what_it_collected_for_each_event() -> None:
     @strawberry.type
     class Event:

@@ -59,6 +59,7 @@ def damaged(tx: Tx, table: str, change: str, where: str, rows: int = 1) -> None:
     tx.conn.exec_driver_sql("PRAGMA ignore_check_constraints = OFF")
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("case", LISTS)
 async def test_a_list_shows_the_other_rows_and_names_the_bad_one_in_its_errors(api: Api, case: str) -> None:
     stored, (table, damage, key) = api.stored, LISTS[case]
@@ -156,6 +157,7 @@ SINGLE = {
 """By what is asked for: its table, the place of its row there, what becomes of that, and the document."""
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("case", SINGLE)
 async def test_one_that_cannot_be_read_is_refused_with_its_table_and_its_key(api: Api, case: str) -> None:
     table, place, change, document = SINGLE[case]

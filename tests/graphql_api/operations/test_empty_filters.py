@@ -227,6 +227,7 @@ MEANT: Final = (
 )
 
 
+@pytest.mark.costly
 def test_lists_refuse_conditions_without_a_value_too_unless_a_null_is_meant(served: CronographProcess) -> None:
     def ask(field: str, form: Form) -> dict[str, Any]:
         head = f"({form.variables})" if form.variables else ""

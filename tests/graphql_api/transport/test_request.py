@@ -20,6 +20,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.costly
 @given(VALUES, st.booleans())
 def test_json_is_read_as_it_was_written(value: object, ascii_only: bool) -> None:
     assert parse_json(json.dumps(value, ensure_ascii=ascii_only), LIMITS) == value

@@ -166,6 +166,7 @@ async def test_a_cursor_that_was_never_given_out_is_answered_with_resync(bus: Ev
     assert signal.change.kind is EventKind.RESYNC
 
 
+@pytest.mark.costly
 async def test_a_reader_that_falls_too_far_behind_gets_one_resync_and_the_others_everything(
     database: Database,
 ) -> None:

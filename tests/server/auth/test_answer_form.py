@@ -209,6 +209,7 @@ def test_a_value_is_looked_at_as_in_the_dashboard() -> None:
     assert [Seen(shown_html(case["value"])).shown for case in cases] == [case["shown"] for case in cases]
 
 
+@pytest.mark.costly
 @given(JSON)
 def test_whatever_is_shown_is_escaped(value: Any) -> None:
     html = shown_html({"<script>": value})

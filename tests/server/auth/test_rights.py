@@ -115,6 +115,7 @@ OF_ONESELF = frozenset(
 """Mutations that change nothing but what is one's own."""
 
 
+@pytest.mark.costly
 @pytest.mark.timeout(300)
 async def test_each_root_field_is_refused_and_allowed_by_role_on_every_transport(
     schema: GuardedSchema, sqlite_url: str

@@ -105,6 +105,7 @@ def test_a_trigger_of_a_job_says_that_there_is_a_task_of_that_name(run: Commands
     assert "trigger --task" not in run("trigger", "broken")[1]
 
 
+@pytest.mark.costly
 def test_a_run_that_fails_ends_the_wait_with_status_1(run: Commands) -> None:
     status, said = run("trigger", "broken", "--wait")
     assert (status, "ended: failed: no luck" in said) == (1, True), said

@@ -119,6 +119,7 @@ def test_pages_of_any_size_and_direction_are_the_sorted_list(conn: Connection, o
             assert [row.id for row in found] == [row.id for row in expected], (limit, backwards)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("order", ORDERS[:6], ids=" ".join)
 def test_pages_of_many_parents_are_those_of_each_alone(conn: Connection, order: tuple[str, ...]) -> None:
     complete = keys(order)

@@ -223,6 +223,7 @@ def test_counting_the_runs_of_a_state_does_not_look_at_those_that_succeeded(conn
         assert touched <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), state
 
 
+@pytest.mark.costly
 def test_the_few_rows_with_a_label_are_found_by_it(conn: Connection) -> None:
     add_many(conn, run_label, [{"key": "order", "value": f"o{n % 2_000}", "run_id": n} for n in range(1, ROWS + 1)])
     conn.execute(text("ANALYZE"))
@@ -256,6 +257,7 @@ def test_the_depth_of_groups_does_not_look_at_what_is_over(conn: Connection) -> 
     assert found["none"] == groups.Depth({}, None)
 
 
+@pytest.mark.costly
 def test_an_hour_of_the_queue_over_time_looks_at_its_minutes_and_one_job_at_its_own_rows(conn: Connection) -> None:
     minutes, parts = 300, ("", *(f"job {number}" for number in range(30)))
     add_many(

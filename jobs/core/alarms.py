@@ -369,6 +369,8 @@ _SHARE: Final = re.compile(r"(\d{1,3}(?:\.\d+)?)% of (\d{1,4})", re.ASCII)
 
 
 def _number(word: str, value: object) -> int:
+    if isinstance(value, str) and value.isdecimal() and len(value) < 10:
+        return int(value)
     if not isinstance(value, int):
         raise InvalidInput(f"{word}: must be a whole number, got {value!r:.60}", path=(word,))
     return int(value)

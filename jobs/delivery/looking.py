@@ -69,7 +69,7 @@ def _look_at_executions(
         if execution is None or until < timer.due_at:
             continue
         subject = subject_of(alarm)
-        turn = watch.turn(found, alarm, subject)
+        turn = watch.turn(found, alarm.id, subject)
         if turn.is_taken:
             # It fires about another execution: this one is looked at again.
             if execution.completed_at is None:
@@ -101,7 +101,7 @@ def _look_at_groups(
             reasons.append(f"{counted(waiting, 'run waits', 'runs wait')}")
         if reasons:
             cause = Cause(alarm, name, f"{thing(alarm)} has a backlog: {' and '.join(reasons)}", now)
-            watch.turn(found, alarm, name).fire(cause)
+            watch.turn(found, alarm.id, name).fire(cause)
         else:
             watch.resolve(found, alarm, name)
         if waiting or reasons:
@@ -121,7 +121,7 @@ def _look_at_nodes(conn: Connection, watch: Watchlist, found: Findings, alarms: 
         causes = _idle(alarm, nodes, untaken, now) if is_idle else _off(alarm, nodes)
         watched = causes.keys() if alarm.subject is None else causes.keys() & {alarm.subject}
         for name in sorted(watched):
-            watch.turn(found, alarm, name).fire(Cause(alarm, name, causes[name], now))
+            watch.turn(found, alarm.id, name).fire(Cause(alarm, name, causes[name], now))
         for alarm_id, name in [*watch.open]:
             if alarm_id == alarm.id and name not in watched:
                 watch.resolve(found, alarm, name)
@@ -171,7 +171,7 @@ def _look_at_database(
             reasons.append(f"a standby is {seconds_text(state.lag)} behind")
         if reasons:
             cause = Cause(alarm, "", f"The database needs attention: {' and '.join(reasons)}", now)
-            watch.turn(found, alarm, "").fire(cause)
+            watch.turn(found, alarm.id, "").fire(cause)
         else:
             watch.resolve(found, alarm, "")
         found.timers[alarm.id, TimerKind.LOOK, 0] = now + LOOK_AT_MACHINES
@@ -185,9 +185,8 @@ def _look_at_tasks(
         return
     tasks = read.timed_tasks(conn, {subject_of(alarm) for alarm, _ in looks})
     late = [(alarm, tasks[subject_of(alarm)]) for alarm, _ in looks if _is(alarm, Condition.LATE, tasks)]
-    waiting = read.waiting_occurrences(conn, {task.id for _, task in late}) if late else {}
     for alarm, task in late:
-        _judge_late(watch, found, alarm, task, waiting.get(task.id), now)
+        _judge_late(watch, found, alarm, task, now)
     overdue = [
         (alarm, tasks[subject_of(alarm)], due_at) for alarm, due_at in looks if _is(alarm, Condition.OVERDUE, tasks)
     ]
@@ -199,10 +198,8 @@ def _is(alarm: Alarm, condition: Condition, tasks: dict[str, TimedTask]) -> bool
     return alarm.condition is condition and subject_of(alarm) in tasks
 
 
-def _judge_late(
-    watch: Watchlist, found: Findings, alarm: Alarm, task: TimedTask, waiting: Occurrence | None, now: datetime
-) -> None:
-    grace = timedelta(seconds=alarm.settings.grace or 0.0)
+def _judge_late(watch: Watchlist, found: Findings, alarm: Alarm, task: TimedTask, now: datetime) -> None:
+    grace, waiting = timedelta(seconds=alarm.settings.grace or 0.0), task.waiting
     following: list[datetime] = []
     if waiting is not None:
         limit = waiting.scheduled_for + jitter_offset(task.id, task.jitter) + grace
@@ -210,7 +207,7 @@ def _judge_late(
             by = seconds_text((now - limit + grace).total_seconds())
             sentence = f"{thing(alarm)} is late by {by}: run {waiting.run_id} waits and has not started"
             cause = Cause(alarm, task.name, sentence, now, waiting.run_id, None, task.id, waiting.scheduled_for)
-            watch.turn(found, alarm, task.name).fire(cause)
+            watch.turn(found, alarm.id, task.name).fire(cause)
         else:
             following.append(limit)
     if task.next_execution is not None and task.enabled:
@@ -219,7 +216,7 @@ def _judge_late(
             by = seconds_text((now - task.next_execution).total_seconds())
             sentence = f"{thing(alarm)} is late by {by}: no run was made of its occurrence"
             cause = Cause(alarm, task.name, sentence, now, None, None, task.id, task.next_nominal)
-            watch.turn(found, alarm, task.name).fire(cause)
+            watch.turn(found, alarm.id, task.name).fire(cause)
             limit = now + STILL_LATE
         following.append(limit)
     if following:
@@ -249,7 +246,7 @@ def _judge_overdue(
             run_id = None if occurrence is None else occurrence.run_id
             about = "no run was made of its occurrence" if run_id is None else f"run {run_id} has not succeeded"
             cause = Cause(alarm, task.name, f"{thing(alarm)} is overdue: {about}", now, run_id, None, task.id, nominal)
-            watch.turn(found, alarm, task.name).fire(cause)
+            watch.turn(found, alarm.id, task.name).fire(cause)
         again = _next_limit(alarm, task, upcoming.get(alarm.id), now)
         if again is not None:
             found.timers[alarm.id, TimerKind.LOOK, 0] = max(again, now + SOONEST)

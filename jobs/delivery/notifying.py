@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..core.alarms import Condition, FailureMark, SubjectKind, wish
 from ..core.base.times import counted, time_text
-from ..core.events import Change, Cursor, EventKind
+from ..core.events import Change, Cursor, Event, EventKind
 from ..core.explain.tasks import explain_task
 from ..core.model import Json, Task
 from ..store.db.transaction import Tx
@@ -52,20 +52,23 @@ class Reader:
     next_timer: datetime | None = None
 
 
-def store(tx: Tx, reader: Reader, found: Findings, after: Cursor) -> dict[Key, int | None] | None:
-    """Store findings and the new place of the reader; return the new firings, or None if the reader is out of date."""
+class Judged(NamedTuple):
+    """The consequences of due timers and of events, the new firings among them, and whether more timers are due."""
+
+    found: Findings
+    opened: dict[Key, int | None]
+    has_more: bool
+
+
+def judge(tx: Tx, reader: Reader, events: Sequence[Event], after: Cursor) -> Judged | None:
+    """Judge due timers, then events; store the consequences and the new place; None if the reader is out of date."""
     if not write.advance(tx.conn, reader.node_id, reader.place.cursor, reader.place.version, after):
         return None
-    return _store(tx, reader, found)
-
-
-def store_timers(tx: Tx, reader: Reader) -> tuple[Findings, dict[Key, int | None]] | None:
-    """Judge due timers and store the consequences; None if the reader is out of date."""
-    cursor = reader.place.cursor
-    if not write.advance(tx.conn, reader.node_id, cursor, reader.place.version, cursor):
-        return None
-    found = looking.judge_timers(tx.conn, reader.watch, read.due_timers(tx.conn, tx.now), tx.now)
-    return found, _store(tx, reader, found)
+    is_due = reader.next_timer is not None and reader.next_timer <= tx.now
+    due = read.due_timers(tx.conn, tx.now) if is_due else []
+    found = looking.judge_timers(tx.conn, reader.watch, due, tx.now)
+    reader.watch.judge(events, found)
+    return Judged(found, _store(tx, reader, found), len(due) >= read.MOST_TIMERS)
 
 
 def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
@@ -155,7 +158,7 @@ def _look_at_records(tx: Tx, watch: Watchlist, found: Findings) -> None:
                 continue
             sentence = f"{thing(alarm)} succeeded with {counted(records, 'record')} in execution {execution_id}"
             cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, execution_id, change.task_id)
-            watch.turn(found, alarm, subject_of(alarm)).fire(cause)
+            watch.turn(found, alarm.id, subject_of(alarm)).fire(cause)
 
 
 def _look_at_errors(tx: Tx, watch: Watchlist, found: Findings) -> None:
@@ -181,7 +184,7 @@ def _look_at_errors(tx: Tx, watch: Watchlist, found: Findings) -> None:
                 continue
             message = error.message.partition("\n")[0][:200]
             sentence = f"{thing(alarm)} has a new error in execution {execution_id}: {error.error_type}: {message}"
-            turn = watch.turn(found, alarm, subject_of(alarm))
+            turn = watch.turn(found, alarm.id, subject_of(alarm))
             turn.resolve()
             turn.fire(Cause(alarm, subject_of(alarm), sentence, at, change.run_id, execution_id, change.task_id))
         known[error.job_name][error.fingerprint] = error.at

@@ -37,7 +37,7 @@ from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
 from ..store.schema.delivery import delivery_firing as df
 from ..store.schema.rows import reader_of
-from ..store.schema.tables import failure_mark, flow, job, job_execution, node, periodic_task, run
+from ..store.schema.tables import event, failure_mark, flow, job, job_execution, node, periodic_task, run
 from .rules import Alarm, AlarmSource, Channel, ChannelKind, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
 from .watching import Watchlist
 
@@ -157,13 +157,27 @@ def due_at() -> ColumnElement[datetime]:
     return case((_GONE, d.c.created_at), else_=d.c.next_attempt_at)
 
 
-_PLACE: Final = select(consumer).where(consumer.c.name == READER)
+class Glance(NamedTuple):
+    """The place of the reader, the time of the next timer, and whether events wait for their number."""
+
+    place: Place
+    next_timer: datetime | None
+    has_unpublished: bool
 
 
-def place(conn: Connection) -> Place | None:
-    """Return the place of the reader; None before the first alarm."""
-    row = conn.execute(_PLACE).first()
-    return None if row is None else Place(Cursor.parse(row.cursor), row.version, row.holder, row.held_until)
+_NEXT: Final = select(func.min(t.c.due_at))
+_GLANCE: Final = select(
+    consumer, _NEXT.scalar_subquery().label("next_timer"), exists().where(event.c.seq.is_(None)).label("unpublished")
+).where(consumer.c.name == READER)
+
+
+def glance(conn: Connection) -> Glance | None:
+    """Return where the reader is, and what there is to do; None before the first alarm."""
+    row = conn.execute(_GLANCE).first()
+    if row is None:
+        return None
+    place = Place(Cursor.parse(row.cursor), row.version, row.holder, row.held_until)
+    return Glance(place, row.next_timer, bool(row.unpublished))
 
 
 def watchlist(conn: Connection) -> Watchlist:
@@ -191,7 +205,6 @@ class DueTimer(NamedTuple):
 MOST_TIMERS: Final = 500
 _NOW: Final = bindparam("now", type_=t.c.due_at.type)
 _DUE: Final = select(t).where(t.c.due_at <= _NOW).order_by(t.c.due_at).limit(MOST_TIMERS)
-_NEXT: Final = select(func.min(t.c.due_at))
 
 
 def due_timers(conn: Connection, now: datetime) -> list[DueTimer]:
@@ -207,8 +220,19 @@ def next_timer(conn: Connection) -> datetime | None:
     return found
 
 
+class Occurrence(NamedTuple):
+    """An occurrence of a task that became a run."""
+
+    run_id: int
+    scheduled_for: datetime
+
+
 class TimedTask(NamedTuple):
-    """A task as far as timers look at it: a look needs a few of its fifty columns."""
+    """A task as far as timers look at it: a look needs a few of its fifty columns.
+
+    Attributes:
+        waiting: The oldest occurrence that became a run and has not begun.
+    """
 
     id: int
     name: str
@@ -217,24 +241,31 @@ class TimedTask(NamedTuple):
     timezone: str
     next_nominal: datetime | None
     next_execution: datetime | None
+    waiting: Occurrence | None
 
 
-_p = periodic_task.c
-_TIMED: Final = select(_p.id, _p.name, _p.enabled, _p.jitter, _p.timezone, _p.next_nominal, _p.next_execution).where(
-    _p.name.in_(bindparam("names", expanding=True))
-)
+_NAMED: Final = {"name": dialect.KINDS[str]}
 
 
 def timed_tasks(conn: Connection, names: Collection[str]) -> dict[str, TimedTask]:
     """Return the tasks of these names that exist, by name."""
-    return {row.name: TimedTask(*row) for row in conn.execute(_TIMED, {"names": list(names)})}
+    postgres = dialect.is_postgresql(conn)
+    rows = dialect.batch_rows(_NAMED, [(one,) for one in names], "asked", postgres=postgres)
+    found = conn.execute(_timed(postgres=postgres), rows)
+    tasks = [(row, None if row.run_id is None else Occurrence(row.run_id, row.scheduled_for)) for row in found]
+    return {row.name: TimedTask._make((*row[:7], waiting)) for row, waiting in tasks}
 
 
-class Occurrence(NamedTuple):
-    """An occurrence of a task that became a run."""
-
-    run_id: int
-    scheduled_for: datetime
+@cache
+def _timed(*, postgres: bool) -> Any:  # noqa: ANN401 - a statement of nine columns
+    """Return the statement that finds tasks: to put it together costs as much as to send it."""
+    asked, p, other = dialect.batch_source(_NAMED, "asked", postgres=postgres), periodic_task.c, run.alias("other")
+    waits = (other.c.trigger == Trigger.SCHEDULE.value, other.c.state != "skipped", other.c.finished_at.is_(None))
+    oldest = select(other.c.id).where(other.c.task_id == p.id, *waits, other.c.attempt == 0).order_by(other.c.id)
+    columns = (p.id, p.name, p.enabled, p.jitter, p.timezone, p.next_nominal, p.next_execution)
+    tasks = asked.join(periodic_task, p.name == asked.c.name)
+    waiting = tasks.outerjoin(run, run.c.id == oldest.limit(1).correlate(periodic_task).scalar_subquery())
+    return select(*columns, run.c.id.label("run_id"), run.c.scheduled_for).select_from(waiting)
 
 
 _LIMITS: Final = {"asker": dialect.KINDS[int], "task": dialect.KINDS[int], "until": dialect.KINDS[datetime]}
@@ -250,27 +281,17 @@ class Limit(NamedTuple):
 
 def newest_occurrences(conn: Connection, limits: Sequence[Limit]) -> dict[int, Occurrence]:
     """Return, by alarm, the newest occurrence of its task that was due by a time and became a run."""
-    return _occurrences(conn, "newest", _LIMITS, limits)
+    return _occurrences(conn, "newest", limits)
 
 
 def next_occurrences(conn: Connection, limits: Sequence[Limit]) -> dict[int, Occurrence]:
     """Return, by alarm, the first occurrence of its task that was due after a time and became a run."""
-    return _occurrences(conn, "next", _LIMITS, limits)
+    return _occurrences(conn, "next", limits)
 
 
-def waiting_occurrences(conn: Connection, task_ids: Collection[int]) -> dict[int, Occurrence]:
-    """Return the oldest occurrence of each task that became a run and has not begun."""
-    return _occurrences(conn, "waiting", _TASKS, [(one, one) for one in task_ids])
-
-
-_TASKS: Final = {"asker": dialect.KINDS[int], "task": dialect.KINDS[int]}
-
-
-def _occurrences(
-    conn: Connection, which: str, columns: Mapping[str, Any], asked: Sequence[Sequence[Any]]
-) -> dict[int, Occurrence]:
+def _occurrences(conn: Connection, which: str, asked: Sequence[Limit]) -> dict[int, Occurrence]:
     postgres = dialect.is_postgresql(conn)
-    rows = dialect.batch_rows(columns, asked, "asked", postgres=postgres)
+    rows = dialect.batch_rows(_LIMITS, asked, "asked", postgres=postgres)
     found = conn.execute(_asking(which, postgres=postgres), rows)
     runs: dict[int, int] = {row[0]: row[1] for row in found if row[1] is not None}
     times = {row.id: row.scheduled_for for row in conn.execute(_DUE_TIMES, {"ids": list({*runs.values()})})}
@@ -282,14 +303,12 @@ _DUE_TIMES: Final = select(run.c.id, run.c.scheduled_for).where(run.c.id.in_(bin
 
 @cache
 def _asking(which: str, *, postgres: bool) -> Select[Any, Any]:
-    """Return the statement that finds an occurrence of each task: to put it together costs as much as to send it."""
-    asked = dialect.batch_source(_TASKS if which == "waiting" else _LIMITS, "asked", postgres=postgres)
+    """Return the statement that finds an occurrence of each task."""
+    asked = dialect.batch_source(_LIMITS, "asked", postgres=postgres)
     of_task = select(run.c.id).where(
         run.c.task_id == asked.c.task, run.c.trigger == Trigger.SCHEDULE.value, run.c.state != "skipped"
     )
-    if which == "waiting":
-        found = of_task.where(run.c.finished_at.is_(None), run.c.attempt == 0).order_by(run.c.id)
-    elif which == "newest":
+    if which == "newest":
         found = of_task.where(run.c.scheduled_for <= asked.c.until).order_by(run.c.scheduled_for.desc())
     else:
         found = of_task.where(run.c.scheduled_for > asked.c.until).order_by(run.c.scheduled_for)

@@ -1,6 +1,6 @@
 """Judge events by the alarms that concern them: in memory, by a look-up for each event and not for each alarm."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
@@ -49,15 +49,24 @@ class Turn:
 
     Attributes:
         was_open: Whether it is open as the page begins.
+        old: The execution or flow that it is about then.
         closes_old: Whether the page resolves that one.
         cause: The reason of a new firing, if there is one.
         closed: Whether the new one is resolved, too.
     """
 
     was_open: bool
+    old: int | None = None
     closes_old: bool = False
     cause: Cause | None = None
     closed: bool = False
+
+    @property
+    def about(self) -> int | None:
+        """Return the execution or flow of the firing that is open at this place of the page."""
+        if self.was_open and not self.closes_old:
+            return self.old
+        return None if self.cause is None or self.closed else self.cause.execution_id or self.cause.flow_id
 
     @property
     def is_taken(self) -> bool:
@@ -114,10 +123,13 @@ class Findings:
         return any(getattr(self, name) for name in self.__slots__)
 
 
-_Judge: TypeAlias = Callable[[Findings, Change, datetime], None]
+_Judge: TypeAlias = Callable[[Findings, Alarm, Change, datetime], None]
+_Watched: TypeAlias = dict[tuple[str, str | None], tuple[Alarm, ...]]
+"""Alarms by the kind and the name of their subject."""
 _NODE_GONE: Final = frozenset({NodeState.EXPIRED.value, NodeState.STALLED.value})
 _NODE_WELL: Final = frozenset({NodeState.ACTIVE.value, NodeState.STARTING.value, NodeState.STOPPED.value})
-_OVER: Final = frozenset({RunState.SUCCESS.value, RunState.FAILED.value})
+_SUCCESS: Final = RunState.SUCCESS.value
+_OVER: Final = frozenset({_SUCCESS, RunState.FAILED.value})
 """Ends of runs and of flows that count; a cancellation is neither a success nor a failure."""
 _HALTED: Final = frozenset({"parked", "stopped"})
 """States of webhooks that send nothing until somebody resumes them."""
@@ -139,54 +151,59 @@ class Watchlist:
         self.armed: set[int] = set()
         # What was before them has been read: times decide no longer, for the clock may have been set back since.
         self.settled: set[int] = set()
-        self._by_condition: dict[Condition, dict[tuple[SubjectKind, str], tuple[Alarm, ...]]] = {}
+        of_condition: dict[Condition, list[Alarm]] = {}
         for alarm in self.alarms.values():
-            of_condition = self._by_condition.setdefault(alarm.condition, {})
-            about = (alarm.subject_kind, alarm.subject or "")
-            of_condition[about] = (*of_condition.get(about, _NO_ALARMS), alarm)
+            of_condition.setdefault(alarm.condition, []).append(alarm)
         # Events of most kinds concern nobody: they are passed over by their kind alone.
-        watched = self._by_condition.keys()
-        self._judges = {kind: judge for kind, judge, about in self._all_judges() if not watched.isdisjoint(about)}
+        self._judges: dict[EventKind, tuple[_Judge, _Watched]] = {}
+        for kinds, judge, conditions in self._all_judges():
+            watched = _by_subject(alarm for one in conditions for alarm in of_condition.get(one, ()))
+            self._judges |= dict.fromkeys(kinds, (judge, watched)) if watched else {}
+        self._flows = _by_subject(one for one in self.alarms.values() if one.subject_kind is SubjectKind.FLOW)
 
-    def _all_judges(self) -> Iterator[tuple[EventKind, _Judge, set[Condition]]]:
-        """Yield the judge of each kind of event, and the conditions for which it is needed."""
-        yield EventKind.EXECUTION_STARTED, self._on_started, {Condition.LATE, Condition.SLOW}
-        yield EventKind.EXECUTION_FINISHED, self._on_finished, {Condition.SLOW, Condition.EMPTY, Condition.NEW_ERROR}
-        yield EventKind.RUN_UPDATED, self._on_run, {Condition.OVERDUE, Condition.FAILING, Condition.NEW_ERROR}
-        yield EventKind.RUN_CREATED, self._on_created, {Condition.BACKLOG}
-        yield EventKind.OCCURRENCE_SKIPPED, self._on_skipped, {Condition.LATE}
-        for kind in (EventKind.TASK_CREATED, EventKind.TASK_UPDATED, EventKind.TASK_DELETED):
-            yield kind, self._on_task, {Condition.LATE, Condition.OVERDUE}
-        for kind in (EventKind.NODE_STARTED, EventKind.NODE_UPDATED, EventKind.NODE_STOPPED):
-            yield kind, self._on_node, {Condition.NODE}
-        if any(alarm.subject_kind is SubjectKind.FLOW for alarm in self.alarms.values()):
-            for kind in (EventKind.FLOW_CREATED, EventKind.FLOW_UPDATED):
-                yield kind, self._on_flow, {Condition.SLOW, Condition.FAILING}
-        yield EventKind.WEBHOOK_UPDATED, self._on_webhook, {Condition.WEBHOOK}
+    def _all_judges(self) -> Iterator[tuple[Collection[EventKind], _Judge, Collection[Condition]]]:
+        """Yield the judge of some kinds of events, and the conditions for which it is needed."""
+        kind, of = EventKind, Condition
+        yield {kind.EXECUTION_STARTED}, self._on_started, (of.LATE, of.SLOW)
+        yield {kind.EXECUTION_FINISHED}, self._on_finished, (of.SLOW, of.EMPTY, of.NEW_ERROR)
+        yield {kind.RUN_UPDATED}, self._on_run, (of.OVERDUE, of.FAILING, of.NEW_ERROR)
+        yield {kind.RUN_CREATED}, self._on_created, (of.BACKLOG,)
+        yield {kind.OCCURRENCE_SKIPPED}, self._on_skipped, (of.LATE,)
+        yield {kind.TASK_CREATED, kind.TASK_UPDATED, kind.TASK_DELETED}, self._on_task, (of.LATE, of.OVERDUE)
+        yield {kind.NODE_STARTED, kind.NODE_UPDATED, kind.NODE_STOPPED}, self._on_node, (of.NODE,)
+        yield {kind.WEBHOOK_UPDATED}, self._on_webhook, (of.WEBHOOK,)
 
-    def judge(self, events: Iterable[Event]) -> Findings:
-        """Return the consequences of events, in their order."""
+    def concerns(self, events: Iterable[Event]) -> bool:
+        """Return whether events have any consequence."""
         found = Findings()
-        judges = self._judges
-        for event in events:
-            judge = judges.get(event.change.kind)
-            if judge is not None:
-                judge(found, event.change, event.at)
-        return found
+        self.judge(events, found)
+        return bool(found)
 
-    def turn(self, found: Findings, alarm: Alarm, subject: str) -> Turn:
+    def judge(self, events: Iterable[Event], found: Findings) -> None:
+        """Add the consequences of events, in their order."""
+        for event in events:
+            change = event.change
+            watched = self._judges.get(change.kind)
+            if watched is not None:
+                judge, known = watched
+                for alarm in _concerned(known, change):
+                    judge(found, alarm, change, event.at)
+            elif self._flows and change.kind in _OF_FLOWS:
+                found.flows.append((change, event.at))
+
+    def turn(self, found: Findings, alarm_id: int, subject: str) -> Turn:
         """Return the turn of a firing in these findings."""
-        key = (alarm.id, subject)
+        key = (alarm_id, subject)
         turn = found.turns.get(key)
         if turn is None:
-            turn = found.turns[key] = Turn(key in self.open)
+            turn = found.turns[key] = Turn(key in self.open, self.open.get(key))
         return turn
 
     def resolve(self, found: Findings, alarm: Alarm, subject: str) -> None:
         """Close a firing if it is open, or opened on this page."""
         key = (alarm.id, subject)
         if key in self.open or key in found.turns:
-            self.turn(found, alarm, subject).resolve()
+            self.turn(found, *key).resolve()
 
     def keep(self, found: Findings, opened: Mapping[Key, int | None]) -> None:
         """Take over the findings once they are stored; ``opened`` has the new firings."""
@@ -204,39 +221,21 @@ class Watchlist:
         """Return whether an event happened after the alarm was made."""
         return alarm.id in self.settled or at >= alarm.created_at
 
-    def _about(self, condition: Condition, change: Change) -> Iterator[Alarm]:
-        """Yield the alarms of a condition that a change of a run or an execution concerns."""
-        known = self._by_condition.get(condition)
-        if not known:
-            return
-        if change.task_name is not None:
-            yield from known.get((SubjectKind.TASK, change.task_name), _NO_ALARMS)
-        if change.job_name is not None:
-            yield from known.get((SubjectKind.JOB, change.job_name), _NO_ALARMS)
-        if change.group is not None:
-            yield from known.get((SubjectKind.GROUP, change.group), _NO_ALARMS)
-
-    def _on_started(self, found: Findings, change: Change, at: datetime) -> None:
-        for alarm in self._about(Condition.LATE, change):
+    def _on_started(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
+        if alarm.condition is Condition.LATE:
             self.resolve(found, alarm, subject_of(alarm))
-        execution_id = change.execution_id
-        if execution_id is None:
-            return
-        for alarm in self._about(Condition.SLOW, change):
-            if self._counts(alarm, at):
-                found.started[alarm.id, execution_id] = (alarm, at)
+        elif change.execution_id is not None and self._counts(alarm, at):
+            found.started[alarm.id, change.execution_id] = (alarm, at)
 
-    def _on_finished(self, found: Findings, change: Change, at: datetime) -> None:
-        execution_id = change.execution_id
+    def _on_finished(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
+        execution_id, is_success = change.execution_id, change.state == _SUCCESS
         if execution_id is None:
             return
-        for alarm in self._about(Condition.SLOW, change):
+        if alarm.condition is Condition.SLOW:
             self._end_watch(found, alarm, Cause(alarm, "", "", at, change.run_id, execution_id, change.task_id))
-        success = change.state == RunState.SUCCESS.value
-        for alarm in self._about(Condition.EMPTY if success else Condition.NEW_ERROR, change):
-            if self._counts(alarm, at):
-                looks = found.successes if success else found.failures
-                looks.setdefault(execution_id, []).append((alarm, change, at))
+        elif (alarm.condition is Condition.EMPTY) is is_success and self._counts(alarm, at):
+            looks = found.successes if is_success else found.failures
+            looks.setdefault(execution_id, []).append((alarm, change, at))
 
     def _end_watch(self, found: Findings, alarm: Alarm, end: Cause) -> None:
         """Judge the end of an execution or of a flow; ``end`` has its time and its ids."""
@@ -248,47 +247,37 @@ class Watchlist:
             # Both were read at once: nobody read them in time.
             took = seconds_text((end.at - began[1]).total_seconds())
             sentence = f"{thing(alarm)} took {took} in {run_of(alarm, about)}"
-            turn = self.turn(found, alarm, subject_of(alarm))
+            turn = self.turn(found, alarm.id, subject_of(alarm))
             turn.fire(replace(end, subject=subject_of(alarm), sentence=sentence))
             turn.resolve()
-        if self.open.get((alarm.id, subject_of(alarm))) == about:
-            self.resolve(found, alarm, subject_of(alarm))
-
-    def _on_flow(self, found: Findings, change: Change, at: datetime) -> None:
-        found.flows.append((change, at))
+        key = (alarm.id, subject_of(alarm))
+        if (key in self.open or key in found.turns) and self.turn(found, *key).about == about:
+            self.turn(found, *key).resolve()
 
     def judge_flow(self, found: Findings, name: str, change: Change, at: datetime) -> None:
         """Judge a change of a flow by the alarms of its name."""
-        about, flow_id = (SubjectKind.FLOW, name), change.flow_id or 0
-        for alarm in self._by_condition.get(Condition.SLOW, {}).get(about, _NO_ALARMS):
-            if change.state != FlowState.RUNNING.value:
-                self._end_watch(found, alarm, Cause(alarm, "", "", at, flow_id=flow_id))
-            elif self._counts(alarm, at):
-                found.started[alarm.id, flow_id] = (alarm, at)
-        for alarm in self._by_condition.get(Condition.FAILING, {}).get(about, _NO_ALARMS):
-            if change.state in _OVER:
+        for alarm in self._flows.get((SubjectKind.FLOW.value, name), _NO_ALARMS):
+            if alarm.condition is Condition.FAILING and change.state in _OVER:
                 self._count(found, alarm, change, at)
+            elif alarm.condition is Condition.SLOW and change.state != FlowState.RUNNING.value:
+                self._end_watch(found, alarm, Cause(alarm, "", "", at, flow_id=change.flow_id or 0))
+            elif alarm.condition is Condition.SLOW and self._counts(alarm, at):
+                found.started[alarm.id, change.flow_id or 0] = (alarm, at)
 
-    def _on_webhook(self, found: Findings, change: Change, at: datetime) -> None:
+    def _on_webhook(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
         webhook = change.webhook or ""
-        known = self._by_condition.get(Condition.WEBHOOK, {})
-        for name in (webhook, ""):
-            for alarm in known.get((SubjectKind.WEBHOOK, name), _NO_ALARMS):
-                if change.state in _HALTED and self._counts(alarm, at):
-                    word = "is parked" if change.state == "parked" else "is switched off"
-                    self.turn(found, alarm, webhook).fire(Cause(alarm, webhook, f"Webhook '{webhook}' {word}", at))
-                elif change.state not in _HALTED:
-                    self.resolve(found, alarm, webhook)
+        if change.state in _HALTED and self._counts(alarm, at):
+            word = "is parked" if change.state == "parked" else "is switched off"
+            self.turn(found, alarm.id, webhook).fire(Cause(alarm, webhook, f"Webhook '{webhook}' {word}", at))
+        elif change.state not in _HALTED:
+            self.resolve(found, alarm, webhook)
 
-    def _on_run(self, found: Findings, change: Change, at: datetime) -> None:
-        if change.state not in _OVER:
-            return
-        if change.state == RunState.SUCCESS.value:
-            for condition in (Condition.OVERDUE, Condition.NEW_ERROR):
-                for alarm in self._about(condition, change):
-                    self.resolve(found, alarm, subject_of(alarm))
-        for alarm in self._about(Condition.FAILING, change):
-            self._count(found, alarm, change, at)
+    def _on_run(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
+        if change.state in _OVER:
+            if alarm.condition is Condition.FAILING:
+                self._count(found, alarm, change, at)
+            elif change.state == _SUCCESS:
+                self.resolve(found, alarm, subject_of(alarm))
 
     def _count(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
         if not self._counts(alarm, at):
@@ -297,7 +286,7 @@ class Watchlist:
         if alarm.settings.failed_share is not None:
             self._count_share(found, alarm, change, at, streak)
             return
-        if change.state == RunState.SUCCESS.value:
+        if change.state == _SUCCESS:
             if streak:
                 found.streaks[alarm.id] = 0
             self.resolve(found, alarm, subject_of(alarm))
@@ -308,7 +297,7 @@ class Watchlist:
 
     def _count_share(self, found: Findings, alarm: Alarm, change: Change, at: datetime, before: int) -> None:
         """Judge the outcomes of the last runs, the bits of a number behind a leading 1."""
-        runs, failed = alarm.settings.of_runs or 0, change.state != RunState.SUCCESS.value
+        runs, failed = alarm.settings.of_runs or 0, change.state != _SUCCESS
         outcomes = (max(before, 1) << 1) | failed
         if outcomes.bit_length() > runs + 1:
             outcomes = (outcomes & ((1 << runs) - 1)) | (1 << runs)
@@ -325,46 +314,56 @@ class Watchlist:
         sentence = f"{thing(alarm)} {way}, last in {last}"
         ids = (change.run_id, None, change.task_id)
         cause = Cause(alarm, subject_of(alarm), sentence, at, *ids, flow_id=flow_id)
-        self.turn(found, alarm, subject_of(alarm)).fire(cause)
+        self.turn(found, alarm.id, subject_of(alarm)).fire(cause)
 
-    def _on_skipped(self, found: Findings, change: Change, at: datetime) -> None:
-        if change.state not in MISSED:
-            return
-        for alarm in self._about(Condition.LATE, change):
-            if self._counts(alarm, at):
-                sentence = f"{thing(alarm)} missed an occurrence: it was skipped ({change.state})"
-                cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, None, change.task_id)
-                self.turn(found, alarm, subject_of(alarm)).fire(replace(cause, is_skipped=True))
+    def _on_skipped(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
+        if change.state in MISSED and self._counts(alarm, at):
+            sentence = f"{thing(alarm)} missed an occurrence: it was skipped ({change.state})"
+            cause = Cause(alarm, subject_of(alarm), sentence, at, change.run_id, None, change.task_id)
+            self.turn(found, alarm.id, subject_of(alarm)).fire(replace(cause, is_skipped=True))
 
-    def _on_created(self, found: Findings, change: Change, at: datetime) -> None:
-        for alarm in self._about(Condition.BACKLOG, change):
-            key = (alarm.id, TimerKind.LOOK, 0)
-            if alarm.id not in self.armed and key not in found.timers:
-                patience = timedelta(seconds=alarm.settings.older_than or LOOK_AGAIN.total_seconds())
-                found.timers[key] = at + min(patience, LOOK_AGAIN)
+    def _on_created(self, found: Findings, alarm: Alarm, _change: Change, at: datetime) -> None:
+        key = (alarm.id, TimerKind.LOOK, 0)
+        if found.timers.get(key) is None and (key in found.timers or alarm.id not in self.armed):
+            patience = timedelta(seconds=alarm.settings.older_than or LOOK_AGAIN.total_seconds())
+            found.timers[key] = at + min(patience, LOOK_AGAIN)
 
-    def _on_task(self, found: Findings, change: Change, at: datetime) -> None:
-        for condition in (Condition.LATE, Condition.OVERDUE):
-            for alarm in self._about(condition, change):
-                if alarm.subject_kind is not SubjectKind.TASK:
-                    continue
-                found.timers[alarm.id, TimerKind.LOOK, 0] = at
-                if change.kind is EventKind.TASK_DELETED:
-                    self.resolve(found, alarm, subject_of(alarm))
+    def _on_task(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
+        found.timers[alarm.id, TimerKind.LOOK, 0] = at
+        if change.kind is EventKind.TASK_DELETED:
+            self.resolve(found, alarm, subject_of(alarm))
 
-    def _on_node(self, found: Findings, change: Change, at: datetime) -> None:
-        node = change.node
-        known = self._by_condition.get(Condition.NODE, {})
-        if node is None:
-            return
-        for name in (node, ""):
-            for alarm in known.get((SubjectKind.NODE, name), _NO_ALARMS):
-                if change.state in _NODE_GONE and self._counts(alarm, at):
-                    lost = change.state == NodeState.EXPIRED.value
-                    word = "is lost: its lease has run out" if lost else "is silent: it makes no progress"
-                    self.turn(found, alarm, node).fire(Cause(alarm, node, f"Node '{node}' {word}", at))
-                elif change.state in _NODE_WELL:
-                    self.resolve(found, alarm, node)
+    def _on_node(self, found: Findings, alarm: Alarm, change: Change, at: datetime) -> None:
+        node = change.node or ""
+        if change.state in _NODE_GONE and self._counts(alarm, at):
+            lost = change.state == NodeState.EXPIRED.value
+            word = "is lost: its lease has run out" if lost else "is silent: it makes no progress"
+            self.turn(found, alarm.id, node).fire(Cause(alarm, node, f"Node '{node}' {word}", at))
+        elif change.state in _NODE_WELL:
+            self.resolve(found, alarm, node)
+
+
+_OF_FLOWS: Final = frozenset({EventKind.FLOW_CREATED, EventKind.FLOW_UPDATED})
+
+
+def _by_subject(alarms: Iterable[Alarm]) -> _Watched:
+    found: _Watched = {}
+    for alarm in alarms:
+        about = (alarm.subject_kind.value, subject_of(alarm))
+        found[about] = (*found.get(about, _NO_ALARMS), alarm)
+    return found
+
+
+def _concerned(known: _Watched, change: Change) -> tuple[Alarm, ...]:
+    """Return the alarms that a change concerns, by a look-up of each thing that it names."""
+    if change.job_name is not None or change.task_name is not None:
+        return (
+            known.get(("task", change.task_name), _NO_ALARMS)
+            + known.get(("job", change.job_name), _NO_ALARMS)
+            + known.get(("group", change.group), _NO_ALARMS)
+        )
+    kind, name = ("node", change.node) if change.webhook is None else ("webhook", change.webhook)
+    return known.get((kind, name), _NO_ALARMS) + known.get((kind, ""), _NO_ALARMS)
 
 
 def subject_of(alarm: Alarm) -> str:

@@ -319,6 +319,15 @@ class HookOfFile(FileModel):
         return new_hook(name, self.job, HookKind(self.kind), secrets=tuple(self.secrets), enabled=True, **chosen)
 
 
+OF_FILE: Final[Mapping[DefinitionKind, Any]] = {
+    DefinitionKind.ALARM: AlarmOfFile,
+    DefinitionKind.CHANNEL: _Channel,
+    DefinitionKind.WEBHOOK: WebhookOfFile,
+    DefinitionKind.HOOK: HookOfFile,
+}
+"""The form of each kind of definition."""
+
+
 class TaskFile(FileModel):
     """A file: the tasks of one set by name, its alarms, and limits of groups."""
 

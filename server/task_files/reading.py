@@ -1,6 +1,7 @@
 """Reads files of tasks and groups: YAML or TOML, with variables of the environment."""
 
 import io
+import json
 import math
 import os
 import re
@@ -12,12 +13,12 @@ from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import yaml
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.task_sets import DefinitionKind, Named, WantedGroup, WantedSet, WantedTask
-from .model import TaskFile
+from .model import OF_FILE, TaskFile
 
 MAX_VALUES: Final = 100_000
 """Of a file, each alias counted as what it stands for: ten lines can stand for thousands of millions."""
@@ -354,3 +355,31 @@ def _sentence(where: str, fault: Mapping[str, Any]) -> str:
         got = repr(fault.get("input"))
         what = f"{str(fault['msg']).removeprefix('Value error, ')}, got {got[:80]}"
     return f"{where}: {place}: {what}" if place else f"{where}: {what}"
+
+
+_LISTS: Final = frozenset({"channels", "recipients", "secrets"})
+_TABLES: Final = frozenset({"route", "variables"})
+
+
+def wanted(kind: DefinitionKind, name: str, fields: Sequence[str]) -> Named:
+    """Return what pairs ``field=value`` want of a definition; lists are ``a,b``, and tables are JSON.
+
+    Raises:
+        ConfigurationError: they are none, or a file must not have them.
+    """
+    values: dict[str, Any] = {}
+    for pair in fields:
+        field, equals, text = pair.partition("=")
+        if not equals or field in values:
+            how = "is given twice" if equals else "fields are written field=value, e.g. severity=critical"
+            raise ConfigurationError(f"{pair[:80]!r}: {how}")
+        try:
+            values[field] = json.loads(text) if field in _TABLES else text.split(",") if field in _LISTS else text
+        except ValueError as error:
+            raise ConfigurationError(f"{field}: must be JSON, got {text[:80]!r}: {error}") from None
+    try:
+        found: Named = TypeAdapter[Any](OF_FILE[kind]).validate_python(values).wanted(name)
+    except ValidationError as error:
+        faults: Sequence[Any] = error.errors(include_url=False)
+        raise ConfigurationError("; ".join(_sentence(f"{kind.value} {name}", one) for one in faults)) from None
+    return found

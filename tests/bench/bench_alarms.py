@@ -2,8 +2,8 @@
 
 Run it from the repository's root: ``python -m tests.bench.bench_alarms``; ``--help`` lists the options. Each occurrence
 starts and succeeds (two entries of the event log, four events), and each has an alarm that fails in a row, one that is
-slow and one that is late, whose timer comes due with it. Each look judges what happened in a second. The processor time
-of PostgreSQL itself is not counted.
+slow and one that is late, whose timer comes due with it. Each look judges what happened in a second. Garbage is
+collected as in a server. The processor time of PostgreSQL itself is not counted.
 """
 
 import argparse
@@ -27,6 +27,7 @@ from cronograph.jobs.delivery.rules import TimerKind
 from cronograph.jobs.runtime.duties.alarms import AlarmReader
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.server.process.lifecycle import leave_out_what_stays
 from tests.bench.measuring import DATABASES, fresh_database
 
 CONDITIONS: Final = (
@@ -125,6 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seconds", type=int, default=60)
     chosen = parser.parse_args(arguments)
     tasks = max(1, chosen.alarms // len(CONDITIONS))
+    leave_out_what_stays()
     for kind in chosen.database or DATABASES:
         for with_alarms in (False, True):
             with fresh_database(kind) as url:

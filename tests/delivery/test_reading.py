@@ -289,14 +289,14 @@ async def test_without_alarms_no_event_is_read(alarms: Alarms, stored: Stored) -
     alarm = alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
     await alarms.look()
     alarms.acting(lambda tx: actions.delete_alarm(tx, alarm.name))
-    before = stored.do(lambda tx: read.place(tx.conn))
+    before = stored.do(lambda tx: read.glance(tx.conn))
     for _ in range(3):
         fail(stored, worker)
     await alarms.look(60)
-    after = stored.do(lambda tx: read.place(tx.conn))
+    after = stored.do(lambda tx: read.glance(tx.conn))
     assert before is not None
     assert after is not None
-    assert after.cursor == before.cursor
+    assert after.place.cursor == before.place.cursor
     # What failed meanwhile is of no concern to the next alarm.
     alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
     assert await alarms.look(1) == []

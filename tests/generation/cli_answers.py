@@ -276,14 +276,7 @@ REMOTE: Final[dict[str, Shape]] = {
     "alarms firings": _listed(documents.ALARM_FIRINGS, "firings", "alarmFirings"),
     "alarms list": _listed(documents.ALARMS, "alarms"),
     **dict.fromkeys(
-        (
-            "channels delete",
-            "channels set-alertmanager",
-            "channels set-apprise",
-            "channels set-chat",
-            "channels set-mail",
-            "channels set-webhook",
-        ),
+        ("channels delete", "channels set"),
         done(channel=answered(documents.SET_CHANNEL, "setChannel.channel")),
     ),
     "channels deliveries": _listed(documents.ALARM_DELIVERIES, "deliveries", "alarmDeliveries"),

@@ -20,12 +20,12 @@ from ...core.events import Cursor, Event
 from ...core.outcome import Failed
 from ...delivery import read, webhooks, write
 from ...delivery.channels import WHOLE, Sent, send
-from ...delivery.notifying import Reader, store, store_timers
+from ...delivery.notifying import Reader, judge
 from ...delivery.rules import Delivery, DeliveryState, next_try
 from ...delivery.webhooks import Webhook
 from ...queue.base.changes import publish
 from ...store.db.database import Connection, Database
-from ...store.db.dialect import database_now
+from ...store.db.dialect import database_now, is_postgresql
 from ...store.db.faults import log_fault
 from ...store.db.transaction import Clock, Tx, Wake
 from ...store.read import events
@@ -121,11 +121,11 @@ class AlarmReader(Timed):
             page, has_more = await self._database.write(_publish, self._cursor)
             seen = seen._replace(page=page, has_unpublished=has_more)
         reader.next_timer = seen.next_timer
-        if not (await self._judge_timers(reader, seen) and await self._judge_events(reader, seen.page)):
+        if not await self._judge(reader, seen):
             self._reader = None
             self.set_timer(0.0)
             return
-        if not seen.has_unpublished:
+        if not seen.has_unpublished and len(reader.watch.settled) < len(reader.watch.alarms):
             reader.watch.settled.update(reader.watch.alarms)
         if reader.next_timer is not None:
             self.set_timer((reader.next_timer - seen.now).total_seconds() - (time.monotonic() - began))
@@ -155,41 +155,27 @@ class AlarmReader(Timed):
         self._cursor = place.cursor
         return self._reader
 
-    async def _judge_timers(self, reader: Reader, seen: "_Seen") -> bool:
-        """Judge due timers; false if the reader is out of date."""
-        more = seen.next_timer is not None and seen.next_timer <= seen.now
-        while more:
-            done = await self._database.write(store_timers, reader)
-            if done is None:
-                return False
-            reader.watch.keep(*done)
-            more = len(done[0].timers) >= read.MOST_TIMERS
-        return True
-
-    async def _judge_events(self, reader: Reader, page: list[Event] | None) -> bool:
-        """Judge a page of events and those after it; false if the reader is out of date."""
-        while True:
+    async def _judge(self, reader: Reader, seen: "_Seen") -> bool:
+        """Judge due timers, a page of events and those after it; false if the reader is out of date."""
+        page, has_more = seen.page, True
+        while has_more:
             if page is None:
                 log.warning("events that alarms had not judged are gone: pruned, or the database was set back")
                 page = await self._database.read(_from_oldest, self._cursor)
-            if page and not await self._judge(reader, page):
-                return False
-            if len({event.cursor.seq for event in page}) < events.BATCHES:
-                return True
-            page = await self._database.read(events.following, self._cursor, events.BATCHES)
-
-    async def _judge(self, reader: Reader, page: list[Event]) -> bool:
-        """Judge a page of events; false if the reader is out of date."""
-        found = reader.watch.judge(page)
-        after, now = page[-1].cursor, page[-1].at
-        if found or self._stored_at is None or abs(now - self._stored_at) >= STORED_EVERY:
-            opened = await self._database.write(store, reader, found, after)
-            if opened is None:
-                return False
-            reader.watch.keep(found, opened)
-            reader.place = replace(reader.place, cursor=after)
-            self._stored_at = now
-        self._cursor = after
+            has_more = len({event.cursor.seq for event in page}) >= events.BATCHES
+            after, now = (page[-1].cursor, page[-1].at) if page else (self._cursor, seen.now)
+            is_due = reader.next_timer is not None and reader.next_timer <= seen.now
+            is_stale = page and (self._stored_at is None or abs(now - self._stored_at) >= STORED_EVERY)
+            if is_due or is_stale or reader.watch.concerns(page):
+                judged = await self._database.write(judge, reader, page, after)
+                if judged is None:
+                    return False
+                reader.watch.keep(judged.found, judged.opened)
+                reader.place = replace(reader.place, cursor=after)
+                self._stored_at, has_more = now, has_more or judged.has_more
+            self._cursor = after
+            if has_more:
+                page = await self._database.read(events.following, after, events.BATCHES)
         return True
 
 
@@ -213,12 +199,14 @@ class _Seen(NamedTuple):
 
 def _glance(conn: Connection, clock: Clock | None, cursor: Cursor) -> _Seen | None:
     """Return all that most looks need, in one transaction; None before the first alarm."""
-    place = read.place(conn)
-    if place is None:
+    found = read.glance(conn)
+    if found is None:
         return None
     now = database_now(conn) if clock is None else clock()
-    page = [] if cursor is _NOWHERE else events.following(conn, cursor, events.BATCHES)
-    return _Seen(place, now, read.next_timer(conn), events.has_unpublished(conn), page)
+    # What has no number yet is read with what is there when it has one.
+    is_known = cursor is not _NOWHERE and not (found.has_unpublished and is_postgresql(conn))
+    page = events.following(conn, cursor, events.BATCHES) if is_known else []
+    return _Seen(found.place, now, found.next_timer, found.has_unpublished, page)
 
 
 def _publish(tx: Tx, cursor: Cursor) -> tuple[list[Event] | None, bool]:

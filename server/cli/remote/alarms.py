@@ -1,6 +1,7 @@
 """``cronograph alarms`` and ``channels``: conditions that notify people, and the ways to do so."""
 
 import time
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 import typer
@@ -21,14 +22,19 @@ from ....graphql.client.command_line import (
     TEST_CHANNEL,
     UPDATE_ALARM,
 )
-from ....jobs.core.alarms import ANY, WITHOUT_VALUES, AlarmSpec, Severity, SubjectKind, spec_of
-from ....jobs.core.base.errors import ConfigurationError, InvalidInput
+from ....jobs.core.alarms import WITHOUT_VALUES, WORDS, AlarmSpec, SubjectKind
+from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
+from ....jobs.core.task_sets import DefinitionKind, Named
+from ....jobs.delivery.inbound import Hook
+from ....jobs.delivery.rules import Channel
+from ....jobs.delivery.webhooks import Webhook
+from ...task_files.reading import wanted
 from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, Limit, at_server, changes_server
 from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show, table
-from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel, given_of, labels_of
+from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel
 
 ALARM_LIST: Final = Listing(
     "alarms",
@@ -107,58 +113,46 @@ def show_messages(api: Api, firing: Annotated[str, typer.Argument(help="Id of th
     api.result({"deliveries": rows}, table(rows, DELIVERY_LIST.shown) if rows else "Nobody was notified of it")
 
 
-def _flag(name: str, metavar: str | None, text: str) -> typer.models.OptionInfo:
-    option: typer.models.OptionInfo = typer.Option(name, metavar=metavar, help=text)
-    return option
-
-
 @alarms.command(name="create")
 @changes_server()
 def create_alarm(
     api: Api,
     name: AlarmName,
-    task: Annotated[str | None, _flag("--task", "NAME", "Watch this task.")] = None,
-    job: Annotated[str | None, _flag("--job", "NAME", "Watch the runs of this job.")] = None,
-    group: Annotated[str | None, _flag("--group", "NAME", "Watch the runs of this group.")] = None,
-    node: Annotated[str | None, _flag("--node", "NAME", "Watch this node; `any` = every node.")] = None,
-    flow: Annotated[str | None, _flag("--flow", "NAME", "Watch the flows of this name.")] = None,
-    webhook: Annotated[str | None, _flag("--webhook", "NAME", "Watch this webhook; `any` = every one.")] = None,
-    database: Annotated[bool, typer.Option("--database", help="Watch the database.")] = False,
-    late: Annotated[str | None, _flag("--late", "TIME", "An occurrence starts so late, or is missed.")] = None,
-    due_by: Annotated[str | None, _flag("--due-by", "HH:MM", "It is not done by this time of day.")] = None,
-    overdue: Annotated[str | None, _flag("--overdue", "TIME", "It is not done so long after it was due.")] = None,
-    slow: Annotated[str | None, _flag("--slow", "TIME", "It runs for longer; `3x` = 3 times its p95.")] = None,
-    failing: Annotated[str | None, _flag("--failing", "N", "N runs in a row fail; `50% of 20` = 10 of 20.")] = None,
-    new_error: Annotated[str | None, _flag("--new-error", "TIME", "It fails as it has not for so long.")] = None,
-    skew: Annotated[str | None, _flag("--skew", "TIME", "The clock of the node is more than so much off.")] = None,
-    idle: Annotated[str | None, _flag("--idle", "TIME", "The node takes none of the runs due for so long.")] = None,
-    larger: Annotated[int | None, _flag("--larger-than", "BYTES", "The database has more bytes.")] = None,
-    least_free: Annotated[int | None, _flag("--least-free", "BYTES", "Fewer bytes are free on its disk.")] = None,
-    transaction: Annotated[str | None, _flag("--transaction", "TIME", "A transaction is open for longer.")] = None,
-    lag: Annotated[str | None, _flag("--lag", "TIME", "A standby is further behind.")] = None,
-    empty: Annotated[bool, typer.Option("--empty", help="It succeeds without records.")] = False,
-    older: Annotated[str | None, _flag("--older-than", "TIME", "A run waits for longer.")] = None,
-    deeper: Annotated[int | None, _flag("--deeper-than", "N", "More than N runs wait.")] = None,
-    channel: Annotated[list[str] | None, _flag("--channel", "NAME", "Notify this channel; repeatable.")] = None,
-    severity: Annotated[str, _flag("--severity", "WORD", "`info`, `warning` or `critical`.")] = "warning",
+    fields: Annotated[
+        list[str],
+        typer.Argument(
+            help=f"Its fields as a task file has them. One is the subject: {', '.join(SubjectKind)}, e.g. "
+            f"`task=billing`, or `any` of nodes, webhooks and the database. One is the condition, e.g. `late=5m`: "
+            f"{', '.join(WORDS)}; nodes and webhooks need none. Others: `channels=a,b`, `severity` and `description`.",
+            metavar="FIELD=VALUE",
+        ),
+    ],
 ) -> None:
     """Create an alarm: one subject, and one condition on it."""
-    words: dict[str, Any] = {"task": task, "job": job, "group": group, "node": node, "late": late, "due_by": due_by}
-    words |= {"overdue": overdue, "slow": slow, "failing": _counted(failing), "empty": empty}
-    words |= {"older_than": older, "deeper_than": deeper, "new_error": new_error, "skew": skew}
-    words |= {"larger_than": larger, "least_free": least_free, "transaction": transaction, "lag": lag}
-    words |= {"database": ANY if database else None, "flow": flow, "webhook": webhook, "idle": idle}
-    try:
-        spec = spec_of(name, words, channels=channel or (), severity=_severity(severity), description="")
-    except InvalidInput as fault:
-        raise ConfigurationError(f"an alarm needs one subject and one condition: {fault}") from None
-    made = api.change(CREATE_ALARM, **alarm_input(spec))["alarm"]
+    made = api.change(CREATE_ALARM, **input_of(wanted(DefinitionKind.ALARM, name, fields)))["alarm"]
     api.result({"alarm": made}, f"Alarm {name}: {made['sentence']}")
 
 
-def alarm_input(spec: AlarmSpec) -> dict[str, Any]:
-    """Return an alarm as the API takes it."""
-    subject: dict[str, Any] = {spec.subject_kind.value: spec.subject}
+def input_of(thing: Named) -> dict[str, Any]:
+    """Return an alarm, a channel, a webhook or a hook as the API takes it."""
+    if isinstance(thing, AlarmSpec):
+        return _alarm_input(thing)
+    assert isinstance(thing, Channel | Webhook | Hook)
+    values = {camel(name): value for name, value in thing.definition.items()}
+    if isinstance(thing, Channel):
+        kind, route = values.pop("kind"), values.pop("route", None)
+        values |= {name: str(values[name]).upper() for name in ("form", "tls") if name in values}
+        given: dict[str, Any] = {"name": thing.name, "settings": {kind: values}}
+        if route is not None:
+            given["route"] = {**route, "severities": [one.upper() for one in route.get("severities", ())]}
+        return given
+    if isinstance(thing, Hook):
+        values |= {"jobName": values.pop("job"), "kind": thing.kind.name}
+    return {"name": thing.name, **values}
+
+
+def _alarm_input(spec: AlarmSpec) -> dict[str, Any]:
+    subject: Mapping[str, Any] = {spec.subject_kind.value: spec.subject}
     if spec.subject is None:
         named = "database" if spec.subject_kind is SubjectKind.DATABASE else f"any{spec.subject_kind.value.title()}"
         subject = {named: True}
@@ -171,17 +165,6 @@ def alarm_input(spec: AlarmSpec) -> dict[str, Any]:
         "severity": spec.severity.name,
         "description": spec.description,
     }
-
-
-def _counted(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.isdecimal() and len(text) < 10 else text
-
-
-def _severity(word: str) -> Severity:
-    try:
-        return Severity(word)
-    except ValueError:
-        raise ConfigurationError(f"--severity: must be info, warning or critical, got {word[:40]!r}") from None
 
 
 @alarms.command(name="enable")
@@ -243,122 +226,23 @@ ChannelName = Annotated[str, typer.Argument(help="Name of the channel.")]
 add_list(channels, CHANNEL_LIST, "List channels.")
 
 
-RoutedSeverities = Annotated[
-    list[str] | None,
-    _flag("--route-severity", "WORD", "Notify it of all alarms of this severity, too; repeatable."),
-]
-RoutedGroups = Annotated[
-    list[str] | None,
-    _flag("--route-group", "NAME", "Notify it of all alarms about this group and its tasks, too; repeatable."),
-]
-RoutedLabels = Annotated[
-    list[str] | None,
-    _flag("--route-label", "KEY=VALUE", "Notify it of all alarms about tasks with this label, too; repeatable."),
-]
-Routed = tuple[list[str] | None, list[str] | None, list[str] | None]
-
-
-def _set(api: Api, name: str, routed: Routed, **settings: object) -> None:
-    severities, groups, labels = routed
-    words = {
-        "severities": [_severity(one).name for one in severities or ()],
-        "groups": groups,
-        "labels": labels_of(labels),
-    }
-    route = {key: value for key, value in words.items() if value}
-    chosen = {"settings": settings, "route": route} if route else {"settings": settings}
-    channel = api.change(SET_CHANNEL, name=name, **chosen)["channel"]
+@channels.command(name="set")
+@changes_server()
+def set_channel(
+    api: Api,
+    name: ChannelName,
+    fields: Annotated[
+        list[str],
+        typer.Argument(
+            help="Its fields as a task file has them: `kind=chat`, `webhook`, `alertmanager`, `mail` or `apprise`, and "
+            "those of that kind, e.g. `url_secret=slack-url`. A list is `a,b`, a route is JSON.",
+            metavar="FIELD=VALUE",
+        ),
+    ],
+) -> None:
+    """Set a channel, new or in the place of the old one."""
+    channel = api.change(SET_CHANNEL, **input_of(wanted(DefinitionKind.CHANNEL, name, fields)))["channel"]
     api.result({"channel": channel}, f"Channel {name} set: {channel['address']}")
-
-
-@channels.command(name="set-chat")
-@changes_server()
-def set_chat(
-    api: Api,
-    name: ChannelName,
-    url_secret: Annotated[str, typer.Option("--url-secret", metavar="NAME", help="The secret that has the URL.")],
-    teams: Annotated[bool, typer.Option("--teams", help="Send cards as Teams takes them. (default: Slack)")] = False,
-    severities: RoutedSeverities = None,
-    groups: RoutedGroups = None,
-    labels: RoutedLabels = None,
-) -> None:
-    """Set a channel that posts to Slack, Teams, Mattermost and the like."""
-    _set(api, name, (severities, groups, labels), chat={"urlSecret": url_secret, "form": "TEAMS" if teams else "SLACK"})
-
-
-@channels.command(name="set-webhook")
-@changes_server()
-def set_webhook(
-    api: Api,
-    name: ChannelName,
-    address: Annotated[str, typer.Argument(help="URL to post to.", metavar="URL")],
-    secret: Annotated[list[str], typer.Option("--secret", metavar="NAME", help="A secret that signs; repeatable.")],
-    severities: RoutedSeverities = None,
-    groups: RoutedGroups = None,
-    labels: RoutedLabels = None,
-) -> None:
-    """Set a channel that posts signed JSON, by the rules of Standard Webhooks."""
-    _set(api, name, (severities, groups, labels), webhook={"url": address, "secrets": secret})
-
-
-@channels.command(name="set-alertmanager")
-@changes_server()
-def set_alertmanager(
-    api: Api,
-    name: ChannelName,
-    address: Annotated[str, typer.Argument(help="URL of the Alertmanager.", metavar="URL")],
-    severities: RoutedSeverities = None,
-    groups: RoutedGroups = None,
-    labels: RoutedLabels = None,
-) -> None:
-    """Set a channel that posts to Prometheus' Alertmanager."""
-    _set(api, name, (severities, groups, labels), alertmanager={"url": address})
-
-
-@channels.command(name="set-mail")
-@changes_server()
-def set_mail(
-    api: Api,
-    name: ChannelName,
-    host: Annotated[str, typer.Argument(help="Host of the mail server.")],
-    recipient: Annotated[list[str], typer.Option("--to", metavar="ADDRESS", help="Who gets the mails; repeatable.")],
-    sender: Annotated[str, typer.Option("--from", metavar="ADDRESS", help="The address that mails come from.")],
-    port: Annotated[int, typer.Option("--port", help="Port of the mail server.")] = 587,
-    tls: Annotated[str, typer.Option("--tls", help="`starttls`, `implicit` or `none`.")] = "starttls",
-    username: Annotated[str | None, typer.Option("--username", help="Name for the sign-in.")] = None,
-    password_secret: Annotated[
-        str | None, typer.Option("--password-secret", metavar="NAME", help="The secret that has the password.")
-    ] = None,
-    severities: RoutedSeverities = None,
-    groups: RoutedGroups = None,
-    labels: RoutedLabels = None,
-) -> None:
-    """Set a channel that sends mails by SMTP."""
-    if tls not in {"starttls", "implicit", "none"}:
-        raise ConfigurationError(f"--tls: must be starttls, implicit or none, got {tls[:40]!r}")
-    settings: dict[str, Any] = {
-        "host": host,
-        "port": port,
-        "tls": tls.upper(),
-        "sender": sender,
-        "recipients": recipient,
-    }
-    given = settings | given_of(username=username, passwordSecret=password_secret)
-    _set(api, name, (severities, groups, labels), mail=given)
-
-
-@channels.command(name="set-apprise")
-@changes_server()
-def set_apprise(
-    api: Api,
-    name: ChannelName,
-    url_secret: Annotated[str, typer.Option("--url-secret", metavar="NAME", help="The secret that has the URL.")],
-    severities: RoutedSeverities = None,
-    groups: RoutedGroups = None,
-    labels: RoutedLabels = None,
-) -> None:
-    """Set a channel that sends by Apprise; the setting `apprise_schemes` has to name the scheme of its URL."""
-    _set(api, name, (severities, groups, labels), apprise={"urlSecret": url_secret})
 
 
 @channels.command(name="delete")

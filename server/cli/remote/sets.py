@@ -20,17 +20,13 @@ from ....graphql.client.command_line import (
     EXPORTED_WEBHOOKS,
 )
 from ....jobs.core.admission.caps import Rate
-from ....jobs.core.alarms import AlarmSpec
 from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
-from ....jobs.core.task_sets import Named, WantedGroup, WantedSet, shown
-from ....jobs.delivery.inbound import Hook
-from ....jobs.delivery.rules import Channel
-from ....jobs.delivery.webhooks import Webhook
+from ....jobs.core.task_sets import WantedGroup, WantedSet, shown
 from ...process.ending import ExitCode
 from ...task_files.reading import read_files
 from ...task_files.writing import UNSET_NAME, files_of, has_limits, set_of
-from .alarms import alarm_input
+from .alarms import input_of
 from .api import Api, at_server, changes_server
 from .values import camel
 
@@ -270,26 +266,8 @@ def _set(one: WantedSet) -> dict[str, Any]:
         {"name": task.name, **{camel(name): shown(value) for name, value in task.settings.items()}}
         for task in one.tasks
     ]
-    definitions = {f"{kind.value}s": [_input(thing) for thing in things] for kind, things in one.definitions.items()}
+    definitions = {f"{kind.value}s": [input_of(thing) for thing in things] for kind, things in one.definitions.items()}
     return {"name": one.name, "tasks": tasks, **definitions}
-
-
-def _input(thing: Named) -> dict[str, Any]:
-    """Return an alarm, a channel, a webhook or a hook as the API takes it."""
-    if isinstance(thing, AlarmSpec):
-        return alarm_input(thing)
-    assert isinstance(thing, Channel | Webhook | Hook)
-    values = {camel(name): value for name, value in thing.definition.items()}
-    if isinstance(thing, Channel):
-        kind, route = values.pop("kind"), values.pop("route", None)
-        values |= {name: str(values[name]).upper() for name in ("form", "tls") if name in values}
-        given: dict[str, Any] = {"name": thing.name, "settings": {kind: values}}
-        if route is not None:
-            given["route"] = {**route, "severities": [one.upper() for one in route.get("severities", ())]}
-        return given
-    if isinstance(thing, Hook):
-        values |= {"jobName": values.pop("job"), "kind": thing.kind.name}
-    return {"name": thing.name, **values}
 
 
 def differs(answer: Mapping[str, Any]) -> bool:

@@ -81,7 +81,7 @@ export function Channels() {
           channels.length === 0 ? (
             <Empty title="No channel is set">
               <p class="dim">Alarms are sent to chats, mailboxes, webhooks and Alertmanager.</p>
-              <Command text="cronograph channels set-webhook ops https://example.com/hook --secret hook-key" />
+              <Command text="cronograph channels set ops kind=webhook url=https://example.com/hook secrets=hook-key" />
             </Empty>
           ) : (
             <DataTable

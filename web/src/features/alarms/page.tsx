@@ -196,7 +196,7 @@ function Present({ answer: { firings, firing, alarms, count }, context }: Presen
                 <p class="dim">
                   An alarm watches a task, a job, a group or the nodes. Press “New alarm”, or create one by
                 </p>
-                <Command text="cronograph alarms create orders-late --task import_orders --late 5m" />
+                <Command text="cronograph alarms create orders-late task=import_orders late=5m" />
               </>
             )}
           </Empty>

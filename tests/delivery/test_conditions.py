@@ -237,6 +237,18 @@ async def test_an_execution_is_slow_beside_the_usual_ones(alarms: Alarms, stored
     assert len(await alarms.look(0.2)) == 1
 
 
+async def test_a_run_counts_once_however_often_it_is_retried(alarms: Alarms, stored: Stored) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=2)
+    for failed in (0, 1):
+        stored.enqueue(retries=2)
+        for attempt in range(3):
+            worker.end(worker.start(), Failed("ValueError", "no room"))
+            is_last = failed == 1 and attempt == 2
+            assert len(await alarms.look(1)) == is_last
+            stored.pass_time(600)
+
+
 async def test_failures_failed_runs_fire_and_a_success_resolves(alarms: Alarms, stored: Stored) -> None:
     worker = stored.node()
     alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=3)

@@ -10,7 +10,7 @@ from cronograph.jobs.actions.nodes import rescue_expired
 from cronograph.jobs.core.alarms import Condition, Settings, SubjectKind
 from cronograph.jobs.core.events import Cursor, EventKind
 from cronograph.jobs.core.outcome import Failed, Succeeded
-from cronograph.jobs.delivery import actions, read
+from cronograph.jobs.delivery import actions, read, write
 from cronograph.jobs.delivery.rules import DeliveryEvent, DeliveryState
 from cronograph.jobs.delivery.write import KEPT
 from cronograph.jobs.runtime.duties.alarms import HELD_FOR
@@ -170,6 +170,24 @@ async def test_a_silenced_alarm_notifies_nobody_until_its_silence_ends(alarms: A
     assert delivery.payload["data"]["alarms"][0]["id"] == str(firing.id)
     await alarms.look(60)
     assert len(alarms.deliveries()) == 1
+
+
+async def test_what_is_open_is_not_pruned_and_is_notified_when_a_long_silence_ends(
+    alarms: Alarms, stored: Stored
+) -> None:
+    worker = stored.node()
+    alarms.webhook(1)
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, channels=("ops",), failed_runs=1)
+    alarms.acting(lambda tx: actions.silence_alarm(tx, "alarm", stored.now + timedelta(days=200), "a long move"))
+    await alarms.look()
+    fail(stored, worker)
+    (opened,) = await alarms.look(1)
+    stored.pass_time(timedelta(days=199).total_seconds())
+    assert stored.do(lambda tx: write.prune(tx.conn, tx.now)) == 0
+    assert await alarms.look() == [opened]
+    assert alarms.deliveries() == []
+    (after,) = await alarms.look(86_400)
+    assert (after.id, after.notified, len(alarms.deliveries())) == (opened.id, True, 1)
 
 
 async def test_a_firing_that_ends_within_the_silence_notifies_nobody(alarms: Alarms, stored: Stored) -> None:

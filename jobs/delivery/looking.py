@@ -3,10 +3,12 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from pathlib import Path
+from shutil import disk_usage
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from ..core.alarms import Condition, SubjectKind, seconds_text
 from ..core.base.times import EARLIEST, counted
@@ -15,6 +17,7 @@ from ..core.occurrences import jitter_offset
 from ..core.schedule import ScheduleError
 from ..core.schedule.zones import find_zone
 from ..core.states import CLAIMABLE
+from ..store.db import dialect
 from ..store.read.groups import depths
 from ..store.read.nodes import live
 from . import read
@@ -152,13 +155,41 @@ def _idle(
     return found
 
 
+class DatabaseState(NamedTuple):
+    """The state of the database: bytes, free bytes if they are known, and seconds."""
+
+    bytes: int
+    free: int | None
+    transaction: float
+    lag: float
+
+
+_SERVER: Final = text("""
+    SELECT pg_database_size(current_database()),
+        coalesce((SELECT extract(epoch FROM max(statement_timestamp() - xact_start)) FROM pg_stat_activity
+                  WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'), 0)::float8,
+        coalesce((SELECT extract(epoch FROM max(replay_lag)) FROM pg_stat_replication), 0)::float8
+""")
+_FILE: Final = text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+_PATH: Final = text("SELECT file FROM pragma_database_list() WHERE name = 'main'")
+
+
+def database_state(conn: Connection) -> DatabaseState:
+    """Return the state of the database; of a file nobody has long transactions or standbys."""
+    if dialect.is_postgresql(conn):
+        size, transaction, lag = conn.execute(_SERVER).one()
+        return DatabaseState(size, None, transaction, lag)
+    free = disk_usage(Path(conn.execute(_PATH).scalar_one()).parent).free
+    return DatabaseState(conn.execute(_FILE).scalar_one(), free, 0.0, 0.0)
+
+
 def _look_at_database(
     conn: Connection, watch: Watchlist, found: Findings, alarms: Sequence[Alarm], now: datetime
 ) -> None:
     """Fire about the database itself."""
     if not alarms:
         return
-    state = read.database_state(conn)
+    state = database_state(conn)
     for alarm in alarms:
         wanted, reasons = alarm.settings, list[str]()
         if wanted.larger_than is not None and state.bytes > wanted.larger_than:

@@ -7,11 +7,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
-from pathlib import Path
-from shutil import disk_usage
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, exists, func, or_, select, text
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, exists, func, or_, select
 
 from ..core.alarms import Condition, Settings, Severity, SubjectKind
 from ..core.events import Cursor
@@ -435,34 +433,6 @@ def recent_errors(
         if not is_past(error):
             found.setdefault(error.fingerprint, error.at)
     return found
-
-
-class DatabaseState(NamedTuple):
-    """The state of the database: bytes, free bytes if they are known, and seconds."""
-
-    bytes: int
-    free: int | None
-    transaction: float
-    lag: float
-
-
-_SERVER: Final = text("""
-    SELECT pg_database_size(current_database()),
-        coalesce((SELECT extract(epoch FROM max(statement_timestamp() - xact_start)) FROM pg_stat_activity
-                  WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'), 0)::float8,
-        coalesce((SELECT extract(epoch FROM max(replay_lag)) FROM pg_stat_replication), 0)::float8
-""")
-_FILE: Final = text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
-_PATH: Final = text("SELECT file FROM pragma_database_list() WHERE name = 'main'")
-
-
-def database_state(conn: Connection) -> DatabaseState:
-    """Return the state of the database; of a file nobody has long transactions or standbys."""
-    if dialect.is_postgresql(conn):
-        size, transaction, lag = conn.execute(_SERVER).one()
-        return DatabaseState(size, None, transaction, lag)
-    free = disk_usage(Path(conn.execute(_PATH).scalar_one()).parent).free
-    return DatabaseState(conn.execute(_FILE).scalar_one(), free, 0.0, 0.0)
 
 
 RECENT: Final = 200

@@ -15,6 +15,7 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import job_execution, run
 from tests.bench.large_log import Size, fill, settle
 from tests.e2e.conftest import MODULE, SOURCE, Site, need_dashboard, start_site
+from tests.e2e.test_incident import opened
 from tests.e2e.test_truth import enqueue, live
 from tests.support.browser import PageOpener
 from tests.support.forking import Nursery
@@ -271,6 +272,28 @@ def test_a_job_that_is_slow_since_tuesday_shows_the_day_and_the_change(site: Sit
     expect(change).to_contain_text("carla")
     expect(change.get_by_role("button", name="Revert to this")).to_have_count(0)
     assert hands.clicks <= 3
+
+
+def test_two_people_edit_one_task_and_what_both_wrote_is_kept(site: Site, new_page: PageOpener) -> None:
+    site.create_task("ledger", "quick", description="old", retries=1)
+    one, other = new_page(site.url), new_page(site.url)
+    for page in (one, other):
+        opened(page, "ledger")
+    one.get_by_label("Description", exact=True).fill("of the first")
+    other.get_by_label("Description", exact=True).fill("of the second")
+    other.get_by_label("Owner", exact=True).fill("second")
+    other.get_by_role("button", name="Save changes").click()
+    expect(other.get_by_role("dialog")).to_have_count(0)
+    # The open form says so by itself, and one chooses there.
+    conflict = one.get_by_role("region", name="Saved by somebody else")
+    expect(conflict.get_by_role("row", name="Description")).to_contain_text("of the second")
+    one.get_by_role("button", name="Save changes").click()
+    expect(conflict.get_by_label("Keep mine: Description")).to_be_focused()
+    conflict.get_by_label("Keep mine: Description").check()
+    one.get_by_role("button", name="Save changes").click()
+    expect(one.get_by_role("dialog")).to_have_count(0)
+    found = site.ask('{ task(name: "ledger") { description owner } }')["task"]
+    assert found == {"description": "of the first", "owner": "second"}
 
 
 def test_the_sentences_of_pages_are_those_of_the_api_after_a_burst(site: Site, hands: Hands) -> None:

@@ -1,6 +1,6 @@
 import { useId } from "preact/hooks";
 import { full, shortClock, shortDay } from "../lib/time";
-import { axisTicks, linear, niceCeiling } from "../model/chart";
+import { axisTicks, gapsOf, linear, niceCeiling } from "../model/chart";
 import { zone } from "../state/prefs";
 import { ChartFrame, type Look, ValueAxis } from "./chart-frame";
 
@@ -14,6 +14,8 @@ const MARGIN = 18;
 const APART = 52;
 
 const UNKNOWN = "not counted";
+/** Room for these words. */
+const WORDS = 80;
 
 /** What is drawn in one colour; the first layer stands at the bottom. */
 export interface Layer {
@@ -31,8 +33,8 @@ export interface StackedBarsProps {
   /** What the layers together are, where there are several. */
   total?: string;
   write(value: number): string;
-  /** Stretches that begin earlier are not known: they are hatched, and are no zeros. */
-  since?: number;
+  /** Whether a stretch, by when it begins, is known; others are hatched, and are no zeros. */
+  isKnown?: (start: number) => boolean;
   /** Whether things are counted, of which there are no halves. */
   whole?: boolean;
   /** What is drawn where there is room. */
@@ -47,7 +49,7 @@ export function StackedBars({
   layers,
   total,
   write,
-  since = Number.NEGATIVE_INFINITY,
+  isKnown = () => true,
   whole = false,
   width: widest,
   height,
@@ -57,8 +59,8 @@ export function StackedBars({
   const ticks = [0, top / 2, top].filter((tick) => !whole || Number.isInteger(tick));
   const left = Math.max(LEAST, 8 + CHARACTER * Math.max(...ticks.map((tick) => write(tick).length)));
   const y = linear([0, top], [height - BOTTOM, 6]);
-  const unknown = starts.filter((start) => start < since).length;
-  const known = (index: number, value: number): string => (index < unknown ? UNKNOWN : write(value));
+  const unknown = starts.map((start) => !isKnown(start));
+  const known = (index: number, value: number): string => (unknown[index] === true ? UNKNOWN : write(value));
   const cells = (index: number): readonly string[] => layers.map((layer) => known(index, layer.values[index] ?? 0));
   const pattern = useId();
   return (
@@ -81,21 +83,30 @@ export function StackedBars({
           aria-label={`${title}: at most ${write(Math.max(0, ...sums))}`}
         >
           <ValueAxis ticks={ticks} y={y} left={left} right={width} write={write} />
-          {unknown > 0 && (
+          {unknown.includes(true) && (
             <g class="unknown">
               <pattern id={pattern} width="8" height="8" patternUnits="userSpaceOnUse">
                 <path d="M0 8L8 0" />
               </pattern>
-              <rect
-                x={left}
-                y={6}
-                width={((width - left) * unknown) / starts.length}
-                height={height - BOTTOM - 6}
-                fill={`url(#${pattern})`}
-              />
-              <text class="axis" x={left + 6} y={18}>
-                {UNKNOWN}
-              </text>
+              {gapsOf(unknown).map(([first, end]) => {
+                const step = (width - left) / starts.length;
+                return (
+                  <g key={first}>
+                    <rect
+                      x={left + first * step}
+                      y={6}
+                      width={(end - first) * step}
+                      height={height - BOTTOM - 6}
+                      fill={`url(#${pattern})`}
+                    />
+                    {(end - first) * step > WORDS && (
+                      <text class="axis" x={left + first * step + 6} y={18}>
+                        {UNKNOWN}
+                      </text>
+                    )}
+                  </g>
+                );
+              })}
             </g>
           )}
           {starts.map((start, index) => {
@@ -121,7 +132,7 @@ export function StackedBars({
                   );
                 })}
                 <rect class="hit" x={x} width={step} y={0} height={height}>
-                  <title>{`${full(start, zone.value)}: ${index < unknown ? UNKNOWN : layers.map((layer, place) => `${cells(index)[place]} ${layer.name.toLowerCase()}`).join(", ")}`}</title>
+                  <title>{`${full(start, zone.value)}: ${unknown[index] === true ? UNKNOWN : layers.map((layer, place) => `${cells(index)[place]} ${layer.name.toLowerCase()}`).join(", ")}`}</title>
                 </rect>
               </g>
             );

@@ -187,7 +187,7 @@ function Body({ history, range }: { history: History; range: Shown }) {
           layers={[{ name: "Failures", look: "bad", values: starts.map((start) => counts.get(start) ?? 0) }]}
           write={integer}
           whole
-          {...(beginsAt !== null && { since: Date.parse(beginsAt) })}
+          {...(beginsAt !== null && { isKnown: (start) => start >= Date.parse(beginsAt) })}
           width={1280}
           height={120}
         />

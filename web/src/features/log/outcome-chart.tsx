@@ -28,7 +28,7 @@ export function OutcomeCharts({ buckets, of, since }: OutcomeChartsProps) {
           ]}
           write={integer}
           whole
-          {...(since !== undefined && { since })}
+          {...(since !== undefined && { isKnown: (start) => start >= since })}
           {...SIZE}
         />
       </section>
@@ -39,7 +39,7 @@ export function OutcomeCharts({ buckets, of, since }: OutcomeChartsProps) {
           layers={[{ name: "Records", look: "active", values: buckets.map((bucket) => bucket.records) }]}
           write={integer}
           whole
-          {...(since !== undefined && { since })}
+          {...(since !== undefined && { isKnown: (start) => start >= since })}
           {...SIZE}
         />
       </section>

@@ -108,7 +108,7 @@ function Charts({ filter, span }: { filter: RunsFilter; span: SpanName }) {
       {state !== null && state.uses.length > 0 && (
         <p class="dim num over-time-note">Of its limits were used at most: {state.uses.join("; ")}.</p>
       )}
-      <Drawn rows={state?.rows ?? stretches([], [], from(), serverNow(), step)} tab={filter.tab} />
+      <Drawn rows={state?.rows ?? stretches(null, [], from(), serverNow(), step)} tab={filter.tab} />
     </>
   );
 }
@@ -124,6 +124,8 @@ const STATES = [
 
 function Drawn({ rows, tab }: { rows: readonly Stretch[]; tab: RunsFilter["tab"] }) {
   const starts = rows.map((row) => row.start);
+  const uncounted = new Set(rows.filter((row) => !row.isCounted).map((row) => row.start));
+  const isKnown = (start: number): boolean => !uncounted.has(start);
   const depth: readonly Layer[] = STATES.filter(([state]) => tab === "" || tab === state).map(([, name, look, of]) => ({
     name,
     look,
@@ -137,6 +139,7 @@ function Drawn({ rows, tab }: { rows: readonly Stretch[]; tab: RunsFilter["tab"]
         starts={starts}
         layers={depth}
         {...(depth.length > 1 && { total: "Runs" })}
+        isKnown={isKnown}
         write={compact}
         whole
       />
@@ -157,6 +160,7 @@ function Drawn({ rows, tab }: { rows: readonly Stretch[]; tab: RunsFilter["tab"]
         title="Longest wait of a due run"
         starts={starts}
         layers={[{ name: "Longest wait", look: "idle", values: rows.map((row) => row.oldestWait) }]}
+        isKnown={isKnown}
         write={duration}
       />
       <Panel

@@ -31,6 +31,16 @@ test("both series stand on the same stretches, and what is missing is zero", () 
   ]);
 });
 
+test("what nobody counted is told from a queue that was empty, and what goes on is still to be counted", () => {
+  const depth = { waiting: 0, scheduled: 0, running: 0, stuck: 0, suspended: 0, oldestWait: null };
+  const counted = [{ ...depth, at: "2026-03-01T12:02:00Z" }];
+  const of = (depths: typeof counted | null) =>
+    stretches(depths, [], FROM, FROM + 4 * MINUTE, MINUTE).map(({ isCounted }) => isCounted);
+  expect(of(counted)).toEqual([false, true, true, true]);
+  expect(of([])).toEqual([false, false, true, true]);
+  expect(of(null)).toEqual([true, true, true, true]);
+});
+
 test("an unknown span is an hour", () => {
   expect([null, "", "9d", "6h", "2d"].map(readSpan)).toEqual(["1h", "1h", "1h", "6h", "2d"]);
 });

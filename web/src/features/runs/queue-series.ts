@@ -18,9 +18,11 @@ export interface Throughput {
   readonly p95: number | null;
 }
 
-/** One stretch of time; what nobody counted or what did not happen is zero. */
+/** One stretch of time; what did not happen is zero. */
 export interface Stretch extends Omit<Depth, "at" | "oldestWait">, Omit<Throughput, "at" | "p50" | "p95"> {
   readonly start: number;
+  /** Whether somebody counted the queue in it; of what just goes on that is still to come. */
+  readonly isCounted: boolean;
   readonly oldestWait: number;
   readonly p50: number;
   readonly p95: number;
@@ -38,9 +40,9 @@ export function readSpan(text: string | null): SpanName {
   return text !== null && text in SPANS ? (text as SpanName) : "1h";
 }
 
-/** Both series from `from` to `to`, in milliseconds, a stretch for each `step`. */
+/** Both series from `from` to `to`, in milliseconds, a stretch for each `step`; null = they are still asked for. */
 export function stretches(
-  depths: readonly Depth[],
+  depths: readonly Depth[] | null,
   throughput: readonly Throughput[],
   from: number,
   to: number,
@@ -48,12 +50,13 @@ export function stretches(
 ): readonly Stretch[] {
   const byStart = <P extends { readonly at: string }>(points: readonly P[]) =>
     new Map(points.map((point) => [Date.parse(point.at), point]));
-  const [deep, through] = [byStart(depths), byStart(throughput)];
+  const [deep, through] = [byStart(depths ?? []), byStart(throughput)];
   const found: Stretch[] = [];
   for (let start = Math.ceil(from / step) * step; start <= to; start += step) {
     const [depth, done] = [deep.get(start), through.get(start)];
     found.push({
       start,
+      isCounted: depth !== undefined || depths === null || start + 2 * step > to,
       waiting: depth?.waiting ?? 0,
       scheduled: depth?.scheduled ?? 0,
       running: depth?.running ?? 0,

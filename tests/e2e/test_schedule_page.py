@@ -11,6 +11,12 @@ from tests.e2e.test_truth import live
 from tests.support.browser import PageOpener
 
 HOUR = timedelta(hours=1)
+BROKEN_WORDS = """(names) => names.flatMap((name) => [...name.childNodes].filter((part) => {
+  const range = document.createRange();
+  range.selectNodeContents(part);
+  return new Set([...range.getClientRects()].map(({ top }) => top)).size > 1;
+}).map((part) => part.textContent))"""
+"""The parts of names, which break between them, that stand on two lines."""
 
 
 @pytest.fixture
@@ -68,8 +74,8 @@ def test_the_calendar_of_the_week_names_what_comes_rarely_and_leads_to_the_hour(
 
 
 def test_a_busy_minute_shows_its_tasks_and_one_is_moved_to_a_quieter_slot(page: Page, site: Site) -> None:
-    for number in range(6):
-        site.create_task(f"load-{number}", "quick", "0 20 5 * * *")
+    for name in ("load-0", "load-1", "load-2", "load-3", "load-4", "load-renewed_certificate_challenges"):
+        site.create_task(name, "quick", "0 20 5 * * *")
     site.create_task("load-interval", "quick", "0 0/20 * * * *")
     live(page, "/schedule?view=load&q=load-")
     section = page.get_by_role("region", name="Next 24 hours")
@@ -77,6 +83,10 @@ def test_a_busy_minute_shows_its_tasks_and_one_is_moved_to_a_quieter_slot(page: 
     section.get_by_role("button", name="05:20, 7 tasks").click()
     due = page.get_by_role("region", name="Due at 05:20")
     expect(due.get_by_role("listitem")).to_have_count(7)
+    # On a phone names break after their separators, and not within a word.
+    page.set_viewport_size({"width": 360, "height": 800})
+    assert due.locator(".agenda-what a").evaluate_all(BROKEN_WORDS) == []
+    page.set_viewport_size({"width": 1280, "height": 800})
     due.get_by_role("button", name="Move load-3 to a quieter slot").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_role("radio").first).to_be_checked()

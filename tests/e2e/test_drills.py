@@ -281,7 +281,8 @@ def test_two_people_edit_one_task_and_what_both_wrote_is_kept(site: Site, new_pa
         opened(page, "ledger")
     one.get_by_label("Description", exact=True).fill("of the first")
     other.get_by_label("Description", exact=True).fill("of the second")
-    other.get_by_label("Owner", exact=True).fill("second")
+    other.get_by_text("Policies, limits and queue").click()
+    other.get_by_label("Group", exact=True).fill("books")
     other.get_by_role("button", name="Save changes").click()
     expect(other.get_by_role("dialog")).to_have_count(0)
     # The open form says so by itself, and one chooses there.
@@ -292,8 +293,8 @@ def test_two_people_edit_one_task_and_what_both_wrote_is_kept(site: Site, new_pa
     conflict.get_by_label("Keep mine: Description").check()
     one.get_by_role("button", name="Save changes").click()
     expect(one.get_by_role("dialog")).to_have_count(0)
-    found = site.ask('{ task(name: "ledger") { description owner } }')["task"]
-    assert found == {"description": "of the first", "owner": "second"}
+    found = site.ask('{ task(name: "ledger") { description group } }')["task"]
+    assert found == {"description": "of the first", "group": "books"}
 
 
 def test_the_sentences_of_pages_are_those_of_the_api_after_a_burst(site: Site, hands: Hands) -> None:

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { axisTicks, fillBuckets, gapsOf, heatMap, linear, logarithmic, logTicks, niceCeiling } from "./chart";
+import { axisTicks, fillBuckets, heatMap, linear, logarithmic, logTicks, niceCeiling } from "./chart";
 
 test("scales map the ends of a domain to the ends of a range", () => {
   expect([linear([0, 10], [0, 100])(5), linear([3, 3], [0, 100])(3)]).toEqual([50, 50]);
@@ -40,20 +40,4 @@ test("the axis has few, round times", () => {
   const ticks = axisTicks(now - 3_600_000 + 1, now + 3_600_000);
   expect(ticks.length).toBeLessThanOrEqual(9);
   expect(ticks.every((tick) => tick % 900_000 === 0)).toBe(true);
-});
-
-test.each([
-  ["", []],
-  ["..", []],
-  ["##", [[0, 2]]],
-  [
-    "#.##.",
-    [
-      [0, 1],
-      [2, 4],
-    ],
-  ],
-  [".#", [[1, 2]]],
-])("of '%s' the gaps are %o", (drawn, gaps) => {
-  expect(gapsOf([...drawn].map((each) => each === "#"))).toEqual(gaps);
 });

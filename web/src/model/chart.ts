@@ -99,12 +99,3 @@ export function axisTicks(from: number, to: number): readonly number[] {
   for (let tick = Math.ceil(from / step) * step; tick <= to; tick += step) ticks.push(tick);
   return ticks;
 }
-
-/** Where stretches without a figure begin and end, those beside each other together. */
-export function gapsOf(unknown: readonly boolean[]): readonly (readonly [first: number, end: number])[] {
-  return unknown.flatMap((is, first) => {
-    if (!is || unknown[first - 1] === true) return [];
-    const end = unknown.indexOf(false, first);
-    return [[first, end < 0 ? unknown.length : end] as const];
-  });
-}

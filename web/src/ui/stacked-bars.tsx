@@ -1,6 +1,7 @@
 import { useId } from "preact/hooks";
 import { full, shortClock, shortDay } from "../lib/time";
-import { axisTicks, gapsOf, linear, niceCeiling } from "../model/chart";
+import { axisTicks, linear, niceCeiling } from "../model/chart";
+import { gapsOf } from "../model/gaps";
 import { zone } from "../state/prefs";
 import { ChartFrame, type Look, ValueAxis } from "./chart-frame";
 

@@ -276,8 +276,7 @@ export function Groups() {
     <>
       <PageHead title="Groups" />
       <p class="page-sub dim">
-        Nodes serve groups in turn, by name. A group exists while a task or an unfinished run uses it, or once you have
-        set something for it.
+        Nodes serve groups in turn, by name. A group exists while something uses it or is set for it.
       </p>
       <SearchBar vocabulary={SEARCH}>
         {state?.total != null && (

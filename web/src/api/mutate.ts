@@ -34,8 +34,13 @@ export async function mutate<R, V, P extends Payload>(
   }
 }
 
+/** Shows what was refused, and why. */
+export function complain(errors: readonly UserError[]): void {
+  for (const error of errors) notify(refusalText(error), { tone: "bad" });
+}
+
 /** Shows the errors of a refused action; answers whether it went well. */
 export function report<T>(outcome: Outcome<T>): outcome is { readonly ok: true; readonly value: T } {
-  if (!outcome.ok) for (const error of outcome.errors) notify(refusalText(error), { tone: "bad" });
+  if (!outcome.ok) complain(outcome.errors);
   return outcome.ok;
 }

@@ -41,8 +41,6 @@ export function refusalText({ message, path }: Refusal): string {
   const rest = message.replace(/^[a-z][\w.[\]]*: /, "");
   const name = path.at(-1);
   if (name === undefined || rest === message) return message;
-  const text = /^(must|may|can|ha|is|are|contra)/.test(rest)
-    ? `${name.replace(/[A-Z]/g, " $&").toLowerCase()} ${rest}`
-    : rest;
+  const text = /^(must|can|is)/.test(rest) ? `${name.replace(/[A-Z]/g, " $&").toLowerCase()} ${rest}` : rest;
   return text.replace(/^./, (letter) => letter.toUpperCase());
 }

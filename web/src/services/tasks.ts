@@ -1,7 +1,6 @@
 import { RunRowFragment, TaskRowFragment } from "../api/fragments";
-import { mutate, report, type UserError } from "../api/mutate";
+import { complain, mutate, report, type UserError } from "../api/mutate";
 import { graphql, type VariablesOf } from "../api/tada";
-import { refusalText } from "../lib/fault";
 import { plural } from "../lib/format";
 import { notify } from "../state/announce";
 import { beginRun } from "../state/pending";
@@ -138,7 +137,7 @@ export async function deleteTask(name: string): Promise<boolean> {
 /** Makes a run of the task now; its schedule does not move. The run shows as pending at once. */
 export async function runTask(name: string): Promise<boolean> {
   const errors = await runTaskWith(name);
-  for (const error of errors) notify(refusalText(error), { tone: "bad" });
+  complain(errors);
   return errors.length === 0;
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
 from urllib.parse import parse_qsl
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -112,9 +112,12 @@ async def read_body(request: Request, most: int = MAX_BODY) -> bytes:
     """Return the body of a request, of which no more is read than it may have.
 
     Raises:
-        UserFacingError: it has more than ``most`` bytes, or does not arrive in time.
+        UserFacingError: it has more than ``most`` bytes, or does not arrive in time, or not at all.
     """
-    return (await BodyReader(_LIMITS).read(request, None, most=most)).content
+    try:
+        return (await BodyReader(_LIMITS).read(request, None, most=most)).content
+    except ClientDisconnect as error:
+        raise _bad("The connection ended before the end of the body.") from error
 
 
 def media_type(request: Request) -> str:

@@ -1,5 +1,6 @@
 """The remote contract over HTTP, as any program may speak it: begun once, carried out once, over when it is over."""
 
+import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -7,7 +8,7 @@ import httpx
 import pytest
 
 from tests.support.remote import Engine
-from tests.support.waiting import wait_until
+from tests.support.waiting import let_pass, wait_until
 from tests.support.web import open_client
 
 pytestmark = [pytest.mark.costly, pytest.mark.timeout(120)]
@@ -58,6 +59,16 @@ def count(engine: Engine, job: str) -> int:
         "query($job: String!) { runs(first: 9, filter: { jobName: { eq: $job } }) { nodes { id } } }", job=job
     )
     return len(found["runs"]["nodes"])
+
+
+def test_a_connection_that_ends_in_the_middle_of_a_message_is_no_fault(code: Code) -> None:
+    said = f"Authorization: Bearer {code.token}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
+    with socket.create_connection(("127.0.0.1", code.engine.server.port)) as connection:
+        connection.sendall(f"POST /remote/messages HTTP/1.1\r\nHost: localhost\r\n{said}\r\n{{".encode())
+        let_pass(0.2)
+    assert code.start().status_code == 200
+    assert code.engine.server.stop() == 0
+    assert "Internal error" not in code.engine.server.output()
 
 
 def test_the_first_process_has_it_and_may_ask_again(code: Code) -> None:

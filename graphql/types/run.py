@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from typing import Any, ClassVar, Final
+from urllib.parse import quote
 
 import strawberry
 from strawberry.scalars import JSON
@@ -11,6 +12,7 @@ from ...jobs.core.actor import Role
 from ...jobs.core.base.resources import CARRIED
 from ...jobs.core.flows import When
 from ...jobs.core.model import Outcome, Priority, Run, Trigger
+from ...jobs.core.remote import attempts
 from ...jobs.core.remote.attempts import EngineState
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
@@ -246,6 +248,14 @@ describe(
 )
 
 
+def page_of(one: attempts.RemoteAttempt) -> str | None:
+    """Return the address of an attempt's page at its engine; None: there is none, or its handle is not known yet."""
+    if one.page is None or (one.handle is None and "{handle}" in one.page):
+        return None
+    named = one.page.replace("{name}", quote(one.name, safe=""))
+    return named.replace("{handle}", quote(one.handle or "", safe=""))
+
+
 @strawberry.type(description="An attempt that an executor has handed to an engine outside of the node.")
 class RemoteAttempt(FromModel):
     """The place of an execution at its engine."""
@@ -254,6 +264,10 @@ class RemoteAttempt(FromModel):
     name: str = strawberry.field(description="The name of the attempt at the engine, known before it was submitted.")
     handle: str | None = strawberry.field(
         description="The handle by which the engine knows the attempt; null while its submission is not answered."
+    )
+    page_url: str | None = strawberry.field(
+        description="The address of the attempt's page at the engine, by the setting `page` of the executor; null "
+        "without one, and while the `handle` is not known that it names."
     )
     resources: Resources | None = strawberry.field(
         description="The resources that the attempt was submitted with: those of the job, with those of its task and "
@@ -275,7 +289,10 @@ class RemoteAttempt(FromModel):
         description="The time when the end of the attempt was accepted; null before."
     )
 
-    MADE: ClassVar[Makers] = {"resources": lambda attempt: Resources.from_document(attempt.resources)}
+    MADE: ClassVar[Makers] = {
+        "resources": lambda attempt: Resources.from_document(attempt.resources),
+        "page_url": page_of,
+    }
 
 
 @strawberry.type(description="The place of a run in its flow.")

@@ -18,6 +18,9 @@ FOLDER: Final = "folder"
 SECRETS: Final = "secrets"
 """The setting that allows secrets in that folder."""
 
+PAGE: Final = "page"
+"""The setting that says where a person finds an attempt at the engine: an address with ``{handle}`` or ``{name}``."""
+
 BUILT_IN: Final = (
     EntryPoint("command", "cronograph.jobs.executors.command:CommandExecutor", GROUP),
     EntryPoint("kubernetes", "cronograph.jobs.executors.kubernetes:KubernetesExecutor", GROUP),
@@ -40,11 +43,13 @@ class Engine:
         executor: Hands attempts to the engine.
         folder: Where the code finds and leaves messages; None = it reaches a server.
         takes_secrets: The secrets in arguments may lie in that folder until the code begins.
+        page: The address of an attempt's page there, with its handle or its name in it; None = there is none.
     """
 
     executor: Executor
     folder: Path | None = None
     takes_secrets: bool = False
+    page: str | None = None
 
     def check(self) -> list[str]:
         """Return what is missing for this executor to work, in sentences; none: it works."""
@@ -76,6 +81,7 @@ def engine_of(name: str, configured: Mapping[str, Mapping[str, Any]]) -> Engine:
     options = dict(configured.get(name, {}))
     kind = options.pop(KIND, name)
     folder, takes_secrets = options.pop(FOLDER, None), options.pop(SECRETS, False)
+    page = _page(name, options.pop(PAGE, None))
     if folder is not None and not (isinstance(folder, str) and Path(folder).is_absolute()):
         raise ConfigurationError(
             f"executor '{name}': folder must be an absolute path that nodes and engine share, got {folder!r:.60}"
@@ -91,6 +97,18 @@ def engine_of(name: str, configured: Mapping[str, Mapping[str, Any]]) -> Engine:
         raise ConfigurationError(f"executor '{name}': no kind '{kind}' is installed; there are: {there}")
     try:
         make: Callable[..., Executor] = known[kind].load()
-        return Engine(make(name=name, **options), None if folder is None else Path(folder), takes_secrets)
+        executor = make(name=name, **options)
     except (TypeError, ValueError, ImportError) as error:
         raise ConfigurationError(f"executor '{name}': {error}") from error
+    # Some know the pages of their engine themselves.
+    page = page or getattr(executor, "page", None)
+    return Engine(executor, None if folder is None else Path(folder), takes_secrets, page)
+
+
+def _page(name: str, given: object) -> str | None:
+    if given is None or (isinstance(given, str) and given.startswith(("http://", "https://"))):
+        return given
+    raise ConfigurationError(
+        f"executor '{name}': page must be the address of an attempt's page there, with {{handle}} or {{name}} in it, "
+        f"e.g. https://hpc.example.com/jobs/{{handle}}, got {given!r:.60}"
+    )

@@ -72,6 +72,11 @@ class RayExecutor:
                 f"http://ray-head:8265, got {self.address!r:.60}"
             )
 
+    @property
+    def page(self) -> str:
+        """Return the address of an attempt's page in the dashboard."""
+        return f"{self.address.rstrip('/')}/#/jobs/{{name}}"
+
     def submit(self, spec: Spec) -> str:
         """Submit a job under the name of the attempt, which is its handle."""
         answer = self._ask("POST", _JOBS, json=self.job(spec))

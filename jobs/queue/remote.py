@@ -53,6 +53,7 @@ class Submission:
         begin: What its code gets when it begins, without secrets.
         folder: Through which its code speaks; None: it reaches a server.
         resources: Those that it is submitted with, a document; None: it asks for none.
+        page: Where a person finds it there; None: nowhere.
     """
 
     executor: str
@@ -61,6 +62,7 @@ class Submission:
     begin: Mapping[str, Json]
     folder: str | None = None
     resources: Mapping[str, Json] | None = None
+    page: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ def note_submission(tx: Tx, run: Run | HeldRun, execution_id: int, new: Submissi
         "name": new.name, "token_hash": new.token_hash, "node_id": run.node_id, "submitted_at": tx.now,
         "engine_state": EngineState.UNKNOWN.value, "engine_text": "", "engine_since": tx.now, "begin": new.begin,
         "sequence": 0, "log_lines": 0, "folder": new.folder, "resources": new.resources,
+        "page": new.page,
     }  # fmt: skip
     if not is_known(tx.conn, new.token_hash):
         tx.conn.execute(insert(a).values(**columns))

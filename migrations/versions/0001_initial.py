@@ -675,6 +675,7 @@ Table(
     Column("token_hash", String(64), nullable=False),
     Column("node_id", KEY),
     Column("handle", Text()),
+    Column("page", Text()),
     Column("folder", Text()),
     Column("resources", DOCUMENT),
     Column("submitted_at", TIME, nullable=False),

@@ -40,6 +40,7 @@ SUBMITTED = RemoteAttempt(
     over_at=None,
     folder=None,
     resources=None,
+    page=None,
     token_hash="",
 )
 

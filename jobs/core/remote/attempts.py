@@ -75,6 +75,7 @@ class RemoteAttempt:
         over_at: When its node had stored that end, and the engine had forgotten it.
         folder: Through which its code speaks; None = it reaches a server.
         resources: Those that it was submitted with: its job's, its task's and its run's in one; None = none.
+        page: The address of its page there, with ``{handle}`` and ``{name}`` in it; None = there is none.
         token_hash: Of the token by which its code speaks.
     """
 
@@ -97,6 +98,7 @@ class RemoteAttempt:
     over_at: datetime | None
     folder: str | None
     resources: dict[str, Json] | None
+    page: str | None
     token_hash: str = field(repr=False)
 
 

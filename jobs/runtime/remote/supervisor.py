@@ -214,7 +214,9 @@ class RemoteSupervisor(Watch):
         # The random part distinguishes it from those of other installations that use the same engine.
         token, name = fresh_secret(Prefix.REMOTE), f"cronograph-{token_hex(4)}-{run.id}-{run.attempt}"
         folder = None if engine.folder is None else str(engine.folder / name)
-        new = Submission(held.executor, name, stored_form(token), begin, folder, resources.document() or None)
+        new = Submission(
+            held.executor, name, stored_form(token), begin, folder, resources.document() or None, engine.page
+        )
         if not await self._write(remote.note_submission, run, execution_id, new):
             return LET_GO
         where = {URL: self._url or "", TOKEN: token} if folder is None else {FOLDER: folder}

@@ -19,6 +19,8 @@ remote_attempt = Table(
     # The node that looks after it; null = none at this moment.
     Column("node_id", Key),
     Column("handle", Text),
+    # Where a person finds it there, with `{handle}` and `{name}` in the place of these.
+    Column("page", Text),
     # Through which its code speaks; null = it reaches a server.
     Column("folder", Text),
     # What it was submitted with: those of its job, its task and its run in one.

@@ -18,12 +18,14 @@ def test_what_can_be_used_is_said_with_its_kind(processes: ProcessStarter) -> No
 
 def test_what_is_missing_is_said_for_each_executor(processes: ProcessStarter) -> None:
     given = {"command": {**USABLE, "find": ["/nowhere/list"]}, "odd": {}, "box": {"kind": "command", "lunch": "x"}}
+    given["hpc"] = {"kind": "command", **USABLE, "page": "hpc/{handle}"}
     status, said = executors(processes, given, "--json")
     answer = json.loads(said)
     assert (status, answer["ok"]) == (1, False)
     missing = {one["name"]: one["missing"] for one in answer["executors"]}
     assert missing["command"] == ["find: there is no program '/nowhere/list'"]
     assert missing["odd"] == ["executor 'odd': no kind 'odd' is installed; there are: command, kubernetes, ray, slurm"]
+    assert missing["hpc"][0].startswith("executor 'hpc': page must be the address of an attempt's page there, with {ha")
     assert "unexpected keyword argument 'lunch'" in missing["box"][0]
 
 

@@ -13,6 +13,7 @@ export const EditableTaskFragment = graphql(`
     priority
     owner
     labels
+    resources { cpus memory gpus image queue options }
     rate { limit per burst }
     overlap
     misfire

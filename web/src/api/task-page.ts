@@ -14,7 +14,7 @@ export const TaskDocument = graphql(
       ...TaskRow
       ...EditableTask
       submitter
-      job { argsSchema description }
+      job { argsSchema description isolation }
       schedule { nextExecutions(count: 10) }
       declaredSchedule { value timezone humanized }
       nextNominalAt

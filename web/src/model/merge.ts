@@ -25,6 +25,7 @@ const PARTS: readonly Part[] = [
   { label: "Priority", fields: ["priority"] },
   { label: "Owner", fields: ["owner"] },
   { label: "Labels", fields: ["labels"] },
+  { label: "At the engine", fields: ["resources"] },
   { label: "Starts at most", fields: ["rate"] },
   { label: "Not before", fields: ["startAt"] },
   { label: "Not after", fields: ["endAt"] },

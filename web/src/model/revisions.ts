@@ -31,6 +31,7 @@ const LABELS: Readonly<Record<string, string>> = {
   setName: "file",
   resumeAt: "paused until",
   misfire: "missed occurrences",
+  resources: "at the engine",
   rate: "starts at most",
   cap: "waiting at most",
   keep: "history kept (s)",
@@ -71,8 +72,8 @@ function lineOf(label: string, { before, after }: Pick<FieldChange, "before" | "
   return { label, before: was, after: was === is && was === "(hidden)" ? "(hidden), another one" : is };
 }
 
-/** Arguments and labels by their members: only those that differ. */
-const BY_MEMBER: ReadonlySet<string> = new Set(["args", "labels"]);
+/** Arguments, labels and resources by their members: only those that differ. */
+const BY_MEMBER: ReadonlySet<string> = new Set(["args", "labels", "resources"]);
 
 function linesOfField(change: FieldChange): readonly ChangeLine[] {
   const { field, before, after } = change;

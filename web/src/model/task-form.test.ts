@@ -10,6 +10,7 @@ const task: EditableTask = {
   group: "default",
   priority: "LOW",
   owner: null,
+  resources: { cpus: null, memory: "8589934592", gpus: 2, image: null, queue: null, options: {} },
   labels: { team: "a" },
   rate: { limit: 100, per: 60, burst: 5 },
   overlap: "SKIP",
@@ -46,6 +47,14 @@ describe("editing", () => {
       args: { batch: 7 },
       group: "reports",
     });
+  });
+
+  test("resources are written in words; none of them means those of the job", () => {
+    expect(form.resources).toBe("memory=8GiB, gpus=2");
+    const sent = (resources: string) => changedFields({ ...form, resources }, form, "utc");
+    expect(sent("gpus=4, account=a").input).toEqual({ resources: { gpus: 4, options: { account: "a" } } });
+    expect(sent("").input).toEqual({ resources: null });
+    expect(sent("gpus").errors.resources).toContain("name=value");
   });
 
   test("labels are pairs; none of them means none", () => {

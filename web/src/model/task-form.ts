@@ -2,6 +2,7 @@
 
 import { labelsOf } from "../lib/labels";
 import { type Rate, rateText, readRate } from "../lib/limits";
+import { type Resources, readResources, resourcesText } from "../lib/resources";
 import { localInput, readTime, type Zone } from "../lib/time";
 
 export { localInput, readTime };
@@ -22,6 +23,8 @@ export interface TaskForm {
   readonly owner: string;
   /** `team=billing, plan=pro` */
   readonly labels: string;
+  /** `gpus=2, memory=8GiB, account=physics`: of a job at an engine. */
+  readonly resources: string;
   /** `100/1m, 20 at once` */
   readonly rate: string;
   readonly overlap: string;
@@ -50,6 +53,7 @@ export const EMPTY_FORM: TaskForm = {
   priority: "",
   owner: "",
   labels: "",
+  resources: "",
   rate: "",
   overlap: "",
   misfire: "",
@@ -136,6 +140,11 @@ export function changedFields(
     if (typeof labels === "string") errors.labels = labels;
     else input["labels"] = labels;
   }
+  if (changed("resources")) {
+    const resources = readResources(form.resources);
+    if (typeof resources === "string") errors.resources = resources;
+    else input["resources"] = resources;
+  }
   if (changed("rate")) {
     const rate = form.rate.trim() === "" ? null : readRate(form.rate);
     if (typeof rate === "string") errors.rate = rate;
@@ -176,6 +185,7 @@ export interface EditableTask {
   readonly priority: string;
   readonly owner: string | null;
   readonly labels: unknown;
+  readonly resources: Resources | null;
   readonly rate: Rate | null;
   readonly overlap: string;
   readonly misfire: string;
@@ -208,6 +218,7 @@ export function formOfTask(task: EditableTask, zone: Zone): TaskForm {
     labels: labelsOf(task.labels)
       .map(([key, value]) => `${key}=${value}`)
       .join(", "),
+    resources: task.resources === null ? "" : resourcesText(task.resources),
     rate: task.rate === null ? "" : rateText(task.rate),
     overlap: task.overlap,
     misfire: task.misfire,

@@ -4,6 +4,7 @@ import { integer, words } from "../lib/format";
 import { labelsOf } from "../lib/labels";
 import { rateText } from "../lib/limits";
 import { paths } from "../lib/paths";
+import { resourcesText } from "../lib/resources";
 import { Time } from "../ui/time";
 import { Labels } from "./labels";
 
@@ -33,6 +34,9 @@ export function TaskFacts({ task }: { task: TaskDetail }) {
         ["Owner", task.owner ?? "–"],
         ["Made by", task.submitter ?? "–"],
         ...(labelsOf(task.labels).length === 0 ? [] : ([["Labels", <Labels labels={task.labels} />]] as const)),
+        ...(task.resources === null
+          ? []
+          : ([["At the engine", <code>{resourcesText(task.resources)}</code>]] as const)),
         ...(task.rate === null ? [] : ([["Starts", <span class="num">{rateText(task.rate)}</span>]] as const)),
         ["Runs made", <span class="num">{integer(task.counter)}</span>],
         ["Last due", task.lastDueAt === null ? "–" : <Time at={task.lastDueAt} />],

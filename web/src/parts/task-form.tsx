@@ -20,6 +20,7 @@ import { Dialog } from "../ui/dialog";
 import { Field, focusFault, Select, TextInput } from "../ui/field";
 import { ArgsEditor } from "./args-editor";
 import { DraftNote } from "./draft-note";
+import { ResourcesField } from "./resources-field";
 import { SchedulePreview, useSchedulePreview } from "./schedule-preview";
 import { TaskConflict } from "./task-conflict";
 import { useDraft } from "./use-draft";
@@ -28,6 +29,7 @@ import { useDraft } from "./use-draft";
 export interface JobChoice {
   readonly name: string;
   readonly argsSchema: unknown;
+  readonly isolation: string;
 }
 
 interface TaskFormProps {
@@ -172,6 +174,10 @@ export function TaskFormDialog({ title, stored, jobs, start, draftName = "new ta
             refused={refused}
           />
         )}
+        {/* What is set stays in sight, also where no node is there to say how the job runs. */}
+        {(form.resources !== "" || jobs.find((job) => job.name === form.jobName)?.isolation === "REMOTE") && (
+          <ResourcesField {...bind("resources")} error={errors.resources} />
+        )}
         <Policies bind={bind} errors={errors} />
         {general.map((message) => (
           <p key={message} class="field-error" role="alert">
@@ -258,7 +264,16 @@ const MISFIRES = [
 ] as const;
 
 /** Fields that are always in sight; an error in any other opens the rest. */
-const BEFORE_POLICIES: readonly string[] = ["name", "jobName", "syntax", "value", "timezone", "description", "args"];
+const BEFORE_POLICIES: readonly string[] = [
+  "name",
+  "jobName",
+  "syntax",
+  "value",
+  "timezone",
+  "description",
+  "args",
+  "resources",
+];
 
 function Policies({ bind, errors }: PartProps) {
   return (

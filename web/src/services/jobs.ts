@@ -3,11 +3,12 @@ import { request } from "../api/client";
 import { mutate, type Outcome, type UserError } from "../api/mutate";
 import { graphql, type ResultOf } from "../api/tada";
 import type { Rate } from "../lib/limits";
+import type { ResourcesInput } from "../lib/resources";
 import { notify } from "../state/announce";
 
 const JobChoices = graphql(`
   query JobChoices {
-    availableJobs { name description argsSchema }
+    availableJobs { name description argsSchema isolation }
   }
 `);
 
@@ -34,8 +35,8 @@ export function useJobs(wanted: boolean): readonly JobChoiceRow[] {
 }
 
 const TriggerJob = graphql(`
-  mutation TriggerJob($jobName: String!, $args: JSON) {
-    triggerJob(jobName: $jobName, args: $args) {
+  mutation TriggerJob($jobName: String!, $args: JSON, $resources: ResourcesInput) {
+    triggerJob(jobName: $jobName, args: $args, resources: $resources) {
       success
       message
       run { id }
@@ -59,8 +60,12 @@ export async function updateJobRate(name: string, rate: Rate | null): Promise<Ou
 }
 
 /** Makes a run of a job now; answers what was refused, nothing when it is on its way. */
-export async function triggerJob(jobName: string, args: unknown): Promise<readonly UserError[]> {
-  const outcome = await beginJob(jobName, args);
+export async function triggerJob(
+  jobName: string,
+  args: unknown,
+  resources: ResourcesInput | null = null,
+): Promise<readonly UserError[]> {
+  const outcome = await beginJob(jobName, args, resources);
   if (!outcome.ok) return outcome.errors;
   const { success, message } = outcome.value;
   notify(message, { tone: success ? "info" : "bad" });
@@ -68,6 +73,6 @@ export async function triggerJob(jobName: string, args: unknown): Promise<readon
 }
 
 /** Makes a run of a job now, without a word of it. */
-export async function beginJob(jobName: string, args: unknown) {
-  return mutate(TriggerJob, { jobName, args }, (data) => data.triggerJob);
+export async function beginJob(jobName: string, args: unknown, resources: ResourcesInput | null = null) {
+  return mutate(TriggerJob, { jobName, args, resources }, (data) => data.triggerJob);
 }

@@ -1,5 +1,6 @@
 import { mutate, report } from "../api/mutate";
 import { graphql, type ResultOf } from "../api/tada";
+import type { ResourcesInput } from "../lib/resources";
 import { type BulkTarget, runsOf } from "./runs";
 
 const PreviewFragment = graphql(`
@@ -16,8 +17,8 @@ const PreviewFragment = graphql(`
 
 const TryJob = graphql(
   `
-  mutation TryJob($jobName: String!, $args: JSON) {
-    triggerJob(jobName: $jobName, args: $args, dryRun: true) {
+  mutation TryJob($jobName: String!, $args: JSON, $resources: ResourcesInput) {
+    triggerJob(jobName: $jobName, args: $args, resources: $resources, dryRun: true) {
       preview { ...PreviewParts }
       errors { code message path }
     }
@@ -65,14 +66,22 @@ const TryRetries = graphql(
 export type PreviewParts = ResultOf<typeof PreviewFragment>;
 
 /** What triggering a job would do; null if the server refuses. */
-export async function tryJob(jobName: string, args: unknown): Promise<PreviewParts | null> {
-  const outcome = await mutate(TryJob, { jobName, args }, (data) => data.triggerJob);
+export async function tryJob(
+  jobName: string,
+  args: unknown,
+  resources: ResourcesInput | null = null,
+): Promise<PreviewParts | null> {
+  const outcome = await mutate(TryJob, { jobName, args, resources }, (data) => data.triggerJob);
   return report(outcome) ? outcome.value.preview : null;
 }
 
 /** What triggering a task would do; null if the server refuses. */
-export async function tryTask(name: string, args: unknown): Promise<PreviewParts | null> {
-  const outcome = await mutate(TryTask, { input: { name, args, dryRun: true } }, (data) => data.triggerTask);
+export async function tryTask(
+  name: string,
+  args: unknown,
+  resources: ResourcesInput | null = null,
+): Promise<PreviewParts | null> {
+  const outcome = await mutate(TryTask, { input: { name, args, resources, dryRun: true } }, (data) => data.triggerTask);
   return report(outcome) ? outcome.value.preview : null;
 }
 

@@ -2,6 +2,7 @@ import { RunRowFragment, TaskRowFragment } from "../api/fragments";
 import { complain, mutate, report, type UserError } from "../api/mutate";
 import { graphql, type VariablesOf } from "../api/tada";
 import { plural } from "../lib/format";
+import type { ResourcesInput } from "../lib/resources";
 import { notify } from "../state/announce";
 import { beginRun } from "../state/pending";
 
@@ -141,12 +142,16 @@ export async function runTask(name: string): Promise<boolean> {
   return errors.length === 0;
 }
 
-/** The same with other arguments than its own; answers what was refused. */
-export async function runTaskWith(name: string, args?: unknown): Promise<readonly UserError[]> {
+/** The same with other arguments and resources than its own; answers what was refused. */
+export async function runTaskWith(
+  name: string,
+  args?: unknown,
+  resources: ResourcesInput | null = null,
+): Promise<readonly UserError[]> {
   const pending = beginRun(name);
   const outcome = await mutate(
     TriggerTask,
-    { input: args === undefined ? { name } : { name, args } },
+    { input: args === undefined ? { name } : { name, args, resources } },
     (data) => data.triggerTask,
   );
   if (!outcome.ok) {

@@ -1,10 +1,13 @@
+import type { UserError } from "../../api/mutate";
 import { RunWithArgs } from "../../parts/dialogs";
+import { useResources } from "../../parts/resources-field";
 import { triggerJob } from "../../services/jobs";
 import { tryJob } from "../../services/previews";
 
 interface RunnableJob {
   readonly name: string;
   readonly argsSchema: unknown;
+  readonly isolation: string;
   readonly uniqueKey: {
     readonly arguments: readonly string[];
     readonly template: string | null;
@@ -14,6 +17,7 @@ interface RunnableJob {
 
 /** Asks for the arguments of a job, and runs it. */
 export function RunJob({ job, onClose }: { job: RunnableJob; onClose: () => void }) {
+  const { field, sent } = useResources(job.isolation);
   return (
     <RunWithArgs
       title={`Run ${job.name}`}
@@ -21,9 +25,10 @@ export function RunJob({ job, onClose }: { job: RunnableJob; onClose: () => void
       args={{}}
       schema={job.argsSchema}
       onClose={onClose}
-      onRun={(args) => triggerJob(job.name, args)}
-      onTry={(args) => tryJob(job.name, args)}
+      onRun={(args) => sent<boolean | readonly UserError[]>((needed) => triggerJob(job.name, args, needed), false)}
+      onTry={(args) => sent((needed) => tryJob(job.name, args, needed), null)}
     >
+      {field}
       <UniqueKeyNote uniqueKey={job.uniqueKey} />
     </RunWithArgs>
   );

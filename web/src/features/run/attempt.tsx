@@ -1,11 +1,14 @@
 import type { ComponentChildren } from "preact";
+import { useEffect } from "preact/hooks";
 import type { ExecutionRow } from "../../api/fragments";
-import { graphql } from "../../api/tada";
-import { integer } from "../../lib/format";
+import { graphql, type ResultOf } from "../../api/tada";
+import { integer, words } from "../../lib/format";
 import { paths } from "../../lib/paths";
+import { resourcesText } from "../../lib/resources";
 import { executionStatus } from "../../lib/status";
 import { duration } from "../../lib/time";
 import { useLive } from "../../live/use-live";
+import { Facts } from "../../parts/task-facts";
 import { notify } from "../../state/announce";
 import { Progress } from "../../ui/progress";
 import { Section } from "../../ui/section";
@@ -17,9 +20,30 @@ import { LogView } from "./log-view";
 const AttemptDocument = graphql(`
   query AttemptDetail($id: ID!) {
     asOf
-    execution(id: $id) { traceback traceUrl }
+    execution(id: $id) {
+      traceback
+      traceUrl
+      remoteAttempt {
+        executor
+        name
+        handle
+        pageUrl
+        engineState
+        engineText
+        engineStateAt
+        submittedAt
+        startedAt
+        heardAt
+        resources { cpus memory gpus image queue options }
+      }
+    }
   }
 `);
+
+type RemoteAttempt = NonNullable<NonNullable<ResultOf<typeof AttemptDocument>["execution"]>["remoteAttempt"]>;
+
+/** Milliseconds between two looks at an attempt at an engine. */
+const LOOK = 2_000;
 
 interface AttemptProps {
   execution: ExecutionRow;
@@ -33,9 +57,16 @@ export function AttemptPanel({ execution, aside }: AttemptProps) {
   const detail = useLive(`attempt/${execution.id}`, {
     document: AttemptDocument,
     variables: () => ({ id: execution.id }),
-    init: (data) => data.execution ?? { traceback: null, traceUrl: null },
+    init: (data) => data.execution ?? { traceback: null, traceUrl: null, remoteAttempt: null },
     outdates: (event) => event.executionId === execution.id,
   });
+  const remote = detail.state?.remoteAttempt ?? null;
+  const looks = remote !== null && execution.completedAt === null;
+  useEffect(() => {
+    // What an engine says of an attempt is no event.
+    const timer = looks ? window.setInterval(detail.reload, LOOK) : undefined;
+    return () => window.clearInterval(timer);
+  }, [looks, execution.id]);
   const download = (): void =>
     void downloadLog(execution.id).catch((error: unknown) =>
       notify(`The log could not be read: ${error instanceof Error ? error.message : String(error)}`, { tone: "bad" }),
@@ -43,6 +74,7 @@ export function AttemptPanel({ execution, aside }: AttemptProps) {
   return (
     <Section title={`Attempt ${execution.attempt}`} aside={aside}>
       <AttemptFacts execution={execution} traceUrl={detail.state?.traceUrl ?? null} />
+      {remote !== null && <AtEngine remote={remote} />}
       {execution.completedAt === null && execution.progress !== null && (
         <div class="panel-body big-progress">
           <Progress progress={execution.progress} />
@@ -81,6 +113,44 @@ function AttemptFacts({ execution, traceUrl }: { execution: ExecutionRow; traceU
         </a>
       )}
     </p>
+  );
+}
+
+/** Where an attempt is that was handed to an engine, and what that says of it. */
+function AtEngine({ remote }: { remote: RemoteAttempt }) {
+  const { executor, handle, name, pageUrl, engineState, engineText, engineStateAt, resources } = remote;
+  const known = handle ?? name;
+  return (
+    <section aria-label={`At ${executor}`}>
+      <Facts
+        entries={[
+          [
+            `At ${executor}`,
+            pageUrl === null ? (
+              <code>{known}</code>
+            ) : (
+              <a href={pageUrl} rel="noreferrer" target="_blank">
+                <code>{known}</code>
+              </a>
+            ),
+          ],
+          [
+            "Engine says",
+            <>
+              {words(engineState)}
+              {engineText === "" ? "" : `: ${engineText}`},{" "}
+              <span class="dim">
+                since <Time at={engineStateAt} form="moment" />
+              </span>
+            </>,
+          ],
+          ["Submitted", <Time at={remote.submittedAt} form="moment" />],
+          ["Its code began", remote.startedAt === null ? "not yet" : <Time at={remote.startedAt} form="moment" />],
+          ...(remote.heardAt === null ? [] : ([["Last heard", <Time at={remote.heardAt} form="moment" />]] as const)),
+          ...(resources === null ? [] : ([["Resources", <code>{resourcesText(resources)}</code>]] as const)),
+        ]}
+      />
+    </section>
   );
 }
 

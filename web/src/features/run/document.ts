@@ -12,6 +12,7 @@ export const RunDocument = graphql(
       args
       result
       timeout
+      resources { cpus memory gpus image queue options }
       retryDelay
       uniqueKey
       concurrencyKey

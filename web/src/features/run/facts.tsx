@@ -2,6 +2,7 @@ import { graphql } from "../../api/tada";
 import { cappedPlural, plural, words } from "../../lib/format";
 import { labelsOf } from "../../lib/labels";
 import { paths } from "../../lib/paths";
+import { resourcesText } from "../../lib/resources";
 import { skipReason } from "../../lib/skip-reasons";
 import { duration } from "../../lib/time";
 import { useLive } from "../../live/use-live";
@@ -62,6 +63,7 @@ export function RunFacts({ run, retries }: { run: RunDetail; retries: Retries })
         ["Retry delay", duration(run.retryDelay)],
         ["Time box", run.timeout === null ? "none" : duration(run.timeout)],
         ["Node", run.node ?? "–"],
+        ...(run.resources === null ? [] : ([["At the engine", <code>{resourcesText(run.resources)}</code>]] as const)),
         ["Unique key", run.uniqueKey ?? "–"],
         ...(run.flowPlace === null
           ? []

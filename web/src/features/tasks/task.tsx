@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import type { UserError } from "../../api/mutate";
 import { type TaskDetail, TaskDocument } from "../../api/task-page";
 import { integer, plural } from "../../lib/format";
 import { isEmptyObject } from "../../lib/json";
@@ -18,6 +19,7 @@ import { ExecutionTable } from "../../parts/execution-table";
 import { ExplanationView } from "../../parts/explanation";
 import { UnknownValue } from "../../parts/filters";
 import { NextTimes } from "../../parts/next-times";
+import { useResources } from "../../parts/resources-field";
 import { RunTable } from "../../parts/run-table";
 import { TaskFacts } from "../../parts/task-facts";
 import { tryTask } from "../../services/previews";
@@ -467,18 +469,26 @@ function TaskHead({ task, mark }: TaskHeadProps) {
       )}
       {asking === "edit" && <EditTask name={task.name} onClose={close} />}
       {asking === "duplicate" && <DuplicateTask name={task.name} onClose={close} />}
-      {asking === "run" && (
-        <RunWithArgs
-          title={`Run ${task.name}`}
-          action="Run now"
-          args={task.args}
-          schema={task.job?.argsSchema}
-          onClose={close}
-          onRun={(args) => runTaskWith(task.name, args)}
-          onTry={(args) => tryTask(task.name, args)}
-        />
-      )}
+      {asking === "run" && <RunTask task={task} onClose={close} />}
       {asking === "delete" && <DeleteTask name={task.name} onClose={close} onDeleted={() => navigate("/tasks")} />}
     </>
+  );
+}
+
+/** Asks for the arguments of one run, and for what it needs at the engine of its job. */
+function RunTask({ task, onClose }: PartProps & { onClose: () => void }) {
+  const { field, sent } = useResources(task.job?.isolation);
+  return (
+    <RunWithArgs
+      title={`Run ${task.name}`}
+      action="Run now"
+      args={task.args}
+      schema={task.job?.argsSchema}
+      onClose={onClose}
+      onRun={(args) => sent<boolean | readonly UserError[]>((needed) => runTaskWith(task.name, args, needed), false)}
+      onTry={(args) => sent((needed) => tryTask(task.name, args, needed), null)}
+    >
+      {field}
+    </RunWithArgs>
   );
 }

@@ -270,13 +270,15 @@ slurm:
 
 # Debian's Prometheus tries the alert rules and scrapes a server in one test, and its Alertmanager is sent alarms in another; their
 # services are not installed. Without root that is skipped (under CI: it fails).
+# Debian's Alertmanager starts with its templates alone.
+prometheus: ALERTMANAGER := /usr/share/prometheus/alertmanager
 prometheus:
-	@if command -v promtool >/dev/null && command -v prometheus >/dev/null && command -v prometheus-alertmanager >/dev/null; then :; \
+	@if command -v promtool >/dev/null && command -v prometheus >/dev/null && [ -d $(ALERTMANAGER) ] && command -v prometheus-alertmanager >/dev/null; then :; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo 'Fetching Prometheus …'; mkdir -p build/prometheus && chmod 777 build/prometheus && cd build/prometheus && \
 	    apt-get download -qq prometheus prometheus-alertmanager >/dev/null && \
 	    dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x -C /usr/local/bin --strip-components=3 ./usr/bin/promtool ./usr/bin/prometheus && \
 	    dpkg-deb --fsys-tarfile prometheus-alertmanager_*.deb | \
-	      tar -x -C /usr/local/bin --strip-components=3 ./usr/bin/prometheus-alertmanager && \
+	      tar -x -C / --transform 's,^./usr/bin/,./usr/local/bin/,' ./usr/bin/prometheus-alertmanager .$(ALERTMANAGER) && \
 	    cd ../.. && rm -r build/prometheus; \
 	else echo 'Prometheus or Alertmanager is missing, so alert rules and alarms cannot be tried with them: as root, make prometheus' >&2; fi

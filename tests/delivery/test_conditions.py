@@ -149,6 +149,7 @@ async def test_an_occurrence_that_failed_is_overdue_at_its_time(alarms: Alarms, 
     assert len(await alarms.look(1)) == 1
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("zone", "hours"), [("UTC", 18), ("Europe/Berlin", 17)])
 async def test_due_by_is_a_wall_time_of_the_task(alarms: Alarms, stored: Stored, zone: str, hours: int) -> None:
     worker = stored.node()
@@ -342,6 +343,7 @@ async def test_a_lost_node_fires_and_one_of_its_name_resolves_it(alarms: Alarms,
     assert await alarms.look(1) == []
 
 
+@pytest.mark.costly
 async def test_a_share_of_the_last_runs_fires_and_resolves_below_it(alarms: Alarms, stored: Stored) -> None:
     worker = stored.node()
     alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_share=0.5, of_runs=4)
@@ -364,6 +366,7 @@ async def test_a_share_of_the_last_runs_fires_and_resolves_below_it(alarms: Alar
     assert await alarms.look(1) == []
 
 
+@pytest.mark.costly
 async def test_an_error_is_new_once_and_again_after_a_quiet_time(alarms: Alarms, stored: Stored) -> None:
     worker = stored.node()
 
@@ -390,6 +393,7 @@ async def test_an_error_is_new_once_and_again_after_a_quiet_time(alarms: Alarms,
     assert await fail("no room\nand more", 3700) == ["ValueError: no room"]
 
 
+@pytest.mark.costly
 async def test_an_error_that_people_know_is_not_new_and_a_solved_one_that_comes_back_is(
     alarms: Alarms, stored: Stored
 ) -> None:

@@ -75,6 +75,7 @@ async def test_a_flow_is_slow_while_it_runs_and_until_it_ends(alarms: Alarms, st
     assert alarms.firings()[1].sentence.startswith("Flow 'orders' took 90 s in flow ")
 
 
+@pytest.mark.costly
 async def test_a_flow_is_slow_by_its_own_p95(alarms: Alarms, stored: Stored) -> None:
     worker = stored.node()
     for _ in range(20):
@@ -137,6 +138,7 @@ async def test_a_node_that_beats_and_takes_nothing_is_idle(alarms: Alarms, store
     assert len(alarms.firings()) == 1
 
 
+@pytest.mark.costly
 async def test_the_messages_about_a_firing_are_found_by_it(alarms: Alarms, stored: Stored) -> None:
     worker = stored.node()
     stored.do(set_secret, "hook", SECRET, KEYS)

@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from sqlalchemy import event as sql_event
 from sqlalchemy.engine import Engine
 
@@ -111,6 +112,7 @@ async def test_another_node_goes_on_where_the_first_one_stopped(alarms: Alarms, 
     assert len(alarms.firings()) == 1
 
 
+@pytest.mark.costly
 async def test_a_node_that_was_overtaken_stores_nothing(alarms: Alarms, stored: Stored) -> None:
     worker = stored.node()
     alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
@@ -250,6 +252,7 @@ def notified(payload: dict[str, Any]) -> list[str]:
     return [one["alarm"] for one in payload["data"]["alarms"]]
 
 
+@pytest.mark.costly
 async def test_many_firings_of_one_look_are_one_message(alarms: Alarms, stored: Stored) -> None:
     names = tuple(f"job-{number}" for number in range(30))
     worker = stored.node(jobs=names, slots=50)
@@ -265,6 +268,7 @@ async def test_many_firings_of_one_look_are_one_message(alarms: Alarms, stored: 
     assert delivery.payload["data"]["count"] == 30
 
 
+@pytest.mark.costly
 async def test_statements_do_not_grow_with_alarms(alarms: Alarms, stored: Stored) -> None:
     """The same look with ten times as many alarms and firings sends as many statements."""
     sent: list[str] = []
@@ -343,6 +347,7 @@ async def test_an_acknowledged_lost_node_is_resolved(alarms: Alarms, stored: Sto
     assert (seen.acknowledged_by, seen.note) == ("anna", "it was scaled down")
 
 
+@pytest.mark.costly
 async def test_what_ended_just_now_is_kept_however_old_it_is(alarms: Alarms, stored: Stored) -> None:
     """Each sender prunes at its first look, perhaps before anybody has read the answer to an old message."""
     worker = stored.node()

@@ -165,6 +165,7 @@ async def test_it_is_given_up_after_75_hours_or_at_410(alarms: Alarms, stored: S
         assert (gone.state, gone.status, gone.message_id) == (DeliveryState.FAILED, 410, given_up.message_id)
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize("url", ["http://10.0.0.7/hook", "http://169.254.169.254/latest"])
 async def test_addresses_that_jobs_may_not_reach_are_refused(alarms: Alarms, stored: Stored, url: str) -> None:
     alarms.channel(url=url, secrets=[SECRET])
@@ -216,6 +217,7 @@ async def test_what_a_dead_node_was_sending_is_sent_by_another_with_the_same_id(
     assert len({asked.headers["webhook-id"] for asked in server.asked}) == 1
 
 
+@pytest.mark.costly
 async def test_an_hour_of_errors_and_a_clock_that_is_set_back_lose_nothing_and_harm_no_other(
     alarms: Alarms, stored: Stored
 ) -> None:
@@ -321,6 +323,7 @@ def alertmanager(folder: Path) -> Generator[httpx.Client]:
         process.wait()
 
 
+@pytest.mark.costly
 async def test_a_real_alertmanager_shows_an_alarm_until_it_is_resolved(
     alarms: Alarms, stored: Stored, tmp_path: Path
 ) -> None:
@@ -395,6 +398,7 @@ async def test_a_mail_has_two_forms_and_an_id(alarms: Alarms, stored: Stored, ma
     assert "Last success: never" in text.decode()
 
 
+@pytest.mark.costly
 async def test_a_full_disk_of_the_mail_server_is_tried_again(
     alarms: Alarms, stored: Stored, mailbox: tuple[Mailbox, int]
 ) -> None:
@@ -560,6 +564,7 @@ async def test_apprise_sends_to_schemes_that_are_allowed(alarms: Alarms, stored:
     assert sent.message_id in body(asked)["message"]
 
 
+@pytest.mark.costly
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 async def test_what_apprise_could_not_send_is_tried_again(alarms: Alarms, stored: Stored) -> None:
     async with answering(lambda _: reply(500)) as server:

@@ -287,6 +287,7 @@ async def test_410_stops_at_once_and_a_resumed_webhook_loses_nothing(hooks: Hook
     assert found == [("ours", "active"), ("ours", "stopped"), ("ours", "active")]
 
 
+@pytest.mark.costly
 async def test_five_days_without_a_success_switch_it_off(hooks: Hooks, alarms: Alarms) -> None:
     async with answering(lambda _: reply(500)) as server:
         hooks.create(server.port)
@@ -425,6 +426,7 @@ async def away(tmp_path: Path) -> AsyncIterator[Database]:
 RUN_OF_EVENT = "subscription { events(filter: { kinds: [RUN_CREATED] }) { ... on RunEvent { runId run { state } } } }"
 
 
+@pytest.mark.costly
 @pytest.mark.parametrize(("document", "signs_in"), [(RUNS, True), (RUN_OF_EVENT, False)], ids=["rights", "fields"])
 async def test_a_database_that_is_away_stops_nothing_and_loses_nothing(
     hooks: Hooks, alarms: Alarms, away: Database, document: str, *, signs_in: bool

@@ -12,7 +12,7 @@ from html import escape
 from typing import Final
 from uuid import UUID
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -202,6 +202,9 @@ async def _first_bytes(request: Request, most: int) -> bytes:
     except TimeoutError:
         message = f"The body must arrive within {_SECONDS:g} s."
         raise UserFacingError(message, code="LIMIT_BODY_SECONDS", http_status=408) from None
+    except ClientDisconnect as error:
+        message = "The connection ended before the end of the body."
+        raise UserFacingError(message, code="INVALID_REQUEST", http_status=400) from error
     return bytes(body[:most])
 
 

@@ -20,6 +20,7 @@ from ..actions.signal_links import signal_by_link
 from ..actions.signals import signal_run
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
+from ..core.base.resources import Resources
 from ..core.defaults import TASK_POLICIES
 from ..core.explain.previews import Preview
 from ..core.flows import FlowSpec
@@ -81,6 +82,7 @@ class TaskSettings(TypedDict, total=False):
     end_at: datetime | None
     labels: dict[str, str]
     rate: Rate | None
+    resources: Resources | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +302,8 @@ class Queue:
         given |= {key: seconds_of(key, given[key]) for key in DURATIONS_OF_TASKS & given.keys()}
         if (rate := settings.get("rate")) is not None:
             given["rate"] = rate.stored()
+        if (resources := settings.get("resources")) is not None:
+            given["resources"] = resources.document()
         inherits = frozenset(TASK_POLICIES).difference(given)
         task = TaskSpec(name or job_name, job_name, spec, args=dict(args or {}), inherits=inherits, **given)
         await self.database.write(create_task, task, submitter=None)

@@ -23,7 +23,7 @@ def test_waiting_for_a_signal(stored: Stored) -> None:
     stored.at(60)
     stored.dispatch()
     worker.end(worker.start(), Suspended(Awaits(AwaitedKind.SIGNAL, "approved"), 3600.0))
-    says(of_run(stored, 1), "WAITS_FOR_SIGNAL", "'approved'", "at the latest until", "in 1 h", "signalRun")
+    says(of_run(stored, 1), "WAITS_FOR_SIGNAL", "'approved'", "at the latest until", "in 1 h", "has to send it")
     says(of_task(stored), "WAITS_FOR_SIGNAL", "Run 1", "'approved'")
 
 

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from cronograph.graphql.client.inputs import TaskSettings as ClientTaskSettings
-from cronograph.jobs import Flow, JobContext, Result, Snooze, job
+from cronograph.jobs import Flow, JobContext, Resources, Result, Snooze, job
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
@@ -50,6 +50,8 @@ async def test_a_run_takes_the_options_that_it_takes_elsewhere() -> None:
         assert (run.priority, run.retry_delay, run.timeout) == ("high", 60.0, 2.0)
         name = await queue.schedule("counts", "0 0 0 1 1 *", description="d", owner="o", enabled=False, priority="high")
         assert name == "counts"
+        with pytest.raises(UserError, match="'counts' runs on a node"):
+            await queue.schedule("counts", "0 0 0 1 1 *", name="elsewhere", resources=Resources(gpus=1))
 
 
 async def test_retries_come_when_they_are_due_and_not_a_second_earlier() -> None:

@@ -47,6 +47,7 @@ DECIDED = TaskSpec(
     end_at=START + timedelta(days=1),
     labels={"customer": "42"},
     rate=Rate(100, 60.0, 20),
+    resources={"gpus": 2},
     inherits=frozenset({"retries", "timeout"}),
 )
 

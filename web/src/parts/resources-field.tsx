@@ -21,7 +21,7 @@ export function ResourcesField({ value, onChange, error }: ResourcesFieldProps) 
   );
 }
 
-/** The field for one run, as far as its job has an engine, and a way to send what is typed there, unless it is wrong. */
+/** The field for one run, if its job has an engine, and a way to send what is typed there, unless it is wrong. */
 export function useResources(isolation: string | undefined) {
   const [text, setText] = useState("");
   const [fault, setFault] = useState<string | undefined>(undefined);

@@ -16,6 +16,10 @@ from tests.support.requirements import unavailable
 from tests.support.waiting import wait_until
 
 _PATH = "/usr/sbin:/usr/bin:/usr/local/sbin:/usr/local/bin"
+# A controller that was killed before it had saved anything begins again with this number. Its node has not forgotten
+# the jobs of its first life, and refuses others of the same numbers.
+FIRST = "FirstJobId={}\n"
+JOBS_OF_A_LIFE = 1000
 # What is submitted while a controller begins has to wait for the next round of its scheduler: for a minute, unless set.
 SETTINGS = """
 ClusterName=tests
@@ -64,7 +68,9 @@ class Slurm:
         for name in ("state", "spool"):
             (folder / name).mkdir()
         config = {"host": socket.gethostname(), "controller": free_port(), "node": free_port(), "folder": folder}
-        (folder / "slurm.conf").write_text(SETTINGS.format(**config))
+        self._settings = SETTINGS.format(**config)
+        self._first = 1
+        self._configure()
         (folder / "gres.conf").write_text("NodeName=worker Name=gpu File=/dev/null,/dev/zero,/dev/full,/dev/random\n")
         self.environment = {"SLURM_CONF": str(folder / "slurm.conf")}
         self._nursery = Nursery("programs")
@@ -81,6 +87,9 @@ class Slurm:
         with (self._folder / f"{program}.log").open("ab") as log:
             return self._nursery.start(command, self._folder, {**os.environ, **self.environment}, log.fileno())
 
+    def _configure(self) -> None:
+        (self._folder / "slurm.conf").write_text(self._settings + FIRST.format(self._first))
+
     def ask(self, *words: str) -> str:
         """Run a command of Slurm; its output."""
         run = subprocess.run(words, env={**os.environ, **self.environment}, capture_output=True, text=True, check=False)
@@ -91,6 +100,9 @@ class Slurm:
         if as_saved:
             shutil.rmtree(self._folder / "state")
             shutil.copytree(self._folder / "saved", self._folder / "state")
+        else:
+            self._first += JOBS_OF_A_LIFE
+            self._configure()
         self._controller = self._start("slurmctld")
 
     def kill_controller(self) -> None:

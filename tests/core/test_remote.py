@@ -151,6 +151,8 @@ def test_what_a_run_asks_for_goes_before_what_its_job_and_its_task_ask_for_one_b
     )
     assert resources_of(None).over(of_job) == of_job
     assert (carrying(None, None), carrying(carried, {})) == (None, carried)
+    # What makes no sense is carried as far as the rules, which refuse it.
+    assert carrying(None, {"options": 5, "gpus": None}) == {"resources": {"options": 5}}
     # A node of a newer version may store one that this one does not know.
     assert resources_of({"resources": {"gpus": 1, "tpus": 2}}) == Resources(gpus=1)
     # A job that is told of the end of this one has needs of its own.

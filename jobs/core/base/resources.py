@@ -70,9 +70,15 @@ def resources_of(carried: Mapping[str, Any] | None) -> Resources:
 
 
 def carrying(carried: Mapping[str, Any] | None, resources: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Return all that a run carries which asks for these resources, over those that it carries already."""
+    """Return all that a run carries which asks for these resources, over those that it carries already.
+
+    Where it carries none yet, these may be such as make no sense: the rules of new runs refuse what is carried.
+    """
     if not resources:
         return None if carried is None else dict(carried)
+    if CARRIED not in (carried or {}):
+        given = {name: value for name, value in resources.items() if value not in (None, {})}
+        return {**(carried or {}), CARRIED: given}
     asked = Resources(**resources).over(resources_of(carried))
     return {**(carried or {}), CARRIED: asked.document()}
 

@@ -38,6 +38,7 @@ from ..jobs.runtime.base.service import persistently
 from ..jobs.runtime.base.settings import Clock, EngineSettings
 from ..jobs.runtime.base.wakeup import Wakeup
 from ..jobs.runtime.live.feeds import LiveFeeds
+from ..jobs.runtime.live.replica import Replica
 from ..jobs.store.db.database import Database
 from .auth.host_sign_in import Who
 from .auth.refusals import Refusals
@@ -103,9 +104,11 @@ class Installation:
         if self.settings.traces != "off":
             self._end_traces = begin_traces(self.settings)
         lease = self.settings.remote_lease
-        parts = replace(self._parts(), public_url=self._public_url(), remote_lease=lease)
+        parts = self._parts()
+        replica = self._replica(parts.database)
+        parts = replace(parts, public_url=self._public_url(), remote_lease=lease, replica=replica)
         databases = parts.of_engine, parts.database, parts.costly, parts.searched
-        node = node_parts(parts.engine, self.counts, parts.requests, databases, parts.streams)
+        node = node_parts(parts.engine, self.counts, parts.requests, databases, parts.streams, parts.replica)
         self.metrics = Metrics(node, Cluster(parts.database))
         if self.serves_api and self.settings.metrics != "off" and self.settings.metrics_port is None:
             parts = replace(parts, metrics=self.metrics, opens_metrics=self._opens_metrics())
@@ -173,6 +176,10 @@ class Installation:
             refused=refusals,
         )
 
+    def _replica(self, database: Database) -> Replica | None:
+        url = self.settings.read_database_url
+        return None if url is None or not self.serves_api else Replica(url, database)
+
     def _services(self, database: Database, api: "OwnApi") -> Services:
         settings, keys = self.settings, key_source(self.settings)
         made = Services(database, api, api, settings.http_allow, keys, self.counts, self._public_url())
@@ -180,7 +187,8 @@ class Installation:
 
     def _count_faults(self, parts: Parts) -> None:
         watches = () if parts.sign_in is None else (parts.sign_in.watch,)
-        for one in (parts.feeds.bus, parts.feeds.log_feed, *watches):
+        replicas = () if parts.replica is None else (parts.replica,)
+        for one in (parts.feeds.bus, parts.feeds.log_feed, *watches, *replicas):
             one.on_fault = self.counts.failed
 
     def _opens_metrics(self) -> bool:
@@ -217,6 +225,9 @@ class Installation:
         parts.wakeup.start()
         if self.serves_api:
             parts.feeds.start()
+        if parts.replica is not None:
+            await parts.replica.check()
+            parts.replica.start()
         if parts.sign_in is not None:
             parts.wakeup.subscribe(parts.sign_in.on_wake)
             parts.sign_in.watch.start()
@@ -255,6 +266,7 @@ class Installation:
             feeds.stop,
             parts.wakeup.stop,
             self.metrics.close,
+            *(() if parts.replica is None else (parts.replica.stop, parts.replica.close)),
             parts.costly.close,
             parts.searched.close,
             parts.database.close,
@@ -303,12 +315,14 @@ def node_parts(
     requests: RequestCounts,
     databases: Sequence[Database],
     streams: OpenStreams | None = None,
+    replica: Replica | None = None,
 ) -> NodeParts:
     """Return the sources of a node's metrics; ``streams`` None: it has no API."""
     return NodeParts(
         counts,
         requests,
         databases,
+        replica,
         name=lambda: engine.node_name,
         ready=lambda: engine.ready,
         slots=lambda: engine.slots,

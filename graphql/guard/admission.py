@@ -439,6 +439,7 @@ class Reads:
         costly: Whether it must leave the connections of others alone: it costs much, or its caller has used much.
         deadline: When its reads end, by the event loop's clock; None = they have no common end.
         retry_seconds: Seconds for which a read is repeated while the database is unavailable.
+        writes: Whether what it reads is for a change, or for what changes bring: the database itself answers then.
     """
 
     client: str = ""
@@ -446,6 +447,7 @@ class Reads:
     costly: bool = False
     deadline: float | None = None
     retry_seconds: float = 0.0
+    writes: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -545,6 +547,7 @@ class Admission:
         retry_seconds: float = 0.0,
         *,
         event: bool = False,
+        writes: bool = True,
     ) -> AsyncGenerator[Admitted, None]:
         """Wait for the turn of an execution, and admit it while the block runs.
 
@@ -554,6 +557,7 @@ class Admission:
             context: Of its operation.
             retry_seconds: See ``Reads``.
             event: Whether it is one event of a subscription.
+            writes: See ``Reads``.
 
         Raises:
             UserFacingError: the server is busy, see ``CostlyLane.admitted`` and ``LoopLane.turn``.
@@ -561,7 +565,9 @@ class Admission:
         async with self._costly.admitted(client, cost), self.loop.turn(client, event=event) as turn:
             deadline = asyncio.get_running_loop().time() + self._limits.operation_seconds + END_SECONDS
             costly = turn.paced or cost > self._limits.cheap_cost
-            reads = Reads(client=client, cost=cost, costly=costly, deadline=deadline, retry_seconds=retry_seconds)
+            reads = Reads(
+                client=client, cost=cost, costly=costly, deadline=deadline, retry_seconds=retry_seconds, writes=writes
+            )  # fmt: skip
             yield Admitted(self._reading(context, reads), turn.meter)
 
     def of_source(self, context: Any) -> Any:  # noqa: ANN401 - the schema's own type

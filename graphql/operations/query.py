@@ -91,9 +91,37 @@ class Retention:
     archive: HistoryArchive | None = strawberry.field(description="Null = what is deleted is gone.")
 
 
+@strawberry.type(
+    description="A standby of the database (`read_database_url`) that answers queries in its place, as the node sees "
+    "it that answers. A query never shows an older state than the database had when it was sent: where the standby has "
+    "not caught up within a moment, or cannot be asked, the database answers."
+)
+class ReadReplica:
+    """A standby that answers queries."""
+
+    is_in_use: bool = strawberry.field(description="Whether it answers queries at present.")
+    lag: Duration | None = strawberry.field(
+        description="The time by which it was behind the database at the last look, which is at most a few seconds "
+        "ago; null while it cannot be asked."
+    )
+    reason: str | None = strawberry.field(
+        description="The reason why the database answers in its place; null while it is in use."
+    )
+
+
 @strawberry.type
 class RetentionQueries:
-    """Queries of the limits of history."""
+    """Queries of the limits of history, and of the standby that answers queries."""
+
+    @resolved(requires=Role.VIEWER)
+    async def read_replica(self, info: Info) -> ReadReplica | None:
+        """The standby that answers queries; null if the node that answers has none."""
+        replica = info.context.replica
+        if replica is None:
+            return None
+        state = replica.state
+        lag = None if state.lag is None else Duration(state.lag)
+        return ReadReplica(is_in_use=state.in_use, lag=lag, reason=state.reason)
 
     @resolved(size=Size(own=2 * MAX_NAMES), requires=Role.VIEWER)
     async def retention(self, info: Info) -> Retention | None:

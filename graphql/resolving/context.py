@@ -17,7 +17,7 @@ from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.base.tracing import TRACED
 from ...jobs.core.events import Cursor, Event, EventFilter
 from ...jobs.store.db.database import Database
-from ...jobs.store.db.transaction import Tx
+from ...jobs.store.db.transaction import ReplicaState, Tx
 from ...jobs.store.read.figures import reports
 from ...jobs.store.read.figures.reports import Overview, Part
 from ..base.enums import Role
@@ -72,6 +72,15 @@ class OverviewSource(Protocol):
 
     async def read(self, database: Database, wanted: frozenset[Part], /) -> Overview:
         """Return how things are."""
+        ...
+
+
+class ReplicaSource(Protocol):
+    """Answer reads in the place of the database."""
+
+    @property
+    def state(self) -> ReplicaState:
+        """Its present state."""
         ...
 
 
@@ -139,6 +148,7 @@ class Context:
         left_out: By their messages, the rows that lists of this operation leave out because they cannot be read.
         trace_link: The address of an attempt's trace, with ``{run}``, ``{execution}`` or ``{trace}`` in it; None =
             there is none.
+        replica: The standby that answers queries; None = there is none.
     """
 
     database: Database
@@ -152,6 +162,7 @@ class Context:
     overviews: OverviewSource | None = None
     searches: Searches | None = None
     trace_link: str | None = None
+    replica: ReplicaSource | None = None
     left_out: dict[str, UnreadableRow] = field(default_factory=dict[str, UnreadableRow])
     _loaders: Loaders | None = None
 
@@ -182,6 +193,7 @@ class Context:
             overviews=self.overviews,
             searches=searches,
             trace_link=self.trace_link,
+            replica=self.replica,
         )
 
     def renew(self) -> None:

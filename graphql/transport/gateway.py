@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from starlette.requests import HTTPConnection
 
+from graphql import OperationType
+
 from ...jobs.core.base.tracing import TRACED
 from ...jobs.own.threads import briefly_in_thread
 from ..base.errors import UserFacingError
@@ -123,7 +125,8 @@ class Gateway:
             UserFacingError: the server is busy, see ``Admission.admitted``.
         """
         client = self.admission.client_of(context, connection)
-        async with self.admission.admitted(client, prepared.measure.cost, context) as admitted:
+        writes = prepared.operation.operation is not OperationType.QUERY
+        async with self.admission.admitted(client, prepared.measure.cost, context, writes=writes) as admitted:
             began = time.perf_counter()
             answer = await self._traced(prepared, admitted, connection)
             self.admission.count(prepared, time.perf_counter() - began, failed="errors" in answer.content)

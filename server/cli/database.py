@@ -79,11 +79,12 @@ def doctor(output: Output, database_url: DatabaseUrl = None, config: ConfigFile 
     """Look at the database as an experienced operator would, and say what to do; nothing is changed.
 
     It looks at long transactions, dead rows and who keeps them, missing and invalid indexes, autovacuum, clocks,
-    notifications, poolers, connections, nodes and the disk. The exit status is 1 when there is a problem, else 0.
+    notifications, poolers, the read replica, connections, nodes and the disk. The exit status is 1 when there is a
+    problem, else 0.
     """
     command = DatabaseCommand(database_url, config, output)
     url = command.check_database()
-    findings = examine(url)
+    findings = examine(url, command.settings.read_database_url)
     ok = all(one.level is not Level.PROBLEM for one in findings)
     kind = "sqlite" if is_sqlite(parse_url(url)) else "postgresql"
     data = {"ok": ok, "database": kind, "findings": [one.as_json() for one in findings]}

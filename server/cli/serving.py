@@ -122,6 +122,8 @@ def _details(url: str, settings: Settings, *, serves_api: bool) -> str:
         f"  jobs      {f'{own} of your own, and the built-in ones' if own else NO_JOBS}",
         f"  database  {without_password(settings.database_url)}",
     ]
+    if settings.read_database_url is not None and serves_api:
+        lines.append(f"  reads     {without_password(settings.read_database_url)}")
     if not serves_api:
         return "\n".join((f"  serves    {url}/health/ready, {url}/metrics", *lines))
     api = f"  API       {url}/graphql  (try it at {url}/graphiql)"

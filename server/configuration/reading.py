@@ -18,7 +18,15 @@ from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
 from ...jobs.builtin.address_guard import AllowList
 from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.store.db.address import parse_url, schema_in, sqlite_path, with_schema, without_password
+from ...jobs.store.db.address import (
+    is_pooled,
+    is_sqlite,
+    parse_url,
+    schema_in,
+    sqlite_path,
+    with_schema,
+    without_password,
+)
 from .documents import read_documents
 from .secret_keys import read_keys
 from .settings import DEFAULT_FILE, ENV_PREFIX, NAMES, OTHER_VARIABLES, SECRET, Settings, must_be
@@ -185,11 +193,15 @@ def _validated(sources: _Sources) -> Settings:
         settings = settings.model_copy(update={"jobs": tuple(filter(_MODULE.fullmatch, settings.jobs))})
     if not sources.faulty.intersection({"heartbeat", "lease"}):
         sources.warnings.extend(_tight_lease(settings, sources))
-    schema = settings.database_schema
-    if schema is None or sources.faulty.intersection({"database_url", "database_schema"}):
+    if sources.faulty.intersection({"database_url", "database_schema"}):
         return settings
-    # From here on one address says all.
-    return settings.model_copy(update={"database_url": with_schema(settings.database_url, schema)})
+    # From here on each address says all.
+    schema = settings.database_schema or schema_in(parse_url(settings.database_url))
+    urls = {"database_url": settings.database_url, "read_database_url": settings.read_database_url}
+    whole = {
+        name: with_schema(url, schema) for name, url in urls.items() if url is not None and name not in sources.faulty
+    }
+    return settings.model_copy(update=whole)
 
 
 def _faulty_providers(error: ValidationError, sources: _Sources) -> Iterator[str]:
@@ -208,6 +220,7 @@ def _together(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str],
         yield from _other_schema(settings, sources)
     except ConfigurationError as error:
         yield {"database_url"}, f"{sources.called('database_url')}: {str(error).removeprefix('database URL: ')}"
+    yield from _wrong_replica(settings, sources)
     limit = LEASE_SHARE * settings.lease
     if settings.heartbeat > limit:
         bound = f"at most half the lease ({limit:g} s)"
@@ -240,6 +253,36 @@ def _other_schema(settings: Settings, sources: _Sources) -> Iterator[tuple[set[s
             {"database_schema"},
             f"{called}: must be '{schema_in(url)}' as in the address, or left out, got '{schema}'",
         )
+
+
+def _wrong_replica(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str], str]]:
+    text, called = settings.read_database_url, sources.called("read_database_url")
+    if text is None:
+        return
+    try:
+        url = parse_url(text)
+    except ConfigurationError as error:
+        yield {"read_database_url"}, f"{called}: {str(error).removeprefix('database URL: ')}"
+        return
+    if is_sqlite(url):
+        yield {"read_database_url"}, f"{called}: must be a standby of a PostgreSQL server, got a SQLite file"
+        return
+    if is_pooled(url):
+        alone = "must be the address of the standby itself, without ?pooler=transaction"
+        yield {"read_database_url"}, f"{called}: {alone}: each read asks the connection that reads how far it is"
+    try:
+        ours = parse_url(settings.database_url)
+    except ConfigurationError:
+        # Said of the other setting.
+        return
+    if is_sqlite(ours):
+        needs = "needs a PostgreSQL server in database_url, of which it is a standby, got a SQLite file there"
+        yield {"read_database_url", "database_url"}, f"{called}: {needs}"
+        return
+    schema = settings.database_schema or schema_in(ours)
+    if "schema" in url.query and schema_in(url) != schema:
+        must = f"must name the schema '{schema}', as database_url does, or none"
+        yield {"read_database_url"}, f"{called}: {must}, got '{schema_in(url)}'"
 
 
 def _missing_folder(settings: Settings, sources: _Sources) -> Iterator[tuple[set[str], str]]:

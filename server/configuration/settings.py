@@ -181,6 +181,7 @@ class Settings(BaseSettings):
         database_url: ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``; once loaded it says
             which schema holds the tables.
         database_schema: That schema of a PostgreSQL database; unset = as the address says, or ``cronograph``.
+        read_database_url: A standby of that PostgreSQL server, which answers queries; once loaded with the same schema.
         jobs: Modules to import jobs from, besides the entry points of the group ``cronograph.jobs``.
         node_name: Name of this process among the nodes; unset = a random readable one.
         tasks: A file of tasks, or a folder of them, that is applied at the start and at SIGHUP.
@@ -249,6 +250,7 @@ class Settings(BaseSettings):
     database_schema: Annotated[
         str | None, AfterValidator(_checked_schema), MustBe("a name of small letters, digits and _, no word of SQL")
     ] = None
+    read_database_url: Annotated[str | None, MustBe("the URL of a standby of the PostgreSQL server")] = None
     jobs: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), MustBe("a list of modules, e.g. my.jobs")] = ()
     node_name: Annotated[
         str | None,

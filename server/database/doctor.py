@@ -8,7 +8,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
+from ...jobs.core.base.errors import StorageError
 from ...jobs.core.nodes import Node, NodeState
+from ...jobs.runtime.live.replica import PATIENCE, NotUsableError, identity, replay_lag
 from ...jobs.store.db.address import is_pooled, is_sqlite, parse_url, schema_in, sqlite_path
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.dialect import database_now
@@ -285,6 +287,27 @@ def judge_notification(delay: float | None, *, pooled: bool) -> Finding:
     return graded("notifications", delay, *DELAY, f"a NOTIFY arrived after {delay * 1000:.0f} ms", advice)
 
 
+def judge_replica(lag: float | None, fault: str, *, feedback: bool) -> Finding:
+    """Judge the standby that answers queries.
+
+    Args:
+        lag: Seconds after which it had what the database had; None: it cannot be used.
+        fault: The reason for that.
+        feedback: Whether it says to the database which rows its readers still need.
+    """
+    if lag is None:
+        advice = "the database answers all queries meanwhile; mend the standby, or leave read_database_url out"
+        return Finding("replica", Level.PROBLEM, f"the read replica cannot be used: {fault}", advice)
+    if lag > PATIENCE:
+        says = f"the read replica is {lag:.1f} s behind, so the database answers queries"
+        return Finding("replica", Level.PROBLEM, says, "look at its load, its disk, and the network between")
+    says = f"the read replica had everything after {lag * 1000:.0f} ms"
+    if not feedback:
+        advice = "ALTER SYSTEM SET hot_standby_feedback = on at the standby, else it ends long reads"
+        return Finding("replica", Level.ADVICE, says, advice)
+    return Finding("replica", Level.OK, says)
+
+
 def judge_pooler(sessions: Sequence[int], jit: str, *, pooled: bool) -> Finding:
     """Judge the statement of the URL about a pooler.
 
@@ -402,8 +425,12 @@ SESSIONS = 4
 MOUNTS = Path("/proc/self/mounts")
 
 
-def examine(database_url: str) -> list[Finding]:
+def examine(database_url: str, read_database_url: str | None = None) -> list[Finding]:
     """All that there is to say about a database that has tables of Cronograph.
+
+    Args:
+        database_url: Its address.
+        read_database_url: That of a standby that answers queries; None = there is none.
 
     Raises:
         SchemaTooNew: a newer version of Cronograph has migrated it.
@@ -416,6 +443,9 @@ def examine(database_url: str) -> list[Finding]:
         if is_sqlite(url):
             return [*findings, *_sqlite(connection, sqlite_path(url))]
         findings.extend(_postgres(connection, schema_in(url), pooled=is_pooled(url)))
+        connection.rollback()
+        if read_database_url is not None:
+            findings.append(_replica(connection, read_database_url))
     delay = None if is_pooled(url) else notification_delay(database_url)
     return [*findings, judge_notification(delay, pooled=is_pooled(url))]
 
@@ -443,6 +473,18 @@ def _postgres(connection: Connection, schema: str, *, pooled: bool) -> Iterator[
     yield judge_history(read_history(connection, database_now(connection)), health.bytes)
     if folder is not None and folder.exists():
         yield _disk(folder, health.bytes)
+
+
+def _replica(primary: Connection, read_database_url: str) -> Finding:
+    try:
+        with connected(read_database_url) as standby:
+            if (ours := identity(primary)) != (theirs := identity(standby)):
+                says = f"is '{theirs[1]}' of cluster {theirs[0]}, and no standby of '{ours[1]}' of cluster {ours[0]}"
+                return judge_replica(None, says, feedback=True)
+            feedback = standby.exec_driver_sql("SHOW hot_standby_feedback").scalar_one() == "on"
+            return judge_replica(replay_lag(primary, standby), "", feedback=feedback)
+    except (StorageError, NotUsableError) as error:
+        return judge_replica(None, str(error), feedback=True)
 
 
 def _sqlite(connection: Connection, path: Path) -> Iterator[Finding]:

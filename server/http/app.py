@@ -12,7 +12,7 @@ from ...graphql.app import graphql_routes
 from ...graphql.base.errors import UserFacingError
 from ...graphql.execution.schema_factory import GuardedSchema
 from ...graphql.guard.admission import Admission, Reads, address_of
-from ...graphql.guard.searches import Searches, SearchLane
+from ...graphql.guard.searches import Searches, SearchLane, bounds_of
 from ...graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
 from ...graphql.transport.engine import Engine, Refused, unrecorded
 from ...graphql.transport.gateway import unwatched
@@ -24,6 +24,7 @@ from ...jobs.base.services import Services
 from ...jobs.core.actor import Role
 from ...jobs.runtime.base.wakeup import Wakeup
 from ...jobs.runtime.live.feeds import LiveFeeds
+from ...jobs.runtime.live.replica import Replica
 from ...jobs.store.db.database import Database
 from ..auth.host_sign_in import UNKNOWN, HostSignIn, Who
 from ..auth.sign_in import SignIn
@@ -80,6 +81,7 @@ class Parts:
         refused: Called for operations that were refused for want of a role.
         public_url: Where people reach the server, as far as that is known.
         remote_lease: Seconds for which code at an engine may be silent.
+        replica: A standby that answers queries; None = there is none.
     """
 
     schema: GuardedSchema
@@ -108,6 +110,7 @@ class Parts:
     refused: Refused = unrecorded
     public_url: str | None = None
     remote_lease: float = 180.0
+    replica: Replica | None = None
 
     @property
     def services(self) -> Services:
@@ -129,6 +132,7 @@ class Parts:
             keys=self.keys,
             overviews=self.feeds.overviews,
             trace_link=self.trace_link,
+            replica=self.replica,
         )
 
 
@@ -207,6 +211,22 @@ def _metrics_gate(parts: Parts) -> Gate:
     return open_to_all if parts.opens_metrics else gate
 
 
+def _reading(parts: Parts) -> Callable[[Context, Reads], Context]:
+    """Chooses the connections of an operation."""
+    bounds = bounds_of(parts.schema.limits)
+    searched = parts.searched if parts.replica is None else parts.replica.helping(parts.searched, bounds)
+    searching = SearchLane(searched, parts.schema.limits)
+
+    def reading(found: Context, reads: Reads) -> Context:
+        database = parts.costly if reads.costly else parts.database
+        if parts.replica is not None and not reads.writes:
+            database = parts.replica.helping(database)
+        searches = Searches(searching, reads.client, reads.cost) if reads.client else None
+        return found.with_database(database.with_deadline(reads.deadline).with_retry(reads.retry_seconds), searches)
+
+    return reading
+
+
 def build_app(parts: Parts) -> Starlette:
     """The application: health, GraphQL, and the dashboard for every other path."""
     sign_in, host = parts.sign_in, parts.host
@@ -219,17 +239,10 @@ def build_app(parts: Parts) -> Starlette:
         who = await person(connection)
         return parts.context(who)
 
-    searching = SearchLane(parts.searched, parts.schema.limits)
-
-    def reading(found: Context, reads: Reads) -> Context:
-        database = parts.costly if reads.costly else parts.database
-        searches = Searches(searching, reads.client, reads.cost) if reads.client else None
-        return found.with_database(database.with_deadline(reads.deadline).with_retry(reads.retry_seconds), searches)
-
     def may_write(found: Context) -> bool:
         return found.person.role is not Role.VIEWER
 
-    admission = Admission(parts.schema.limits, reading, client_of, may_write, parts.requests.executed)
+    admission = Admission(parts.schema.limits, _reading(parts), client_of, may_write, parts.requests.executed)
     api = graphql_routes(
         Engine(parts.schema, parts.refused),
         context,

@@ -1,7 +1,7 @@
 """The metrics of one node: what this process has counted since it started, and how it is now."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -11,6 +11,7 @@ from ...graphql.app import PATH
 from ...graphql.guard.document import Prepared
 from ...jobs.core.counts import OTHER, Histogram, NodeCounts
 from ...jobs.core.model import Isolation
+from ...jobs.runtime.live.replica import Replica
 from ...jobs.store.db.database import Database
 from ..auth.pages import root_path_of
 from ..process.version import commit, installed_version
@@ -102,6 +103,7 @@ class NodeParts:
     Attributes:
         counts: What it counted of its runs.
         databases: The accesses to its database, one for each part of the process.
+        replica: The standby that answers queries; None = there is none.
         name: Its name; None until it is registered.
         ready: Whether it takes runs.
         slots: By kind of job: how many runs execute, and how many may.
@@ -112,6 +114,7 @@ class NodeParts:
     counts: NodeCounts
     requests: RequestCounts
     databases: Sequence[Database]
+    replica: Replica | None
     name: Callable[[], str | None]
     ready: Callable[[], bool]
     slots: Callable[[], Mapping[Isolation, tuple[int, int]]]
@@ -144,6 +147,11 @@ _STREAMS = Gauges("cronograph_open_streams", "Open WebSockets and event streams.
 _TRANSACTIONS = Counters("cronograph_database_transactions_total", "Transactions of this process.", "part", "kind")
 _USED = Gauges("cronograph_database_connections", "Connections of the pool in use (PostgreSQL).", "part")
 _POOL = Gauges("cronograph_database_connections_max", "Connections that the pool may open (PostgreSQL).", "part")
+_REPLICA = Gauges("cronograph_read_replica_in_use", "1 while the read replica answers queries.")
+_REPLICA_LAG = Gauges("cronograph_read_replica_lag_seconds", "By how much the read replica is behind the database.")
+_FALLBACKS = Counters(
+    "cronograph_read_replica_fallbacks_total", "Reads that the database answered in place of the read replica.", "part"
+)
 _HTTP = Counters("cronograph_http_requests_total", "HTTP requests that were answered.", "method", "route", "status")
 _HTTP_SECONDS = Histograms("cronograph_http_request_duration_seconds", "Time to a whole answer.", "route")
 _GRAPHQL = Counters(
@@ -154,7 +162,7 @@ _GRAPHQL_SECONDS = Histograms("cronograph_graphql_operation_duration_seconds", "
 
 def node_text(parts: NodeParts) -> str:
     """The metrics of this node."""
-    return "".join([*_runs(parts.counts), *_state(parts), *_databases(parts.databases), *_requests(parts.requests)])
+    return "".join([*_runs(parts.counts), *_state(parts), *_databases(parts), *_requests(parts.requests)])
 
 
 def _by_name(found: Mapping[str, Histogram]) -> dict[tuple[str, ...], Histogram]:
@@ -192,7 +200,9 @@ def _state(parts: NodeParts) -> Iterator[str]:
     yield _STREAMS.text([((), parts.streams())])
 
 
-def _databases(databases: Iterable[Database]) -> Iterator[str]:
+def _databases(parts: NodeParts) -> Iterator[str]:
+    replica = parts.replica
+    databases = [*parts.databases, *(() if replica is None else replica.databases)]
     used = [one.usage for one in databases]
     pools = [(one.usage.part, pool) for one in databases if (pool := one.pool()) is not None]
     yield _TRANSACTIONS.text(
@@ -202,6 +212,12 @@ def _databases(databases: Iterable[Database]) -> Iterator[str]:
     )
     yield _USED.text(((part,), pool.in_use) for part, pool in pools)
     yield _POOL.text(((part,), pool.size) for part, pool in pools)
+    if replica is None:
+        return
+    state = replica.state
+    yield _REPLICA.text([((), int(state.in_use))])
+    yield _REPLICA_LAG.text([] if state.lag is None else [((), round(state.lag, 3))])
+    yield _FALLBACKS.text(((part,), count) for part, count in replica.fallbacks.items())
 
 
 def _requests(counts: RequestCounts) -> Iterator[str]:

@@ -40,7 +40,9 @@ def parts_of(counts: NodeCounts) -> NodeParts:
     """A node that has counted this."""
     slots = dict.fromkeys(Isolation, (1, 20))
     lag = {"jobs": 0.001, "api": 0.001}
-    return NodeParts(counts, RequestCounts(), (), lambda: "n", lambda: True, lambda: slots, lambda: lag, lambda: 0)
+    return NodeParts(
+        counts, RequestCounts(), (), None, lambda: "n", lambda: True, lambda: slots, lambda: lag, lambda: 0
+    )
 
 
 def counting(counts: NodeCounts, ends: Sequence[Any]) -> float:

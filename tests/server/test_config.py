@@ -235,3 +235,32 @@ roles = {{ admin = ["chiefs"], operator = ["ops"] }}
     Path("missing").write_text(f"{secret}\n")
     monkeypatch.setenv("CRONOGRAPH_OIDC", json.dumps({"x": both}))
     assert load({}).settings.oidc["x"].secret() == secret
+
+
+OURS = "postgresql://db/app"
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ({"database_url": OURS, "read_database_url": "sqlite:///x.db"}, "must be a standby of a PostgreSQL server"),
+        ({"read_database_url": OURS}, "needs a PostgreSQL server in database_url"),
+        ({"database_url": OURS, "read_database_url": f"{OURS}?pooler=transaction"}, "without ?pooler=transaction"),
+        ({"database_url": OURS, "read_database_url": f"{OURS}?schema=b"}, "name the schema 'cronograph'"),
+        ({"database_url": f"{OURS}?schema=a", "read_database_url": f"{OURS}?schema=b"}, "name the schema 'a'"),
+        ({"database_url": OURS, "read_database_url": "mysql://u:geheim@db/app"}, "must be sqlite:///relative.db"),
+    ],
+)
+def test_a_read_replica_that_cannot_be_one_is_refused(flags: dict[str, object], said: str) -> None:
+    (fault,) = faults_of(flags)
+    assert fault.startswith("--read-database-url: ")
+    assert said in fault
+    assert "geheim" not in fault
+
+
+@pytest.mark.parametrize("schema", [{"database_schema": "own"}, {}], ids=["as a setting", "in the address"])
+def test_a_read_replica_has_the_schema_of_the_database(schema: dict[str, str]) -> None:
+    url = OURS if schema else f"{OURS}?schema=own"
+    settings = load({"database_url": url, "read_database_url": "postgresql://standby/app", **schema}).settings
+    assert settings.database_url == f"{OURS}?schema=own"
+    assert settings.read_database_url == "postgresql://standby/app?schema=own"

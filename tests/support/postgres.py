@@ -70,6 +70,13 @@ class PostgresServer:
         query = sql.SQL(statement).format(*map(sql.Identifier, identifiers))
         self._connection().execute(query)
 
+    def value(self, statement: str, database: str = "postgres") -> object:
+        """Return the one value that a statement answers; None if it answers no row."""
+        with psycopg.connect(self.url(database), autocommit=True) as connection:
+            cursor = connection.execute(statement.encode())
+            row = None if cursor.description is None else cursor.fetchone()
+            return None if row is None else row[0]
+
     def _connection(self) -> psycopg.Connection:
         """Kept: to connect costs as much as to copy a database."""
         self._admin = self._admin or psycopg.connect(self.url(), autocommit=True)

@@ -22,7 +22,7 @@ from . import audit, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection
 from .connecting import sync_engine
-from .faults import ErrorKind, kind_of
+from .faults import ErrorKind, kind_of, took_too_long
 from .interruption import ReadBounds
 from .postgres import PostgresAccess, Send
 from .transaction import Clock, Pool, Tx, Usage, Wake
@@ -57,8 +57,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Listener = Callable[[Wake], None]
 
-_CANCELLED = "57014"
-"""PostgreSQL's code for a statement that took longer than it may."""
 _ATTEMPTS = 4
 _AGAIN = 0.2
 """Seconds between two tries of a read that is retried."""
@@ -104,6 +102,14 @@ class Access(Protocol):
         ...
 
 
+class Elsewhere(Protocol):
+    """Run the reads of one part at another server that has everything that this one had before."""
+
+    async def read(self, function: Callable[[Connection], T]) -> tuple[T] | None:
+        """Return what a function reads; None = this server has to be asked."""
+        ...
+
+
 class Database:
     """The access of one part of a process to its database. Start is lazy; ``close`` is idempotent.
 
@@ -123,6 +129,7 @@ class Database:
         usage: How much it was used.
         deadline: See ``with_deadline``.
         retry_seconds: See ``with_retry``.
+        elsewhere: See ``with_replica``.
         cache: Values that actions keep of it between transactions, by name; whether it is still so, a statement asks.
     """
 
@@ -148,6 +155,7 @@ class Database:
         self.usage: Usage = Usage(part)
         self.cache: dict[str, Any] = {}
         self.known_code = known_code
+        self.elsewhere: Elsewhere | None = None
 
     def with_deadline(self, deadline: float | None) -> "Database":
         """The same access, whose reads end at ``deadline`` by the event loop's clock: with TimeoutError; None = never.
@@ -163,6 +171,12 @@ class Database:
         retrying = copy.copy(self)
         retrying.retry_seconds = seconds
         return retrying
+
+    def with_replica(self, replica: Elsewhere | None) -> "Database":
+        """The same access, whose reads another server answers where it can; None = none does."""
+        helped = copy.copy(self)
+        helped.elsewhere = replica
+        return helped
 
     def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "Database":
         """The access of another part of this process, which may use it from an event loop of its own.
@@ -205,15 +219,18 @@ class Database:
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run ``function(connection, …)`` on one consistent snapshot and return its result."""
         self._check_process()
-        self.usage.reads += 1
         loop = asyncio.get_running_loop()
         give_up = loop.time() + self.retry_seconds
+        work = partial(_called, function, args, kwargs)
         async with asyncio.timeout_at(self._end_of_read(loop.time())):
+            if self.elsewhere is not None and (found := await self.elsewhere.read(work)) is not None:
+                return found[0]
+            self.usage.reads += 1
             while True:
                 try:
-                    return await self._access.read(lambda conn: function(conn, *args, **kwargs))
+                    return await self._access.read(work)
                 except Exception as error:
-                    if self._bounds is not None and _sqlstate(error) == _CANCELLED:
+                    if self._bounds is not None and took_too_long(error):
                         raise TimeoutError from error
                     if loop.time() >= give_up or not kind_of(error).passes:
                         raise
@@ -382,8 +399,8 @@ class Database:
         self._access.close()
 
 
-def _sqlstate(error: Exception) -> str | None:
-    return getattr(error.orig, "sqlstate", None) if isinstance(error, DBAPIError) else None
+def _called(function: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any], conn: Connection) -> T:
+    return function(conn, *args, **kwargs)
 
 
 def _new_access(url: URL) -> Access:

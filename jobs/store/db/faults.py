@@ -51,12 +51,13 @@ _TOO_LARGE = "54000"
 # is rolled back whole and, tried again, sees what the others did.
 _SERIALIZATION = "40001"
 _NOT_OWNED = "42501"
+_CANCELLED = "57014"
 _CONFLICTS = frozenset({"40P01", _SERIALIZATION, "55P03", "23505", "25P03"})
 # Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
 _UNAVAILABLE_CLASSES = ("08", "53", "57P", "58")
 # A server that became a standby or lost its disk refuses writes; a database that was dropped; a statement that took
 # longer than it may.
-_UNAVAILABLE = frozenset({"25006", "3D000", "57014"})
+_UNAVAILABLE = frozenset({"25006", "3D000", _CANCELLED})
 
 
 def kind_of(error: BaseException) -> ErrorKind:
@@ -70,6 +71,11 @@ def kind_of(error: BaseException) -> ErrorKind:
     if isinstance(error, psycopg.Error):
         return _kind_on_postgresql(error)
     return _kind_on_sqlite(error) if isinstance(error, sqlite3.Error) else ErrorKind.FAULT
+
+
+def took_too_long(error: BaseException) -> bool:
+    """Return whether PostgreSQL ended a statement that took longer than it may."""
+    return isinstance(error, DBAPIError) and getattr(error.orig, "sqlstate", None) == _CANCELLED
 
 
 def has_moved(error: DBAPIError) -> bool:

@@ -47,6 +47,21 @@ class Pool:
     size: int
 
 
+@dataclass(frozen=True, slots=True)
+class ReplicaState:
+    """The state of the standby, as one process sees it.
+
+    Attributes:
+        in_use: Whether it answers reads.
+        lag: Seconds by which it is behind the database; None = it cannot be asked.
+        reason: The reason why the database answers in its place; None while it is in use.
+    """
+
+    in_use: bool
+    lag: float | None
+    reason: str | None
+
+
 Clock = Callable[[], datetime]
 
 

@@ -20,14 +20,6 @@ from tests.support.waiting import eventually, wait_until
 pytestmark = pytest.mark.postgres
 
 
-def asked(server: PostgresServer, statement: str) -> object:
-    """The one value that a server answers."""
-    with psycopg.connect(server.url(), autocommit=True) as connection:
-        cursor = connection.execute(statement.encode())
-        row = None if cursor.description is None else cursor.fetchone()
-        return None if row is None else row[0]
-
-
 @pytest.fixture
 def primary() -> Iterator[PostgresServer]:
     binaries = find_binaries()
@@ -51,16 +43,16 @@ def standby(primary: PostgresServer) -> Iterator[PostgresServer]:
 
 def catch_up(primary: PostgresServer, standby: PostgresServer) -> None:
     """Wait until the standby has received and replayed everything."""
-    place = asked(primary, "SELECT pg_switch_wal()")
+    place = primary.value("SELECT pg_switch_wal()")
     reached = f"SELECT pg_last_wal_replay_lsn() >= '{place}'::pg_lsn"
-    wait_until(lambda: asked(standby, reached), message="the standby to catch up")
+    wait_until(lambda: standby.value(reached), message="the standby to catch up")
 
 
 def cut_off(standby: PostgresServer) -> None:
     """From now on the standby receives nothing."""
-    asked(standby, "ALTER SYSTEM SET primary_conninfo = ''")
-    asked(standby, "SELECT pg_reload_conf()")
-    wait_until(lambda: not asked(standby, "SELECT count(*) FROM pg_stat_wal_receiver"), message="the line to end")
+    standby.value("ALTER SYSTEM SET primary_conninfo = ''")
+    standby.value("SELECT pg_reload_conf()")
+    wait_until(lambda: not standby.value("SELECT count(*) FROM pg_stat_wal_receiver"), message="the line to end")
 
 
 @pytest.fixture
@@ -91,7 +83,7 @@ async def test_readers_are_notified_of_a_failover_that_lost_what_they_had_seen_a
         catch_up(primary, standby)
     primary.process.kill()
     primary.process.wait()
-    assert asked(standby, "SELECT pg_promote()")
+    assert standby.value("SELECT pg_promote()")
     line.redirect(standby.url())
     past = Database(standby.url())
     if loses:

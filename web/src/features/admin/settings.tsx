@@ -3,7 +3,7 @@ import { useEffect } from "preact/hooks";
 import { graphql, type ResultOf } from "../../api/tada";
 import { capped, cappedPlural, integer, words } from "../../lib/format";
 import { paths } from "../../lib/paths";
-import { wholeDuration } from "../../lib/time";
+import { duration, wholeDuration } from "../../lib/time";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
 import { Facts } from "../../parts/task-facts";
@@ -38,6 +38,7 @@ const SettingsDocument = graphql(`
     ) {
       nodes { name pausedAt nextExecutionAt schedule { humanized timezone } }
     }
+    readReplica { isInUse lag reason }
     limited: groups(first: 0, filter: { maxRunning: { isNull: false } }) { totalCount }
     paused: groups(first: 0, filter: { isPaused: { eq: true } }) { totalCount }
   }
@@ -88,7 +89,17 @@ function OfBrowser() {
   );
 }
 
-function OfServer({ viewer, nodes, limited, paused }: Data) {
+/** The standby that answers queries, and why it does not. */
+function Replica({ isInUse, lag, reason }: NonNullable<Data["readReplica"]>) {
+  const behind = lag === null ? "it cannot be asked" : lag < 0.05 ? "up to date" : `${duration(lag)} behind`;
+  return isInUse ? (
+    `answers queries, ${behind}`
+  ) : (
+    <span class="tone-warn">{`${behind}, so the database answers: ${reason ?? ""}`}</span>
+  );
+}
+
+function OfServer({ viewer, nodes, limited, paused, readReplica }: Data) {
   const versions = [...new Set(nodes.nodes.map((node) => node.version))];
   const slots = nodes.nodes.reduce((sum, node) => sum + node.slots, 0);
   return (
@@ -114,6 +125,7 @@ function OfServer({ viewer, nodes, limited, paused }: Data) {
             <a href="/groups?state=paused">{cappedPlural(paused.totalCount, "group")}</a>
           ),
         ],
+        ...(readReplica === null ? [] : [["Read replica", <Replica {...readReplica} />] as const]),
       ]}
     />
   );

@@ -2,5 +2,11 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   // A process for each file took four times as long as all the tests; these share modules, and hold in any order.
-  test: { environment: "node", include: ["src/**/*.test.ts"], isolate: false },
+  test: {
+    // The style sheets are read as they are.
+    css: true,
+    environment: "node",
+    include: ["src/**/*.test.ts"],
+    isolate: false,
+  },
 });

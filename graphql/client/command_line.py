@@ -168,7 +168,8 @@ TOP: Final = f"""query Top($runs: Int!, $groups: Int!, $failures: Int!) {{
     liveNodes slots }}
   running: runs(first: $runs, filter: {{ state: {{ eq: RUNNING }} }}, orderBy: [{{ field: ID }}]) {{
     nodes {{ id jobName task {{ name }} node startedAt attempt progress {{ done total message }} }} }}
-  groups(first: $groups, orderBy: [{{ field: DEPTH, direction: DESC }}]) {{ nodes {{ {_GROUP} }} }}
+  groups(first: $groups, orderBy: [{{ field: DEPTH, direction: DESC }}, {{ field: RUNNING, direction: DESC }}]) {{
+    nodes {{ {_GROUP} }} }}
   nodes(first: 100, filter: {{ state: {{ in: [STARTING, ACTIVE, STALLED, DRAINING, STOPPING] }} }}) {{
     nodes {{ {_NODE} }} }}
   failures: executions(first: $failures, filter: {{ outcome: {{ in: [FAILED, TIMED_OUT, LOST] }} }}) {{

@@ -56,6 +56,7 @@ class GroupOrderField(Described):
 
     NAME = "name", "The name, which is the order in which nodes serve them."
     DEPTH = "depth", "The number of runs of the group that wait or are stuck."
+    RUNNING = "running", "The number of scheduled and running runs of the group."
     WAIT = (
         "wait",
         (

@@ -183,7 +183,10 @@ def test_a_silent_node_is_warned_of_before_its_lease_ends_and_a_lost_one_goes_wh
     assert state_of(watcher, "other") == [{"state": "STALLED", "stall": "heartbeat"}]
     live(page, "/nodes")
     expect(page.locator("table").get_by_text("silent since")).to_be_visible()
+    expect(page.locator("tr", has_text="watcher")).to_contain_text("on time")
+    expect(page.locator("tr", has_text="other")).not_to_contain_text("on time")
     other.resume()
+    expect(page.locator("tr", has_text="other")).to_contain_text("on time")
     expect(page.get_by_text("silent since")).to_have_count(0)
     assert state_of(watcher, "other") == [{"state": "ACTIVE", "stall": None}]
     lost = processes.serve(postgres_url, *beat, "--lease", "2", "--node-name", "lost")
@@ -319,6 +322,7 @@ def test_an_error_is_silenced_and_solved_and_the_overview_is_red_again_when_it_c
     page, overview = new_page(site.url), new_page(site.url)
     live(overview, "/")
     wrong = overview.get_by_role("region", name="Is anything wrong?")
+    wait_until(lambda: fresh_errors(wrong.inner_text()) > 0, message="the verdict")
     before, counted = fresh_errors(wrong.inner_text()), news(overview)
     assert counted > 0
     live(page, "/errors")

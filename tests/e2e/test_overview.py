@@ -182,11 +182,13 @@ class TestPhone:
     ) -> None:
         failing = [f"phone-failing-shop-of-the-northern-region-{number}" for number in range(10)]
         for number, name in enumerate(failing):
-            site.create_task(name, "broken", args={"reason": f"{number} {'no luck ' * 9}"}, group=f"phone-{number}")
+            reason = f"{'abcd'[number % 4] * 8} {'no luck ' * 9}"
+            site.create_task(name, "broken", args={"reason": reason}, group=f"phone-{number}")
             site.ask(TRIGGER, name=name)
             # Behind the tasks of other tests in the list of what is next.
             site.create_task(f"phone-{number}", "quick", "0 0 0 29 2 *", group=f"phone-{number}")
-            site.trigger("gated", gate="phone-gate")
+            run = {"jobName": "gated", "args": {"gate": "phone-gate"}, "group": f"phone-{number % 5}"}
+            site.ask(ENQUEUE, runs=[run])
         page = new_page(site.url, viewport={"width": 320, "height": PHONE})
         page.goto("/")
         expect(page.locator(".skeleton")).to_have_count(0)
@@ -195,9 +197,12 @@ class TestPhone:
         expect(timeline.get_by_role("listitem")).to_have_count(8)
         expect(page.locator(".run-item")).to_have_count(10)
         expect(page.locator(".next-item")).to_have_count(4)
+        failures = page.get_by_role("region", name="Last failures")
+        expect(failures.get_by_role("listitem")).to_have_count(1)
+        expect(page.get_by_role("region", name="Queue and nodes")).to_contain_text("2 running")
         assert page.evaluate("document.documentElement.scrollHeight") <= 3 * PHONE
         # What is folded is one press away.
-        for name in ("Is anything wrong?", "Timeline"):
+        for name in ("Is anything wrong?", "Last failures", "Queue and nodes", "Timeline"):
             part = page.get_by_role("region", name=name)
             shown = part.get_by_role("listitem").count()
             part.get_by_role("button", name=re.compile("^Show [0-9]+ more$")).click()

@@ -271,6 +271,11 @@ GROUPS: Listing[Group] = Listing(
         "max_running": queue_group.c.max_running,
         "limited": or_(*(queue_group.c[name].is_not(None) for name in ("max_running", "rate", "cap"))),
         "depth": select(func.count()).where(*_QUEUED_IN).scalar_subquery(),
+        "running": (
+            select(func.count())
+            .where(run.c.group_name == _NAMED.c.name, run.c.state.in_(sql_literals(OCCUPYING)))
+            .scalar_subquery()
+        ),
         "wait": func.coalesce(duration(_FIRST_IN_LINE, literal(FAR, UtcDateTime())), 0.0),
     },
     order=(OrderKey("name"),),

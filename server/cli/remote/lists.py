@@ -266,7 +266,7 @@ GROUP_LIST: Final = Listing(
     GROUPS,
     ("name", "isPaused", "maxRunning", "waiting", "running", "stuck", "suspended", "oldestWait"),
     {"name": TEXT, "isPaused": FLAG, "maxRunning": NUMBER},
-    ("NAME", "DEPTH", "WAIT"),
+    ("NAME", "DEPTH", "RUNNING", "WAIT"),
 )
 FLOW_LIST: Final = Listing(
     "flows",

@@ -90,16 +90,22 @@ async def test_a_cursor_belongs_to_the_place_of_the_nulls_as_well(api: Api) -> N
     assert code == "INVALID_CURSOR"
 
 
-async def test_groups_are_ordered_by_depth_and_by_wait(api: Api) -> None:
+async def test_groups_are_ordered_by_what_waits_what_runs_and_by_wait(api: Api) -> None:
+    api.stored.enqueue(group="busy")
+    api.stored.node("w").start()
     for second, group, count in ((0, "old", 1), (1, "deep", 3), (2, "young", 2)):
         api.stored.at(second)
         for _ in range(count):
             api.stored.enqueue(group=group)
-    expected = {"DEPTH": ["deep", "young", "old", "default"], "WAIT": ["old", "deep", "young", "default"]}
+    expected = {
+        "DEPTH": ["deep", "young", "old", "default", "busy"],
+        "RUNNING": ["busy", "young", "old", "default", "deep"],
+        "WAIT": ["old", "deep", "young", "default", "busy"],
+    }
     for field, order in expected.items():
         found: list[str] = []
         cursor = None
-        for _ in range(2):
+        for _ in range(3):
             page = await api.ask(GROUPS, order=[{"field": field, "direction": "DESC"}], after=cursor)
             found += [node["name"] for node in page["groups"]["nodes"]]
             cursor = page["groups"]["pageInfo"]["endCursor"]

@@ -55,7 +55,7 @@ interface FailureGroupsProps {
 }
 
 /** The failures of some time, grouped by their error. */
-export function FailureGroups({ groups, failures, within = "24 hours", range = "24h", few = 2 }: FailureGroupsProps) {
+export function FailureGroups({ groups, failures, within = "24 hours", range = "24h", few = 1 }: FailureGroupsProps) {
   if (groups.length === 0) {
     return (
       <Empty title={`Nothing failed in the last ${within}`}>

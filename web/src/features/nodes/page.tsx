@@ -140,7 +140,15 @@ const COLUMNS: readonly Column<NodeRow, NodeContext>[] = [
     width: 120,
     rank: 1,
     card: "pair",
-    cell: (node) => <Time at={node.heartbeatAt} />,
+    // No event tells of a heartbeat that comes as it should: its age would only grow until something else happens.
+    cell: (node) =>
+      UP.includes(node.state) && node.stall !== SILENT ? (
+        <span class="dim" title="A node that misses two heartbeats shows as stalled">
+          on time
+        </span>
+      ) : (
+        <Time at={node.heartbeatAt} />
+      ),
   },
   { key: "started", title: "Started", width: 120, rank: 4, card: "pair", cell: (node) => <Time at={node.startedAt} /> },
   {

@@ -8,7 +8,10 @@ import { QueueSummary } from "./queue-summary";
 export const QueueFragment = graphql(
   `
   fragment OverviewQueue on Query {
-    groups(first: 6, orderBy: [{ field: DEPTH, direction: DESC }]) { nodes { ...GroupRow } pageInfo { hasNextPage } }
+    groups(first: 6, orderBy: [{ field: DEPTH, direction: DESC }, { field: RUNNING, direction: DESC }]) {
+      nodes { ...GroupRow }
+      pageInfo { hasNextPage }
+    }
     nodes(first: 6, filter: { state: { in: [STARTING, ACTIVE, STALLED, DRAINING, STOPPING] } }) { nodes { ...NodeRow } }
   }
 `,

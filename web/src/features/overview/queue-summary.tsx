@@ -4,7 +4,6 @@ import { paths } from "../../lib/paths";
 import { wholeDuration } from "../../lib/time";
 import { Few } from "../../ui/few";
 import { Status } from "../../ui/status";
-import { Time } from "../../ui/time";
 
 interface QueueSummaryProps {
   /** The fullest first. */
@@ -50,10 +49,7 @@ function NodeLine({ node }: { node: NodeRow }) {
     <li class="summary-line">
       <a href={`/log?node=${encodeURIComponent(node.name)}`}>{node.name}</a>
       <span class="num">
-        {node.running} of {node.slots} slots, <Status name={node.state} />{" "}
-        <span class="dim">
-          heartbeat <Time at={node.heartbeatAt} />
-        </span>
+        {node.running} of {node.slots} slots, <Status name={node.state} />
       </span>
     </li>
   );

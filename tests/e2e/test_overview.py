@@ -233,9 +233,10 @@ class TestActions:
         site.create_task("overview-pause", "quick", BEFORE_OTHERS)
         page = new_page(site.url)
         page.goto("/")
-        page.get_by_role("button", name="Pause overview-pause").click()
+        # By keys: where the pointer is after the dialog, on the list or not, is a matter of what else the page shows.
+        page.get_by_role("button", name="Pause overview-pause").press("Enter")
         page.get_by_label("Reason").fill("moving house")
-        page.get_by_role("button", name="Pause", exact=True).click()
+        page.get_by_role("button", name="Pause", exact=True).press("Enter")
         row = page.locator(".next-item", has_text="overview-pause")
         expect(row).to_have_class("next-item left")
         wait_until(lambda: site.task("overview-pause")["pauseReason"] == "moving house", message="the pause to arrive")

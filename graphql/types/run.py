@@ -279,6 +279,14 @@ class RemoteAttempt(FromModel):
     engine_since: datetime = strawberry.field(
         name="engineStateAt", description="The time since which the attempt is in that state."
     )
+    queue_position: int | None = strawberry.field(
+        description="The place of the attempt among all that wait with it at the engine, those of other users too; 1 "
+        "= the next by priority. Null while it does not wait, and where the engine does not say: Slurm does, for the "
+        "partition. It is some looks old."
+    )
+    queue_length: int | None = strawberry.field(
+        description="The number of those that wait there; null with `queuePosition`."
+    )
     started_at: datetime | None = strawberry.field(
         description="The time when the code began at the engine; null before. The time box counts from there."
     )

@@ -44,12 +44,14 @@ class Engine:
         folder: Where the code finds and leaves messages; None = it reaches a server.
         takes_secrets: The secrets in arguments may lie in that folder until the code begins.
         page: The address of an attempt's page there, with its handle or its name in it; None = there is none.
+        revives: Whether the engine may have at work again what it has ended, and is asked for that.
     """
 
     executor: Executor
     folder: Path | None = None
     takes_secrets: bool = False
     page: str | None = None
+    revives: bool = False
 
     def check(self) -> list[str]:
         """Return what is missing for this executor to work, in sentences; none: it works."""
@@ -102,7 +104,8 @@ def engine_of(name: str, configured: Mapping[str, Mapping[str, Any]]) -> Engine:
         raise ConfigurationError(f"executor '{name}': {error}") from error
     # Some know the pages of their engine themselves.
     page = page or getattr(executor, "page", None)
-    return Engine(executor, None if folder is None else Path(folder), takes_secrets, page)
+    revives: bool = getattr(executor, "revives", False)
+    return Engine(executor, None if folder is None else Path(folder), takes_secrets, page, revives)
 
 
 def _page(name: str, given: object) -> str | None:

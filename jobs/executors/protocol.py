@@ -57,7 +57,11 @@ class Place:
 
 
 class Executor(Protocol):
-    """Hands attempts to one engine. Its methods are called in threads, and may block; each may be asked again."""
+    """Hands attempts to one engine. Its methods are called in threads, and may block; each may be asked again.
+
+    One with an attribute ``revives`` that is true may have at work again what it has ended: it is asked for all that it
+    has at work, now and then, by ``find`` without places.
+    """
 
     def submit(self, spec: Spec) -> str:
         """Have the engine run an attempt; the handle by which it is found again.
@@ -71,7 +75,7 @@ class Executor(Protocol):
     def find(self, places: Sequence[Place]) -> Mapping[str, Seen]:
         """Return what the engine says of attempts, by name, with one call for all; those that it does not list lack.
 
-        Without places: all that it has at work, if it may have forgotten which of them it ended.
+        Without places: all that it has at work; asked only of one that ``revives``.
         """
         ...
 

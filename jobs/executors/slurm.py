@@ -7,17 +7,19 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from typing_extensions import override
 
 from ..core.base.errors import ConfigurationError
-from ..core.remote.attempts import AT_WORK, EngineState, Seen
+from ..core.remote.attempts import AT_WORK, EngineState, QueuePlace, Seen
 from .command import CommandExecutor
 from .protocol import EngineAbsentError, Place, Spec, SubmissionError
 
 _LIST: Final = ("squeue", "--noheader", "--states=all")
 _FIND: Final = (*_LIST, "--me", "--format=%j|%T|%r")
+_WAITING: Final = ("squeue", "--noheader", "--states=PENDING", "--format=%P|%Q|%i|%j")
 _CANCEL: Final = ("scancel", "--me", "--name={name}")
 _PENDING: Final = frozenset({"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT"})
 _ENDED: Final = frozenset({"CANCELLED", "COMPLETED", "DEADLINE", "FAILED", "OUT_OF_MEMORY", "TIMEOUT"})
@@ -45,7 +47,12 @@ class SlurmExecutor(CommandExecutor):
         directory: Where the code runs; where the node runs unless given.
         python: The interpreter at the engine; that of the node unless given.
         timeout: Seconds that a command of Slurm may take.
+
+    Attributes:
+        revives: A controller that broke down may have jobs at work again that were cancelled.
     """
+
+    revives = True
 
     def __init__(
         self,
@@ -107,9 +114,16 @@ class SlurmExecutor(CommandExecutor):
 
     @override
     def find(self, places: Sequence[Place]) -> Mapping[str, Seen]:
-        """Have Slurm list its jobs; a controller that broke down may have some that were cancelled."""
+        """Have Slurm list its jobs; a controller that broke down may have some that were cancelled.
+
+        While some of them wait, a second call lists the jobs of all users that wait.
+        """
         if places:
-            return super().find(places)
+            found = super().find(places)
+            if not any(one.state is EngineState.PENDING for one in found.values()):
+                return found
+            queue = _queue(self._run(_WAITING, {}))
+            return {name: replace(one, place=queue.get(name)) for name, one in found.items()}
         return {name: one for name, one in self.listed(self._run(_FIND, {})).items() if one.state in AT_WORK}
 
     @override
@@ -136,6 +150,25 @@ class SlurmExecutor(CommandExecutor):
         except (SubmissionError, OSError) as error:
             return [f"squeue: {error}"]
         return []
+
+
+def _queue(output: str) -> dict[str, QueuePlace]:
+    """Return where jobs stand among those that wait in their partition, by their names: those of high priority first.
+
+    One that waits in several partitions stands where it comes first.
+    """
+    waiting: dict[str, list[tuple[int, int, str]]] = {}
+    for line in output.splitlines():
+        partitions, priority, job, name = (line.split("|", 3) + [""] * 3)[:4]
+        if priority.isdecimal() and (number := job.partition("_")[0]).isdecimal():
+            for partition in partitions.split(","):
+                waiting.setdefault(partition, []).append((-int(priority), int(number), name))
+    found: dict[str, QueuePlace] = {}
+    for jobs in waiting.values():
+        for position, (_, _, name) in enumerate(sorted(jobs), 1):
+            if name not in found or position < found[name].position:
+                found[name] = QueuePlace(position, len(jobs))
+    return found
 
 
 def _seen(state: str, reason: str) -> Seen:

@@ -14,7 +14,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, func, insert, or_, 
 
 from ..core.model import Json, Run
 from ..core.nodes import LIVE_NODES
-from ..core.remote.attempts import MAX_ENGINE_TEXT, EngineState, RemoteAttempt, Seen
+from ..core.remote.attempts import MAX_ENGINE_TEXT, EngineState, QueuePlace, RemoteAttempt, Seen
 from ..core.states import RunState
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
@@ -119,7 +119,24 @@ def note_seen(tx: Tx, seen: Mapping[int, Seen]) -> None:
     for one, ids in same.items():
         # Times count from when it came into that state, not from the last word about it.
         _set(tx, a.c.execution_id.in_(ids), a.c.engine_state != one.state.value, engine_since=tx.now)
-        _set(tx, a.c.execution_id.in_(ids), engine_state=one.state.value, engine_text=one.text[:MAX_ENGINE_TEXT])
+        waits = {} if one.state is EngineState.PENDING else {"queue_position": None, "queue_length": None}
+        text = one.text[:MAX_ENGINE_TEXT]
+        _set(tx, a.c.execution_id.in_(ids), engine_state=one.state.value, engine_text=text, **waits)
+
+
+_PLACED: Final = {"execution_id": dialect.KINDS[int], "position": dialect.KINDS[int], "length": dialect.KINDS[int]}
+
+
+def note_places(tx: Tx, places: Mapping[int, QueuePlace | None]) -> None:
+    """Store where attempts wait at their engines, by execution; None: nowhere any more."""
+    rows = [(one, *(place or (None, None))) for one, place in sorted(places.items())]
+    found, parameters = dialect.batch(tx.conn, _PLACED, rows, "placed")
+    tx.conn.execute(
+        update(a)
+        .where(a.c.execution_id == found.c.execution_id)
+        .values(queue_position=found.c.position, queue_length=found.c.length),
+        parameters,
+    )
 
 
 def note_stop(tx: Tx, execution_id: int, reason: str) -> None:

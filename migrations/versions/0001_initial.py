@@ -682,6 +682,8 @@ Table(
     Column("engine_state", String(8), nullable=False),
     Column("engine_text", Text(), nullable=False),
     Column("engine_since", TIME, nullable=False),
+    Column("queue_position", Integer()),
+    Column("queue_length", Integer()),
     Column("begin", DOCUMENT, nullable=False),
     Column("starter", String(64)),
     Column("started_at", TIME),

@@ -40,6 +40,8 @@ SUBMITTED = RemoteAttempt(
     over_at=None,
     folder=None,
     resources=None,
+    queue_position=None,
+    queue_length=None,
     page=None,
     token_hash="",
 )

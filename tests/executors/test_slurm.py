@@ -26,6 +26,13 @@ from tests.support.waiting import wait_until
 
 StartEngine = Callable[..., Engine]
 
+KINDS: dict[str, dict[str, Any]] = {
+    "command": {"launch": "true"},
+    "kubernetes": {},
+    "ray": {"address": "http://127.0.0.1:8265"},
+    "slurm": {},
+}
+
 by_slurm = pytest.mark.parametrize("channel", BY_SLURM, indirect=True)
 
 
@@ -106,6 +113,58 @@ def test_a_submission_whose_answer_was_lost_is_not_taken_for_refused(
     with pytest.raises(error) as raised:
         SlurmExecutor(name="slurm").submit(spec())
     assert type(raised.value) is error
+
+
+@pytest.mark.parametrize(
+    ("script", "error", "said"),
+    [
+        ("kill -9 $$", ChildProcessError, "'sbatch' ended with status -9"),
+        ("exit 255", ChildProcessError, "'sbatch' ended with status 255"),
+        ("sleep 60", TimeoutError, "'sbatch' took more than 0.2 s"),
+        ("exit 75", EngineAbsentError, "'sbatch' ended with status 75"),
+        ("exit 1", SubmissionError, "'sbatch' ended with status 1"),
+        (None, SubmissionError, "'sbatch' cannot be started"),
+    ],
+)
+def test_an_sbatch_that_breaks_down_may_have_submitted_and_one_that_was_not_there_has_not(
+    script: str | None, error: type[Exception], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if script is not None:
+        (tmp_path / "sbatch").write_text(f"#!/bin/sh\n{script}\n")
+        (tmp_path / "sbatch").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin" if script is not None else str(tmp_path))
+    with pytest.raises(error, match=said) as raised:
+        SlurmExecutor(name="slurm", timeout=0.2).submit(spec())
+    assert type(raised.value) is error
+
+
+def test_of_the_engines_slurm_alone_is_asked_for_what_it_has_ended() -> None:
+    made = {kind: engine_of(kind, {kind: options}) for kind, options in KINDS.items()}
+    assert {kind for kind, engine in made.items() if engine.revives} == {"slurm"}
+
+
+QUEUE = """
+long|20|7|ours-1
+long|30|8|theirs
+long,short|10|9_[1-4%2]|ours-2
+short|40|12|ours-3
+long|20|6|theirs
+noise
+"""
+
+
+def test_a_job_stands_behind_those_of_higher_priority_and_earlier_ones_in_its_partition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "queue").write_text(QUEUE)
+    listed = "".join(f"ours-{number}|PENDING|Priority\\n" for number in (1, 2, 3)) + "ours-4|RUNNING|None"
+    script = f"#!/bin/sh\ncase $* in *PENDING*) cat {tmp_path}/queue;; *) printf '{listed}';; esac\n"
+    (tmp_path / "squeue").write_text(script)
+    (tmp_path / "squeue").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    found = SlurmExecutor(name="slurm").find([Place(f"ours-{number}", None) for number in range(1, 6)])
+    places = {name: one.place for name, one in found.items()}
+    assert places == {"ours-1": (3, 4), "ours-2": (2, 2), "ours-3": (1, 2), "ours-4": None}
 
 
 @pytest.fixture
@@ -243,8 +302,10 @@ def test_what_slurm_says_of_a_job_is_shown_and_a_cancel_at_slurm_is_its_end(
     remote_engine: StartEngine, slurm: Slurm
 ) -> None:
     engine = remote_engine(options=["--begin=now+1hour"])
+    slurm.ask("sbatch", "--begin=now+1hour", "--wrap=true")
     engine.trigger("away")
-    document = "{ executions(first: 1) { nodes { remoteAttempt { handle engineState engineText } } } }"
+    asked = "handle engineState engineText queuePosition queueLength"
+    document = f"{{ executions(first: 1) {{ nodes {{ remoteAttempt {{ {asked} }} }} }} }}"
 
     def seen() -> Any:
         nodes = engine.query(document)["executions"]["nodes"]
@@ -252,10 +313,17 @@ def test_what_slurm_says_of_a_job_is_shown_and_a_cancel_at_slurm_is_its_end(
 
     wait_until(lambda: seen().get("engineState") == "PENDING", message="it to wait there")
     assert seen()["engineText"] == "PENDING (BeginTime)"
+    wait_until(lambda: seen()["queuePosition"] is not None, message="its place to be known")
+    assert (seen()["queuePosition"], seen()["queueLength"]) == (2, 2)
+    explained = engine.query(
+        '{ runs(first: 1, filter: { jobName: { eq: "away" } }) { nodes { explain { details } } } }'
+    )
+    assert "It is number 2 of 2 that wait there." in explained["runs"]["nodes"][0]["explain"]["details"]
     slurm.ask("scancel", seen()["handle"])
     (end,) = engine.ended("away")
     assert (end["outcome"], end["errorType"]) == ("FAILED", "RemoteProcessError")
     assert "ended before its job began: CANCELLED" in end["errorMessage"]
+    assert seen()["queuePosition"] is None
 
 
 @by_slurm

@@ -169,6 +169,8 @@ def _at_engine(remote: RemoteAttempt, where: str, limit: str, deadline: datetime
     known = f"'{remote.handle}'" if remote.handle else f"'{remote.name}', of which no handle is known yet"
     text = f": {remote.engine_text}" if remote.engine_text else ""
     details = [f"There it is {known}; the engine says {remote.engine_state.value.upper()}{text}."]
+    if remote.queue_position is not None:
+        details.append(f"It is number {remote.queue_position:,} of {remote.queue_length:,} that wait there.")
     if remote.ended_at is not None:
         details.append(f"Its end came at {moment(remote.ended_at)} and is about to be stored.")
     elif remote.heard_at is not None:

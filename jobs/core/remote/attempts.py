@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..base.times import time_text
 from ..model import Json
@@ -37,12 +37,26 @@ class EngineState(StrEnum):
     EVICTED = "evicted"
 
 
+class QueuePlace(NamedTuple):
+    """The place of an attempt among those that wait with it at its engine: 1 comes first of ``length``."""
+
+    position: int
+    length: int
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """The answer of an engine about one attempt: its state, and the engine's own words for it."""
+    """The answer of an engine about one attempt.
+
+    Attributes:
+        state: Its state.
+        text: The engine's own words for it.
+        place: Where it waits, if the engine says so. It changes all the time, and is no news by itself.
+    """
 
     state: EngineState
     text: str = ""
+    place: QueuePlace | None = field(default=None, compare=False)
 
 
 AT_WORK: Final = frozenset({EngineState.PENDING, EngineState.RUNNING})
@@ -75,6 +89,8 @@ class RemoteAttempt:
         over_at: When its node had stored that end, and the engine had forgotten it.
         folder: Through which its code speaks; None = it reaches a server.
         resources: Those that it was submitted with: its job's, its task's and its run's in one; None = none.
+        queue_position: Its place among the attempts that wait at the engine, 1 = the next; None = it is not known.
+        queue_length: The number of those.
         page: The address of its page there, with ``{handle}`` and ``{name}`` in it; None = there is none.
         token_hash: Of the token by which its code speaks.
     """
@@ -98,6 +114,8 @@ class RemoteAttempt:
     over_at: datetime | None
     folder: str | None
     resources: dict[str, Json] | None
+    queue_position: int | None
+    queue_length: int | None
     page: str | None
     token_hash: str = field(repr=False)
 

@@ -15,7 +15,8 @@ from ...queue.remote import AcceptedEnd
 from ..job.results import stopped
 from ..live.writers import LogWriter
 from ..process.wire import Ended
-from ..remote.supervisor import Held, RemoteSupervisor
+from ..remote.held import Held
+from ..remote.supervisor import RemoteSupervisor
 from .attempt import Attempt, Running
 from .child_bodies import begin_message
 

@@ -6,9 +6,8 @@ it up or stops it hard, do so by ``queue.remote.end``, which accepts one end; it
 
 import asyncio
 import logging
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from secrets import token_hex
@@ -26,7 +25,16 @@ from ...core.base.resources import Resources
 from ...core.model import Json
 from ...core.nodes import Node
 from ...core.outcome import Failed, HandedBack, JobOutcome
-from ...core.remote.attempts import AT_WORK, LET_GO, UNSEEN, RemoteAttempt, Seen, end_without_words, heartbeat_of
+from ...core.remote.attempts import (
+    AT_WORK,
+    LET_GO,
+    UNSEEN,
+    QueuePlace,
+    RemoteAttempt,
+    Seen,
+    end_without_words,
+    heartbeat_of,
+)
 from ...executors.finding import Engine, engine_of
 from ...executors.protocol import EngineAbsentError, Place, Spec, SubmissionError
 from ...own.threads import in_own_thread
@@ -44,6 +52,7 @@ from ..process.finding import check_findable
 from ..process.wire import Ended
 from .contract import RemoteContract
 from .folder import Box
+from .held import Held
 from .outboxes import Outboxes
 from .speaking import FOLDER, TOKEN, URL
 
@@ -60,42 +69,10 @@ _PAUSE, _LONGEST_PAUSE = 0.2, 30.0
 """Seconds before a write or a submission that failed is tried again: the first time, and at most."""
 _SLOW_COMMIT: Final = timedelta(minutes=1)
 """The start of code may be committed so much later than it is dated."""
+_LOOKS_AT_PLACES: Final = 4
+"""At most once in so many looks it is stored where attempts wait."""
 SUBMISSION: Final = "SubmissionFailed"
 """Error type of an attempt that its engine has not taken."""
-
-
-@dataclass(slots=True, eq=False)
-class Held:
-    """An attempt that this node looks after.
-
-    Attributes:
-        started: The attempt.
-        executor: The name of its executor.
-        ended: Its accepted end; None: this node lets it go.
-        place: Where it is at its engine; None: it is not submitted yet.
-        ask: Asks it to stop.
-        is_asked: It was asked to stop because its time is over.
-        seen: What its engine said last, as it is stored.
-        since: Since when this node looks after it, by the database's time; None: not yet.
-        deadline: When its time box is over, or that of its run; None: never, or it is not known yet.
-    """
-
-    started: Started
-    executor: str
-    ask: Callable[[StopReason], None]
-    ended: "asyncio.Future[AcceptedEnd | None]"
-    place: Place | None = None
-    is_asked: bool = False
-    seen: Seen = UNSEEN
-    since: datetime | None = None
-    deadline: datetime | None = None
-
-    def note_start(self, at: datetime) -> None:
-        """Count its time box from the start of its code."""
-        run = self.started.run
-        if run.timeout is not None:
-            ends = at + timedelta(seconds=run.timeout)
-            self.deadline = ends if run.deadline_at is None else min(ends, run.deadline_at)
 
 
 class RemoteSupervisor(Watch):
@@ -142,6 +119,7 @@ class RemoteSupervisor(Watch):
         self._turns = {name: asyncio.Semaphore(AT_ONCE) for name in engines}
         self._asked_at = self._searched_at = float("-inf")
         self._every = poll
+        self._places_at: dict[str, float] = {}
         self._tidying: set[asyncio.Task[object]] = set()
         self._watching: asyncio.Task[None] | None = None
         self._began_until: datetime | None = None
@@ -170,6 +148,8 @@ class RemoteSupervisor(Watch):
     def found(self, held: Held, one: RemoteAttempt) -> None:
         """Look after an attempt that is at its engine already."""
         held.place, held.seen = Place(one.name, one.handle), Seen(one.engine_state, one.engine_text)
+        if one.queue_position is not None and one.queue_length is not None:
+            held.waits_at = QueuePlace(one.queue_position, one.queue_length)
         if one.started_at is not None:
             held.note_start(one.started_at)
         self._open(held, one.token_hash, one.folder, begun=one.started_at is not None)
@@ -399,36 +379,45 @@ class RemoteSupervisor(Watch):
         loop = asyncio.get_running_loop()
         if loop.time() - self._searched_at >= self._lease:
             self._searched_at = loop.time()
-            await asyncio.gather(*(self._end_strays(executor) for executor in self._engines))
+            revive = [name for name, engine in self._engines.items() if engine.revives]
+            await asyncio.gather(*(self._end_strays(executor) for executor in revive))
 
     async def _end_strays(self, executor: str) -> None:
         """Have an engine forget again what is over, if it broke down before it had kept that."""
         engine = self._engines[executor].executor
-        try:
-            at_work = await self._call(executor, engine.find, ())
-        except Exception as error:
-            log.warning("%s does not answer: %s", executor, error)
-            return
+        at_work = await self._answer(executor, self._call(executor, engine.find, ()))
         if at_work:
             for one in await self._database.read(remote.over_among, at_work.keys()):
                 log.warning("%s has %s at work, which is over: %s", executor, one.name, at_work[one.name].text)
                 await self._try(executor, "forget", engine.forget, Place(one.name, one.handle))
 
-    async def _ask(self, executor: str, asked: Sequence[Held], now: datetime) -> None:
-        """Ask an engine about all attempts with one call; nothing of any of them while it does not answer."""
+    async def _answer(self, executor: str, asking: Awaitable[T]) -> T | None:
+        """Return what an engine answers; None: it does not, and nothing is concluded."""
         try:
-            places = [held.place for held in asked if held.place is not None]
-            found = await self._call(executor, self._engines[executor].executor.find, places)
-            for place, held in zip(places, asked, strict=True):
-                if place.handle is None:
-                    await self._look_for(held, place)
+            return await asking
         except Exception as error:
             log.warning("%s does not answer: %s", executor, error)
+            return None
+
+    async def _found(self, executor: str, asked: Sequence[Held]) -> Mapping[str, Seen]:
+        """Ask an engine about all attempts with one call, and look for those of which no handle is known."""
+        places = [held.place for held in asked if held.place is not None]
+        found = await self._call(executor, self._engines[executor].executor.find, places)
+        for place, held in zip(places, asked, strict=True):
+            if place.handle is None:
+                await self._look_for(held, place)
+        return found
+
+    async def _ask(self, executor: str, asked: Sequence[Held], now: datetime) -> None:
+        """Ask an engine about all attempts; nothing of any of them while it does not answer."""
+        names = [held.place.name for held in asked if held.place is not None]
+        found = await self._answer(executor, self._found(executor, asked))
+        if found is None:
             return
         new: dict[int, Seen] = {}
         doubtful: dict[int, Seen] = {}
-        for place, held in zip(places, asked, strict=True):
-            seen = found.get(place.name, UNSEEN)
+        for name, held in zip(names, asked, strict=True):
+            seen = found.get(name, UNSEEN)
             if seen != held.seen:
                 new[held.started.execution_id] = seen
             if seen.state not in AT_WORK:
@@ -438,7 +427,22 @@ class RemoteSupervisor(Watch):
         if new:
             await self._database.write(remote.note_seen, new)
             for held in asked:
-                held.seen = new.get(held.started.execution_id, held.seen)
+                held.note_seen(new.get(held.started.execution_id, held.seen))
+        places = {held: found.get(name, UNSEEN).place for name, held in zip(names, asked, strict=True)}
+        await self._note_places(executor, places)
+
+    async def _note_places(self, executor: str, places: Mapping[Held, QueuePlace | None]) -> None:
+        """Store where attempts wait: seldom, because all places change with each attempt that begins."""
+        now = asyncio.get_running_loop().time()
+        if now < self._places_at.get(executor, 0.0):
+            return
+        news = {held: place for held, place in places.items() if place != held.waits_at}
+        if news:
+            self._places_at[executor] = now + _LOOKS_AT_PLACES * self._every
+            stored = {held.started.execution_id: place for held, place in news.items()}
+            await self._database.write(remote.note_places, stored)
+            for held, place in news.items():
+                held.waits_at = place
 
     async def _doubt(self, doubtful: Mapping[int, Seen], now: datetime) -> None:
         """End attempts that are not at work any more by all that is known of them."""

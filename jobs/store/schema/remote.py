@@ -29,6 +29,9 @@ remote_attempt = Table(
     Column("engine_state", String(8), nullable=False),
     Column("engine_text", Text, nullable=False),
     Column("engine_since", UtcDateTime, nullable=False),
+    # Where it waits there among others; null = it does not, or the engine does not say.
+    Column("queue_position", Integer),
+    Column("queue_length", Integer),
     # What its code gets when it begins, without secrets.
     Column("begin", JsonDocument, nullable=False),
     # Which process has begun it: an engine may start one twice.

@@ -31,6 +31,8 @@ const AttemptDocument = graphql(`
         engineState
         engineText
         engineStateAt
+        queuePosition
+        queueLength
         submittedAt
         startedAt
         heardAt
@@ -144,6 +146,11 @@ function AtEngine({ remote }: { remote: RemoteAttempt }) {
               </span>
             </>,
           ],
+          ...(remote.queuePosition === null
+            ? []
+            : ([
+                ["Waits there", `as number ${integer(remote.queuePosition)} of ${integer(remote.queueLength ?? 0)}`],
+              ] as const)),
           ["Submitted", <Time at={remote.submittedAt} form="moment" />],
           ["Its code began", remote.startedAt === null ? "not yet" : <Time at={remote.startedAt} form="moment" />],
           ...(remote.heardAt === null ? [] : ([["Last heard", <Time at={remote.heardAt} form="moment" />]] as const)),

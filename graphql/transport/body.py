@@ -7,7 +7,7 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from graphql import OperationType
 
@@ -47,23 +47,31 @@ class BodyReader:
         self._may_write = may_write
         self._wide = asyncio.Semaphore(limits.wide_bodies)
 
-    async def read(self, request: Request, context: Any, *, most: int | None = None) -> Body:  # noqa: ANN401 - the schema's own
-        """The body.
+    async def read(
+        self,
+        request: Request,
+        context: Any,  # noqa: ANN401 - the schema's own
+        *,
+        most: int | None = None,
+        beginning: bool = False,
+    ) -> Body:
+        """Read the body.
 
         Args:
             request: Of which.
             context: Knows who asks.
             most: Its longest, in bytes; as the limits say unless given.
+            beginning: Read ``most`` bytes of a longer body, and refuse none for its length.
 
         Raises:
             UserFacingError: ``LIMIT_BODY_BYTES`` or ``LIMIT_BODY_SECONDS``; ``LIMIT_WIDE_BODIES`` if too many are read
-                now.
+                now; ``INVALID_REQUEST`` if the connection ends before the body.
         """
         usual = self._limits.body_bytes
         if most is None:
             most = self._limits.wide_body_bytes if self._may_write(context) else usual
         length = request.headers.get("content-length", "")
-        if length.isdecimal() and int(length[:19]) > most:
+        if length.isdecimal() and int(length[:19]) > most and not beginning:
             raise _too_large(most, int(length[:19]))
         chunks: list[bytes] = []
         size = 0
@@ -72,19 +80,24 @@ class BodyReader:
             async with asyncio.timeout(self._limits.body_seconds):
                 async for chunk in request.stream():
                     size += len(chunk)
-                    if size > most:
+                    if size > most and not beginning:
                         raise _too_large(most, size)
                     if size > usual and not holds:
                         self._check_room()
                         holds = await self._wide.acquire()
                     chunks.append(chunk)
+                    if size > most:
+                        break
+        except ClientDisconnect as error:
+            message = "The connection ended before the end of the body."
+            raise UserFacingError(message, code="INVALID_REQUEST", http_status=400) from error
         except TimeoutError:
             message = f"The body must arrive within {self._limits.body_seconds:g} s, got {size:,} bytes of it."
             raise UserFacingError(message, code="LIMIT_BODY_SECONDS", http_status=408) from None
         finally:
             if holds:
                 self._wide.release()
-        return Body(b"".join(chunks), wide=size > usual)
+        return Body(b"".join(chunks)[:most], wide=size > usual)
 
     def _check_room(self) -> None:
         if self._wide.locked():

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
 from urllib.parse import parse_qsl
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -108,16 +108,18 @@ def local_path(wanted: str | None) -> str:
     return wanted if wanted is not None and _PATH.fullmatch(wanted) else "/"
 
 
-async def read_body(request: Request, most: int = MAX_BODY) -> bytes:
+async def read_body(request: Request, most: int = MAX_BODY, *, beginning: bool = False) -> bytes:
     """Return the body of a request, of which no more is read than it may have.
+
+    Args:
+        request: Of which.
+        most: Its longest, in bytes.
+        beginning: Return so many bytes of a longer one.
 
     Raises:
         UserFacingError: it has more than ``most`` bytes, or does not arrive in time, or not at all.
     """
-    try:
-        return (await BodyReader(_LIMITS).read(request, None, most=most)).content
-    except ClientDisconnect as error:
-        raise _bad("The connection ended before the end of the body.") from error
+    return (await BodyReader(_LIMITS).read(request, None, most=most, beginning=beginning)).content
 
 
 def media_type(request: Request) -> str:

@@ -3,7 +3,6 @@
 Pings follow the protocol of Healthchecks, so that its clients work here.
 """
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -12,7 +11,7 @@ from html import escape
 from typing import Final
 from uuid import UUID
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
@@ -24,11 +23,11 @@ from ...jobs.core.base.errors import UserError
 from ...jobs.delivery import addresses
 from ...jobs.delivery.addresses import AskedPing, Badge, Pinged
 from ...jobs.store.db.database import Database
+from ..auth.forms import read_body
 from ..process.lifecycle import Lifecycle, Phase
 
 PING_BODY: Final = 100_000
 """Bytes of the body of a ping that are kept."""
-_SECONDS: Final = 30.0
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Access-Control-Allow-Origin": "*",
@@ -92,7 +91,7 @@ class _Pages:
         if isinstance(asked, str):
             return _text(400, asked)
         if request.method == "POST":
-            body = await _first_bytes(request, PING_BODY)
+            body = await read_body(request, PING_BODY, beginning=True)
             asked = replace(asked, body=body.decode("utf-8", "replace").replace("\0", "\ufffd"))
         found = await self._database.write(addresses.ping, asked)
         answers = _ANSWERS if _uuid(asked.token) is None else _ANSWERS | _BY_UUID
@@ -189,23 +188,6 @@ def _uuid(text: str) -> UUID | None:
     except ValueError:
         return None
     return found if str(found) == text.lower() else None
-
-
-async def _first_bytes(request: Request, most: int) -> bytes:
-    body = bytearray()
-    try:
-        async with asyncio.timeout(_SECONDS):
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) >= most:
-                    break
-    except TimeoutError:
-        message = f"The body must arrive within {_SECONDS:g} s."
-        raise UserFacingError(message, code="LIMIT_BODY_SECONDS", http_status=408) from None
-    except ClientDisconnect as error:
-        message = "The connection ended before the end of the body."
-        raise UserFacingError(message, code="INVALID_REQUEST", http_status=400) from error
-    return bytes(body[:most])
 
 
 _COLOURS: Final = {Badge.OK: "#2f7d32", Badge.FAILED: "#c62828", Badge.PAUSED: "#6b6b6b", Badge.NEW: "#6b6b6b"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, Final
 
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -112,11 +112,7 @@ class HttpEndpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         request = Request(scope, receive)
-        try:
-            response = await self._respond(request)
-        except ClientDisconnect:
-            # Nobody is there to be answered.
-            return
+        response = await self._respond(request)
         await response(scope, receive, send)
 
     async def _respond(self, request: Request) -> ASGIApp:
@@ -137,8 +133,6 @@ class HttpEndpoint:
             return await self._execute(request, prepared, context, media)
         except RequestRefused as refused:
             return self._refusal(refused.errors, media)
-        except ClientDisconnect:
-            raise
         except Exception as error:  # noqa: BLE001 - masked and logged; a deliberate one passes unchanged
             return self._refusal([mask(error)], media)
 

@@ -37,6 +37,7 @@ from .jobs import job_from
 from .listing.criteria import EARLIER, LATER, Condition, began_after, began_before
 from .listing.keyset import OrderKey
 from .listing.listing import Indexes, Listing, columns
+from .listing.pages import newest_finished_of
 from .nodes import node_from
 from .runs import DUE_TIME, run_from, select_runs
 from .skipped import skipped_from
@@ -53,11 +54,7 @@ _EFFECTIVE_OVERLAP = func.coalesce(
 
 _FINISHED = job_execution.alias("newest")
 _LAST_OUTCOME = (
-    select(_FINISHED.c.outcome)
-    .where(_FINISHED.c.task_id == periodic_task.c.id, _FINISHED.c.completed_at.is_not(None))
-    .order_by(_FINISHED.c.id.desc())
-    .limit(1)
-    .scalar_subquery()
+    select(_FINISHED.c.outcome).where(_FINISHED.c.id == newest_finished_of(periodic_task.c.id)).scalar_subquery()
 )
 
 TASKS: Listing[Task] = Listing(

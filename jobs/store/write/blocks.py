@@ -152,10 +152,7 @@ def drop_events(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str, in
     carried = _carry_over(conn, EVENTS, old.blocks, kept, over_event(kept.before))
     if carried is None:
         return None
-    _lock(conn, carried.history)
-    _bring_up_to_date(conn, carried)
-    _swap(conn, carried)
-    return {"events": carried.rows - carried.copies}
+    return {"events": _replace(conn, carried)}
 
 
 def carry_over_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> tuple[Carried, Carried] | None:
@@ -202,12 +199,17 @@ def _with_open(executions: Carried, condition: ColumnElement[bool]) -> CompoundS
 
 def replace_runs(conn: Connection, runs: Carried) -> int:
     """Put the copies into the place of the old blocks; how many runs are gone."""
-    _lock(conn, runs.history)
     awaited = r.c.id.in_(select(run_awaited.c.awaited_id).where(run_awaited.c.awaited_id < runs.end))
-    _bring_up_to_date(conn, runs)
-    needed = _copy(conn, runs, awaited)
-    _swap(conn, runs)
-    return runs.rows - runs.copies - needed
+    return _replace(conn, runs, awaited)
+
+
+def _replace(conn: Connection, carried: Carried, needed: ColumnElement[bool] | None = None) -> int:
+    """Put the copies, and those that are ``needed`` by now, into the place of old blocks; how many rows are gone."""
+    _lock(conn, carried.history)
+    _bring_up_to_date(conn, carried)
+    late = 0 if needed is None else _copy(conn, carried, needed)
+    _swap(conn, carried)
+    return carried.rows - carried.copies - late
 
 
 _NEXT: Final = {

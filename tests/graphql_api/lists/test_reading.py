@@ -23,6 +23,7 @@ BELOW = {
     "declaredSchedule": "{ value }",
     "progress": "{ done message }",
     "rate": "{ limit }",
+    "resources": "{ cpus options }",
 }
 """What is asked of the fields that are objects."""
 

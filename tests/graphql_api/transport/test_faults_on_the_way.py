@@ -28,7 +28,7 @@ from tests.graphql_api.transport.sample import Query, SampleContext, sample_app,
 HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"100")]
 
 
-async def test_a_client_that_goes_away_while_it_sends_is_not_answered() -> None:
+async def test_a_client_that_goes_away_while_it_sends_is_told_so_where_it_still_listens() -> None:
     sent: list[MutableMapping[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
@@ -42,7 +42,8 @@ async def test_a_client_that_goes_away_while_it_sends_is_not_answered() -> None:
         "scheme": "http", "server": ("localhost", 80), "client": ("127.0.0.1", 1), "http_version": "1.1",
     }  # fmt: skip
     await sample_app().app(scope, receive, send)
-    assert sent == []
+    assert sent[0]["status"] == 400
+    assert b"The connection ended before the end of the body." in sent[1]["body"]
 
 
 @pytest.mark.parametrize("value", [object(), float("nan")], ids=["no JSON", "no number"])

@@ -20,6 +20,7 @@ from ...schema.tables import failure_mark, node
 from ...schema.tables import job_execution as e
 from ...schema.tables import periodic_task as t
 from ...schema.types import UtcDateTime
+from ..listing.pages import newest_finished_of
 from .scope import Scope
 
 MESSAGE_PREFIX = 300
@@ -271,15 +272,8 @@ def news(conn: Connection, execution_ids: Collection[int], now: datetime) -> set
 
 def failing_tasks(conn: Connection, now: datetime) -> tuple[int, ...]:
     """Return the keys of the tasks whose newest finished execution failed, with an error that is news."""
-    last = e.alias("last")
-    newest = (
-        select(last.c.id)
-        .where(last.c.task_id == t.c.id, last.c.completed_at.is_not(None))
-        .order_by(last.c.id.desc())
-        .limit(1)
-        .scalar_subquery()
-    )
-    failed = select(e.c.id, t.c.id).join_from(t, e, e.c.id == newest).where(e.c.outcome.in_(sql_literals(FAILURES)))
+    newest = e.c.id == newest_finished_of(t.c.id)
+    failed = select(e.c.id, t.c.id).join_from(t, e, newest).where(e.c.outcome.in_(sql_literals(FAILURES)))
     found: dict[int, int] = dict(conn.execute(failed).all())
     fresh = news(conn, found, now)
     return tuple(sorted(task_id for execution_id, task_id in found.items() if execution_id in fresh))

@@ -46,6 +46,7 @@ INPUT_PATTERNS = ("src/**/*", "public/**/*", "*.html", "*.ts", "*.js", "*.json",
 """What the build reads, relative to `web/`."""
 
 SCHEMA = ROOT / "graphql" / "schema.graphql"
+DOCUMENTS = ROOT / "graphql" / "client" / "webhook_documents.json"
 """The dashboard's types are derived from it."""
 
 NOT_INPUTS = (".test.ts", ".test.tsx")
@@ -57,8 +58,9 @@ def input_files() -> Iterator[tuple[str, Path]]:
     for path in sorted(found):
         if not path.name.endswith(NOT_INPUTS):
             yield path.relative_to(ROOT).as_posix(), path
-    if SCHEMA.exists():
-        yield "graphql/schema.graphql", SCHEMA
+    for path in (SCHEMA, DOCUMENTS):
+        if path.exists():
+            yield path.relative_to(ROOT).as_posix(), path
 
 
 def input_hash() -> str:

@@ -39,6 +39,8 @@ const FILES: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(
     ["settings", "account", "secrets", "users", "audit", "hooks"].map((page) => [page, ["shared", "more", "admin"]]),
   ),
+  schedule: ["shared", "more", "plan"],
+  webhooks: ["shared", "more", "admin", "alarms", "webhooks"],
   other: ["shared", "more"],
   one: ["shared", "lists", "overview", "more", "one"],
 };

@@ -25,7 +25,7 @@ const server = process.env["CRONOGRAPH_URL"] ?? "http://127.0.0.1:8000";
 /**
  * Few files instead of one for each module that pages share, each with what its modules import and an earlier one has
  * not: what the explorer and sign-in need too, with the libraries; the frame, which starts the dashboard as soon as it
- * is loaded; what three of the rest share; the lists that are looked at most; the overview; the other lists; settings; alarms;
+ * is loaded; what three of the rest share; the lists that are looked at most; the overview; the other lists; the schedule; settings; alarms; webhooks;
  * the pages of one thing; the dialogs. `frame.ts` says which of them an address needs.
  */
 const CHUNKS = [
@@ -46,10 +46,12 @@ const CHUNKS = [
   {
     name: "more",
     priority: 20,
-    test: /web\/src\/(features\/(jobs|groups|nodes|flows|inbox|lines|plan)\/page|shell\/palette)\.tsx/,
+    test: /web\/src\/(features\/(jobs|groups|nodes|flows|inbox|lines)\/page|shell\/palette)\.tsx/,
   },
+  { name: "plan", priority: 19, test: /web\/src\/features\/plan\/page\.tsx/ },
   { name: "admin", priority: 18, test: /web\/src\/features\/((account|hooks)\/page|admin\/\w+)\.tsx/ },
   { name: "alarms", priority: 15, test: /web\/src\/features\/alarms\/page\.tsx/ },
+  { name: "webhooks", priority: 12, test: /web\/src\/features\/webhooks\/page\.tsx/ },
   {
     name: "one",
     priority: 10,

@@ -330,9 +330,9 @@ describe(
         EventKind.ALARM_RESOLVED: "A firing of an alarm was resolved.",
         EventKind.ALARM_UPDATED: "An alarm was made, changed or deleted, its silence changed, or a firing was seen.",
         EventKind.WEBHOOK_UPDATED: "A webhook was made, changed, stopped, resumed or deleted.",
+        EventKind.DELIVERIES_UPDATED: "Messages were recorded, tried or given up. Webhooks do not get these events.",
         EventKind.FAILURES_UPDATED: "A group of failures was silenced, solved or reopened, or its silence was ended.",
-        EventKind.RESYNC: "Events were missed (older than the retention, this reader was too slow, or the database was "
-        "set back): query again, and go on from this cursor.",
+        EventKind.RESYNC: "Events were missed: query again, and go on from this cursor.",
     },
 )
 describe(

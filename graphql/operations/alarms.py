@@ -20,7 +20,7 @@ from ...jobs.core.alarms import (
     wish,
 )
 from ...jobs.core.base.errors import InvalidInput
-from ...jobs.delivery import actions, read, rules
+from ...jobs.delivery import actions, read, rules, write
 from ...jobs.delivery.rules import AlarmSource
 from ...jobs.store.db.transaction import Tx
 from ..base.arguments import checked_text
@@ -518,7 +518,7 @@ class AlarmQueries:
         self, info: Info, name: Annotated[str, strawberry.argument(description="The name.")]
     ) -> Alarm | None:
         """One alarm; null if there is none of this name."""
-        found = await info.context.database.read(read.alarm_by_name, checked_text(name, "name"))
+        found = await info.context.database.read(write.ALARMS.find, checked_text(name, "name"))
         return None if found is None else Alarm.from_model(found)
 
 

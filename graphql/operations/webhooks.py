@@ -330,7 +330,7 @@ class WebhookMutations:
             webhooks.update_webhook, name=input.name, changes=changes, expected=given(input.expected_version)
         )
         is_judged = webhooks.LENDING & changes.keys() and not any(input_faults(input))
-        known = await info.context.database.read(webhooks.find, input.name) if is_judged else None
+        known = await info.context.database.read(webhooks.NAMED.find, input.name) if is_judged else None
         sent = {name: changes[name] for name in ("document", "variables") if name in changes}
         return await _saved(info, input, action, known and replace(known, **sent))
 

@@ -13,7 +13,7 @@ from graphql import FieldNode, GraphQLError, OperationDefinitionNode
 
 from ...jobs.base.services import Followed, Result
 from ...jobs.core.base.errors import InvalidInput
-from ...jobs.core.events import Cursor, Event, EventFilter
+from ...jobs.core.events import DELIVERIES, Cursor, Event, EventFilter
 from ..base.errors import Classification, classify
 from ..execution.schema_factory import PREPARED, GuardedSchema
 from ..guard.document import Prepared, RequestRefused
@@ -50,10 +50,10 @@ class LogPage:
         return Cursor(0, 0)
 
     async def subscribe(self, _after: Cursor | None, event_filter: EventFilter, /) -> AsyncIterator[Event]:
-        """Yield the events that pass the filter."""
+        """Yield the events that pass the filter, but those about messages: each would make a further message."""
         self.wanted = event_filter
         for event in self._events:
-            if event_filter.matches(event.change):
+            if event.change != DELIVERIES and event_filter.matches(event.change):
                 self.at = event
                 yield event
         self.is_over = True

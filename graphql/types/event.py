@@ -239,6 +239,11 @@ class WebhookEvent(Event):
     }
 
 
+@strawberry.type(description="Messages to channels or webhooks were recorded, tried or given up.")
+class DeliveriesEvent(Event):
+    """A change of messages."""
+
+
 @strawberry.type(
     description="Events are missing. They are older than the retention, this reader was too slow, or a restore or a "
     "failover set the database back. Query again, and go on behind the cursor of this event."
@@ -267,6 +272,7 @@ TYPES: Final[Mapping[EventKind, type[Event]]] = {
     EventKind.ALARM_RESOLVED: AlarmEvent,
     EventKind.ALARM_UPDATED: AlarmEvent,
     EventKind.WEBHOOK_UPDATED: WebhookEvent,
+    EventKind.DELIVERIES_UPDATED: DeliveriesEvent,
     EventKind.FAILURES_UPDATED: FailuresEvent,
     EventKind.RESYNC: ResyncEvent,
 }

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Self, cast
+from typing import Any, Final, Self, cast
 from zlib import crc32
 
 from .base.errors import InvalidInput
@@ -34,6 +34,7 @@ class EventKind(StrEnum):
     ALARM_RESOLVED = "alarm_resolved"
     ALARM_UPDATED = "alarm_updated"
     WEBHOOK_UPDATED = "webhook_updated"
+    DELIVERIES_UPDATED = "deliveries_updated"
     FAILURES_UPDATED = "failures_updated"
     RESYNC = "resync"
 
@@ -73,6 +74,10 @@ class Change:
         known: dict[str, Any] = {name: value for name, value in stored.items() if name in cls.__slots__}
         known["kind"] = EventKind(stored["kind"])
         return cls(**known)
+
+
+DELIVERIES: Final = Change(EventKind.DELIVERIES_UPDATED)
+"""Messages of channels and webhooks were recorded, tried or given up; once for all of a transaction."""
 
 
 CREATED, STARTED, ENDED, STEPS = "created", "started", "ended", "steps"

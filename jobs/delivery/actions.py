@@ -9,7 +9,7 @@ from ..accounts.read.secrets import names as secret_names
 from ..accounts.read.secrets import sealed
 from ..core.alarms import AlarmSpec, Condition, SubjectKind, alarm_faults
 from ..core.arguments.secrets import references
-from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, VersionConflict, refuse
+from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, refuse
 from ..core.events import Change, EventKind
 from ..core.model import Json
 from ..core.rules import check_reason, check_silence, unknown
@@ -19,6 +19,8 @@ from ..store.read.tasks import by_name
 from . import read, write
 from .channels import channel_faults
 from .messages import results_of
+from .named import insert
+from .named import locked as locked_by_name
 from .notifying import CAUSES, change_of, notify, payload_of, release
 from .rules import (
     MAX_ALARMS,
@@ -69,11 +71,7 @@ def create_alarm(tx: Tx, wanted: AlarmSpec, *, enabled: bool = True, owner: Owne
     if not number:
         # Nobody has read meanwhile: everything until now is of no concern.
         write.move_reader(tx.conn, newest(tx.conn))
-    kept = write.insert_alarm(tx.conn, _made(wanted, enabled, owner, tx.now, _by(tx)))
-    if kept is None:
-        raise AlreadyExists(
-            f"name: there is an alarm '{wanted.name}'; choose another name, or update it", path=("name",)
-        )
+    kept = insert(write.ALARMS, tx.conn, _made(wanted, enabled, owner, tx.now, tx.by))
     _changed(tx, kept)
     tx.record("alarm.created", kept.name, after=_described(kept))
     return kept
@@ -123,7 +121,7 @@ def change_alarm(tx: Tx, before: Alarm, changes: Mapping[str, Any]) -> Alarm:
     if counts_otherwise or any(getattr(before, part) != getattr(wanted, part) for part in parts):
         _resolve_all(tx, before)
         wanted = replace(wanted, streak=0)
-    after = write.update_alarm(tx.conn, wanted)
+    after = write.ALARMS.update(tx.conn, wanted)
     _changed(tx, after)
     tx.record("alarm.changed", after.name, before=_described(before), after=_described(after))
     return after
@@ -147,7 +145,7 @@ def delete_alarm(tx: Tx, name: str, *, expected: int | None = None) -> Alarm:
 def remove_alarm(tx: Tx, alarm: Alarm) -> None:
     """Delete an alarm that is locked, of any owner."""
     _resolve_all(tx, alarm)
-    write.delete_alarm(tx.conn, alarm.id)
+    write.ALARMS.delete(tx.conn, alarm.name)
     _note(tx, alarm)
     tx.record("alarm.deleted", alarm.name, before=_described(alarm))
 
@@ -171,12 +169,12 @@ def silence_alarm(
     silenced = replace(
         before,
         silenced_until=until,
-        silenced_by=None if until is None else _by(tx),
+        silenced_by=None if until is None else tx.by,
         silence_reason=None if until is None else reason,
         version=before.version + 1,
         updated_at=tx.now,
     )
-    after = write.update_alarm(tx.conn, silenced)
+    after = write.ALARMS.update(tx.conn, silenced)
     write.put_timers(tx.conn, [(after.id, TimerKind.SILENCE, 0, until or tx.now)])
     _note(tx, after)
     tx.record("alarm.silenced", name, before=_silence(before), after=_silence(after))
@@ -207,7 +205,7 @@ def acknowledge(
     missing = sorted(set(ids) - {one.id for one in found})
     if missing:
         raise NotFound(f"ids: there is no firing {missing[0]}", path=("ids",))
-    write.acknowledge(tx.conn, ids, _by(tx), note, tx.now)
+    write.acknowledge(tx.conn, ids, tx.by, note, tx.now)
     tx.emit(change_of(EventKind.ALARM_UPDATED, one) for one in found)
     lost = [one for one in found if one.condition is Condition.NODE and one.resolved_at is None]
     if lost:
@@ -233,7 +231,7 @@ def set_channel(
         InvalidState: there are too many channels.
         AlreadyExists: a webhook has its name.
     """
-    channel = Channel(name, kind, settings, tx.now, tx.now, _by(tx), set_name)
+    channel = Channel(name, kind, settings, tx.now, tx.now, tx.by, set_name)
     refuse(channel_faults(channel))
     for secret in sorted(references(settings) - sealed(tx.conn, references(settings)).keys()):
         raise unknown("secret", secret, secret_names(tx.conn))
@@ -279,7 +277,7 @@ def send_test(tx: Tx, name: str) -> Delivery:
     """
     channel = _channel(tx, name, with_webhooks=True)
     tx.record("channel.tested", name)
-    tx.wake(Wake.EVENTS)
+    write.announce(tx)
     is_webhook = name not in read.channels(tx.conn, [name])
     payload = results_of(name, [], tx.now) if is_webhook else payload_of(DeliveryEvent.TEST, [], tx.now)
     return write.insert_delivery(tx.conn, channel.name, DeliveryEvent.TEST, payload, tx.now)
@@ -299,7 +297,7 @@ def redeliver(tx: Tx, delivery_id: int) -> Delivery:
         raise InvalidState(f"id: delivery {delivery_id} is pending and is sent without this", path=("id",))
     _channel(tx, delivery.channel, with_webhooks=True)
     tx.record("delivery.repeated", delivery.message_id)
-    tx.wake(Wake.EVENTS)
+    write.announce(tx)
     return write.renew_delivery(tx.conn, delivery_id, tx.now)
 
 
@@ -311,25 +309,7 @@ def locked(tx: Tx, name: str, *, expected: int | None = None) -> Alarm:
         VersionConflict: it is at another version than the caller expects.
     """
     write.lock_readers(tx.conn)
-    alarm = read.alarm_by_name(tx.conn, name, lock=True)
-    if alarm is None:
-        raise unknown("alarm", name, read.alarm_names(tx.conn))
-    check_version("alarm", name, alarm.version, expected)
-    return alarm
-
-
-def check_version(kind: str, name: str, version: int, expected: int | None) -> None:
-    """Let a change pass whose caller knows the newest version.
-
-    Raises:
-        VersionConflict: it is at another version than the caller expects.
-    """
-    if expected is not None and expected != version:
-        raise VersionConflict(
-            f"expectedVersion: {kind} '{name}' is at version {version}, got {expected}; read it again and repeat "
-            "the change on what it is now",
-            path=("expectedVersion",),
-        )
+    return locked_by_name(write.ALARMS, tx, name, expected)
 
 
 def _channel(tx: Tx, name: str, *, with_webhooks: bool = False) -> Channel:
@@ -373,10 +353,6 @@ def _resolve_all(tx: Tx, alarm: Alarm) -> None:
     if alarm.condition in CAUSES:
         release(tx)
     notify(tx, {alarm.id: alarm}, DeliveryEvent.RESOLVED, write.resolve_all(tx.conn, alarm.id, tx.now), None)
-
-
-def _by(tx: Tx) -> str:
-    return "" if tx.actor is None else tx.actor.name
 
 
 def _described(alarm: Alarm) -> dict[str, Json]:

@@ -135,8 +135,7 @@ def create_address(tx: Tx, kind: AddressKind, task_name: str | None, token: str)
         )
     if _count(tx.conn) >= MAX_ADDRESSES:
         raise InvalidState(f"there are {MAX_ADDRESSES:,} addresses, the most there may be; delete one first")
-    by = "" if tx.actor is None else tx.actor.name
-    made = _insert(tx.conn, token, Address(0, kind, task_name, tx.now, by))
+    made = _insert(tx.conn, token, Address(0, kind, task_name, tx.now, tx.by))
     tx.record("address.created", str(made.id), after={"kind": kind.value, "task": task_name})
     return made
 

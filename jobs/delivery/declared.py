@@ -25,10 +25,12 @@ from ..core.task_sets import (
     digest_of,
 )
 from ..store.db.transaction import Tx
+from ..store.schema.delivery import alarm
+from ..store.schema.delivery import hook as hook_table
 from . import hooks, read, webhooks, write
 from .actions import Owner, change_alarm, create_alarm, delete_channel, remove_alarm, set_channel
 from .inbound import Hook
-from .rules import AlarmSource, Channel
+from .rules import Alarm, AlarmSource, Channel
 from .webhooks import Webhook
 
 
@@ -77,9 +79,13 @@ def _change_webhook(tx: Tx, before: Webhook, wanted: Webhook, owner: Owner) -> W
     return webhooks.update_webhook(tx, before.name, {**changes, "set_name": owner.name})
 
 
+def _alarms_of(conn: Connection, source: AlarmSource, owners: Collection[str]) -> list[Alarm]:
+    return write.ALARMS.having(conn, alarm.c.source == source.value, alarm.c.owner.in_(owners))
+
+
 _ALARM: Final = _Noun(
-    find=lambda conn, name: read.alarm_by_name(conn, name, lock=True),
-    members=lambda conn, owner: read.owned_alarms(conn, owner.source, [owner.name or ""]),
+    find=lambda conn, name: write.ALARMS.find(conn, name, lock=True),
+    members=lambda conn, owner: _alarms_of(conn, owner.source, [owner.name or ""]),
     owner=lambda one: Owner(one.source, one.owner),
     definition=definition_of,
     version=lambda one: one.version,
@@ -104,7 +110,7 @@ _CHANNEL: Final = _Noun(
     needs=Role.ADMIN,
 )
 _WEBHOOK: Final = _Noun(
-    find=webhooks.find,
+    find=webhooks.NAMED.find,
     members=lambda conn, owner: webhooks.of_set(conn, owner.name or ""),
     owner=_of_set,
     definition=lambda one: one.definition,
@@ -121,8 +127,8 @@ def _nouns(keys: KeySource) -> dict[DefinitionKind, _Noun]:
         return hooks.update_hook(tx, before.name, {**changes, "set_name": owner.name}, keys())
 
     hook = _Noun(
-        find=hooks.find,
-        members=lambda conn, owner: hooks.of_set(conn, owner.name or ""),
+        find=hooks.NAMED.find,
+        members=lambda conn, owner: hooks.NAMED.having(conn, hook_table.c.set_name == (owner.name or "")),
         owner=_of_set,
         definition=lambda one: one.definition,
         version=lambda one: one.version,
@@ -151,7 +157,7 @@ def declare(
     """
     done = declare_tasks(tx, tasks, job_names)
     write.lock_readers(tx.conn)
-    existing = {one.name: one for one in read.owned_alarms(tx.conn, AlarmSource.CODE, job_names)}
+    existing = {one.name: one for one in _alarms_of(tx.conn, AlarmSource.CODE, job_names)}
     names = [spec.name for specs in wanted.values() for spec in specs]
     warnings = [*done.warnings]
     # First those that go: a name may have moved to another job.

@@ -35,7 +35,7 @@ def silence_failures(
     after = replace(
         before,
         silenced_until=until,
-        silenced_by=None if is_over else _by(tx),
+        silenced_by=None if is_over else tx.by,
         silence_reason=None if is_over else reason,
         updated_at=tx.now,
     )
@@ -61,7 +61,7 @@ def solve_failures(tx: Tx, fingerprint: str, version: str | None, *, job_name: s
     """
     before = _mark(tx, fingerprint, job_name)
     old = None if version is None else _old_versions(tx, before, version)
-    mended = replace(before, solved_at=tx.now, solved_by=_by(tx), solved_in=version, updated_at=tx.now)
+    mended = replace(before, solved_at=tx.now, solved_by=tx.by, solved_in=version, updated_at=tx.now)
     after = replace(mended, old_versions=old)
     _keep(tx, after)
     tx.record("failures.solved", fingerprint, before=before.solution(), after=after.solution())
@@ -122,7 +122,3 @@ def _old_versions(tx: Tx, mark: FailureMark, version: str) -> tuple[str, ...]:
 def _keep(tx: Tx, mark: FailureMark) -> None:
     write.keep_mark(tx.conn, mark)
     tx.emit([Change(EventKind.FAILURES_UPDATED, job_name=mark.job_name, fingerprint=mark.fingerprint)])
-
-
-def _by(tx: Tx) -> str:
-    return "" if tx.actor is None else tx.actor.name

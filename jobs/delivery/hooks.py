@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, select
 
 from ..accounts.read.secrets import names as secret_names
 from ..accounts.read.secrets import sealed
@@ -16,12 +16,11 @@ from ..actions.acting import ACTS_FOR_ITS_SUBMITTER, acting
 from ..actions.idempotent import AnswerCodec, Request, once
 from ..actions.runs import published, trigger, triggered
 from ..core.actor import Actor, Role, argument_names
-from ..core.base.errors import AlreadyExists, ErrorCode, InvalidInput, InvalidState, NotFound, refuse
+from ..core.base.errors import ErrorCode, InvalidInput, InvalidState, NotFound, refuse
 from ..core.base.times import EARLIEST
 from ..core.model import Json, Run, Trigger
 from ..core.rules import unknown, unknown_job
 from ..queue.enqueue.requests import args_text
-from ..store.db import dialect
 from ..store.db.dialect import database_now
 from ..store.db.transaction import Clock, Tx
 from ..store.read.listing.keyset import OrderKey
@@ -29,8 +28,10 @@ from ..store.read.listing.listing import Listing, columns
 from ..store.read.runs import by_ids
 from ..store.schema.delivery import hook as h
 from ..store.schema.rows import reader_of
-from .actions import check_version
+from . import read
 from .inbound import MAX_HOOKS, NAME, Hook, HookKind, hook_faults, secret_fault
+from .named import Named, insert
+from .named import locked as locked_by_name
 
 hook_from = reader_of(Hook, {"kind": HookKind, "secrets": tuple})
 HOOKS: Final[Listing[Hook]] = Listing(
@@ -43,44 +44,13 @@ HOOKS: Final[Listing[Hook]] = Listing(
 )
 
 
-def find(conn: Connection, name: str, *, lock: bool = False) -> Hook | None:
-    """Return the hook of a name."""
-    statement = select(h).where(h.c.name == name)
-    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
-    return None if row is None else hook_from(row)
-
-
-def of_set(conn: Connection, set_name: str) -> list[Hook]:
-    """Return the hooks that the file of a set defines."""
-    return [hook_from(row) for row in conn.execute(select(h).where(h.c.set_name == set_name).order_by(h.c.name))]
-
-
-def _names(conn: Connection) -> list[str]:
-    return list(conn.execute(select(h.c.name).order_by(h.c.name)).scalars())
-
-
-def _count(conn: Connection) -> int:
-    return conn.execute(select(func.count()).select_from(h)).scalar_one()
-
-
-def _insert(conn: Connection, hook: Hook) -> Hook | None:
-    """Keep a new hook; None if its name is taken."""
-    row = conn.execute(dialect.insert_or_ignore(conn, h).values(**_values(hook)).returning(h)).one_or_none()
-    return None if row is None else hook_from(row)
-
-
-def _update(conn: Connection, hook: Hook) -> Hook:
-    return hook_from(conn.execute(update(h).where(h.c.name == hook.name).values(**_values(hook)).returning(h)).one())
-
-
-def _delete(conn: Connection, name: str) -> None:
-    conn.execute(delete(h).where(h.c.name == name))
-
-
 def _values(hook: Hook) -> dict[str, object]:
     plain = "name job_name argument description enabled version created_at created_by updated_at set_name"
     values: dict[str, object] = {name: getattr(hook, name) for name in plain.split()}
     return {**values, "kind": hook.kind.value, "secrets": list(hook.secrets)}
+
+
+NAMED: Final = Named("hook", h, hook_from, _values)
 
 
 def new_hook(name: str, job_name: str, kind: HookKind, **chosen: Any) -> Hook:  # noqa: ANN401 - fields of a hook
@@ -99,12 +69,9 @@ def create_hook(tx: Tx, hook: Hook, ring: KeyRing) -> Hook:
         AlreadyExists: its name is taken.
     """
     _check(tx, hook, ring)
-    if _count(tx.conn) >= MAX_HOOKS:
+    if read.count(tx.conn, "hooks") >= MAX_HOOKS:
         raise InvalidState(f"there are {MAX_HOOKS} hooks, the most there may be; delete one first")
-    by = "" if tx.actor is None else tx.actor.name
-    kept = _insert(tx.conn, replace(hook, created_at=tx.now, created_by=by, updated_at=tx.now))
-    if kept is None:
-        raise AlreadyExists(f"name: there is a hook '{hook.name}'; choose another name, or update it", path=("name",))
+    kept = insert(NAMED, tx.conn, replace(hook, created_at=tx.now, created_by=tx.by, updated_at=tx.now))
     tx.record("hook.created", kept.name, after=_described(kept))
     return kept
 
@@ -120,12 +87,12 @@ def update_hook(tx: Tx, name: str, changes: Mapping[str, Any], ring: KeyRing, *,
         InvalidInput, NotFound, UserError: see ``create_hook``.
         VersionConflict: it is at another version than the caller expects.
     """
-    before = _locked(tx, name, expected)
+    before = locked_by_name(NAMED, tx, name, expected)
     wanted = replace(before, **changes, version=before.version + 1, updated_at=tx.now)
     refuse(hook_faults(wanted))
     if not changes.keys() <= _HARMLESS:
         _check(tx, wanted, ring)
-    after = _update(tx.conn, wanted)
+    after = NAMED.update(tx.conn, wanted)
     tx.record("hook.changed", name, before=_described(before), after=_described(after))
     return after
 
@@ -137,17 +104,9 @@ def delete_hook(tx: Tx, name: str, *, expected: int | None = None) -> Hook:
         NotFound: there is none of this name.
         VersionConflict: it is at another version than the caller expects.
     """
-    hook = _locked(tx, name, expected)
-    _delete(tx.conn, name)
+    hook = locked_by_name(NAMED, tx, name, expected)
+    NAMED.delete(tx.conn, name)
     tx.record("hook.deleted", name, before=_described(hook))
-    return hook
-
-
-def _locked(tx: Tx, name: str, expected: int | None) -> Hook:
-    hook = find(tx.conn, name, lock=True)
-    if hook is None:
-        raise unknown("hook", name, _names(tx.conn))
-    check_version("hook", name, hook.version, expected)
     return hook
 
 
@@ -208,7 +167,7 @@ def addressed(conn: Connection, name: str, ring: KeyRing, clock: Clock | None) -
     Raises:
         NotFound: there is none of this name, or it is disabled.
     """
-    hook = find(conn, name) if NAME.fullmatch(name) else None
+    hook = NAMED.find(conn, name) if NAME.fullmatch(name) else None
     if hook is None or not hook.enabled:
         raise NotFound("There is no hook of this name, or it is disabled.", path=("name",))
     found, now = sealed(conn, hook.secrets), database_now(conn) if clock is None else clock()

@@ -339,6 +339,8 @@ def notify(
             part = about[first : first + MOST_IN_ONE]
             payload = payload_of(event, [notice(one, public_url) for one in part], tx.now)
             write.insert_delivery(tx.conn, channel, event, payload, tx.now, firings=[one.id for one in part])
+    if by_channel:
+        write.announce(tx)
 
 
 def change_of(kind: EventKind, firing: Firing) -> Change:

@@ -31,7 +31,7 @@ from ..store.schema.delivery import alarm as a
 from ..store.schema.delivery import alarm_firing as f
 from ..store.schema.delivery import alarm_timer as t
 from ..store.schema.delivery import channel as c
-from ..store.schema.delivery import consumer
+from ..store.schema.delivery import consumer, hook
 from ..store.schema.delivery import delivery as d
 from ..store.schema.delivery import delivery_firing as df
 from ..store.schema.rows import reader_of
@@ -457,27 +457,9 @@ def p95(conn: Connection, kind: SubjectKind, name: str) -> float | None:
     return found[min(len(found) - 1, int(len(found) * 0.95))] if len(found) >= LEAST else None
 
 
-def alarm_by_name(conn: Connection, name: str, *, lock: bool = False) -> Alarm | None:
-    """Return the alarm of a name."""
-    statement = select(a).where(a.c.name == name)
-    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
-    return None if row is None else alarm_from(row)
-
-
 def alarms_by_ids(conn: Connection, ids: Collection[int]) -> dict[int, Alarm]:
     """Return these alarms."""
     return {row.id: alarm_from(row) for row in conn.execute(select(a).where(a.c.id.in_(ids)))}
-
-
-def owned_alarms(conn: Connection, source: AlarmSource, owners: Collection[str]) -> list[Alarm]:
-    """Return the alarms that these jobs or sets define, locked."""
-    statement = select(a).where(a.c.source == source.value, a.c.owner.in_(owners)).order_by(a.c.id).with_for_update()
-    return [alarm_from(row) for row in conn.execute(statement)]
-
-
-def alarm_names(conn: Connection) -> list[str]:
-    """Return the names of all alarms."""
-    return list(conn.execute(select(a.c.name).order_by(a.c.name)).scalars())
 
 
 def has_job(conn: Connection, name: str) -> bool:
@@ -563,8 +545,8 @@ def delivery_by_id(conn: Connection, delivery_id: int, *, lock: bool = False) ->
 
 
 def count(conn: Connection, what: str) -> int:
-    """Return how many alarms, channels or marks of failures there are."""
-    table = {"alarms": a, "channels": c, "marks": failure_mark}[what]
+    """Return how many alarms, channels, hooks or marks of failures there are."""
+    table = {"alarms": a, "channels": c, "hooks": hook, "marks": failure_mark}[what]
     return conn.execute(select(func.count()).select_from(table)).scalar_one()
 
 

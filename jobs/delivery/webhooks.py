@@ -14,14 +14,13 @@ from ..accounts.read.secrets import sealed
 from ..base.services import Followed, Result
 from ..core.actor import Submitter
 from ..core.arguments.secrets import REFERENCE
-from ..core.base.errors import AlreadyExists, ErrorCode, InvalidInput, InvalidState, UserError, refuse
+from ..core.base.errors import ErrorCode, InvalidInput, InvalidState, UserError, refuse
 from ..core.base.times import EARLIEST, time_text
 from ..core.events import Change, Cursor, EventKind
 from ..core.model import Json
 from ..core.outcome import exponential
 from ..core.rules import name_faults, text_faults, unknown
-from ..store.db import dialect
-from ..store.db.transaction import Tx, Wake
+from ..store.db.transaction import Tx
 from ..store.read import events
 from ..store.read.listing.keyset import OrderKey
 from ..store.read.listing.listing import Listing, columns
@@ -30,9 +29,10 @@ from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
 from ..store.schema.rows import reader_of
 from . import read, write
-from .actions import check_version
 from .channels import GONE, Sent, channel_faults
 from .messages import results_of
+from .named import Named, insert
+from .named import locked as locked_by_name
 from .read import Place
 from .rules import (
     FIRST_PAUSE,
@@ -204,38 +204,18 @@ WEBHOOKS: Final[Listing[Webhook]] = Listing(
 )
 
 
-def find(conn: Connection, name: str, *, lock: bool = False) -> Webhook | None:
-    """Return the webhook of a name."""
-    statement = select(c).where(c.c.name == name, _OURS)
-    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
-    return None if row is None else webhook_from(row)
+def _values(webhook: Webhook) -> dict[str, object]:
+    return {name: getattr(webhook, name) for name in Webhook.__slots__}
+
+
+NAMED: Final = Named("webhook", c, webhook_from, _values, _OURS, "a webhook or channel")
 
 
 def of_set(conn: Connection, set_name: str) -> list[Webhook]:
     """Return the webhooks that the file of a set defines, locked."""
-    found = select(c).where(_OURS, c.c.set_name == set_name).order_by(c.c.name)
-    write.lock_readers(conn, [reader_name(row.name) for row in conn.execute(found)])
-    return [webhook_from(row) for row in conn.execute(found.with_for_update())]
-
-
-def _names(conn: Connection) -> list[str]:
-    return list(conn.execute(select(c.c.name).where(_OURS).order_by(c.c.name)).scalars())
-
-
-def _insert(conn: Connection, webhook: Webhook) -> Webhook | None:
-    """Keep a new webhook; None if a channel has its name."""
-    values = {**_values(webhook), "kind": ChannelKind.WEBHOOK.value}
-    row = conn.execute(dialect.insert_or_ignore(conn, c).values(**values).returning(c)).one_or_none()
-    return None if row is None else webhook_from(row)
-
-
-def _update(conn: Connection, webhook: Webhook) -> Webhook:
-    statement = update(c).where(c.c.name == webhook.name).values(**_values(webhook))
-    return webhook_from(conn.execute(statement.returning(c)).one())
-
-
-def _values(webhook: Webhook) -> dict[str, object]:
-    return {name: getattr(webhook, name) for name in Webhook.__slots__}
+    found = select(c.c.name).where(_OURS, c.c.set_name == set_name)
+    write.lock_readers(conn, [reader_name(name) for name in conn.execute(found).scalars()])
+    return NAMED.having(conn, c.c.set_name == set_name)
 
 
 def _end_pending(conn: Connection, name: str, error: str, now: datetime, *, only_first: bool = False) -> int:
@@ -324,11 +304,7 @@ def create_webhook(tx: Tx, wanted: Webhook, after: Cursor | None = None) -> Webh
     _check(tx, wanted)
     if read.count(tx.conn, "channels") >= MAX_CHANNELS:
         raise InvalidState(f"there are {MAX_CHANNELS} channels and webhooks, the most there may be; delete one first")
-    kept = _insert(tx.conn, _owned(tx, replace(wanted, created_at=tx.now)))
-    if kept is None:
-        raise AlreadyExists(
-            f"name: there is a webhook or channel '{wanted.name}'; choose another name, or update it", path=("name",)
-        )
+    kept = insert(NAMED, tx.conn, _owned(tx, replace(wanted, created_at=tx.now)), kind=ChannelKind.WEBHOOK.value)
     write.begin_reader(tx.conn, after or events.newest(tx.conn), reader_name(kept.name))
     _note(tx, kept)
     tx.record("webhook.created", kept.name, after=_described(kept))
@@ -351,7 +327,9 @@ def update_webhook(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: i
     url, secrets = values.pop("url", before.url), values.pop("secrets", before.secrets)
     wanted = replace(before, **values, settings=settings_of(url, secrets), version=before.version + 1)
     _check(tx, wanted, changes.keys())
-    after = _update(tx.conn, _owned(tx, wanted) if LENDING & changes.keys() else replace(wanted, updated_at=tx.now))
+    after = NAMED.update(
+        tx.conn, _owned(tx, wanted) if LENDING & changes.keys() else replace(wanted, updated_at=tx.now)
+    )
     write.note_change(tx.conn, reader_name(name))
     _note(tx, after)
     tx.record("webhook.changed", name, before=_described(before), after=_described(after))
@@ -366,7 +344,7 @@ def delete_webhook(tx: Tx, name: str, *, expected: int | None = None) -> Webhook
         VersionConflict: it is at another version than the caller expects.
     """
     webhook = locked(tx, name, expected)
-    write.delete_channel(tx.conn, name)
+    NAMED.delete(tx.conn, name)
     write.end_reader(tx.conn, reader_name(name))
     _end_pending(tx.conn, name, "the webhook was deleted", tx.now)
     _note(tx, replace(webhook, enabled=False))
@@ -392,7 +370,7 @@ def resume_webhook(tx: Tx, name: str, *, skip: bool = False, expected: int | Non
     if not before.enabled:
         raise InvalidState(f"name: webhook '{name}' is disabled; enable it by an update", path=("name",))
     resumed = _healthy(before, version=before.version + 1, updated_at=tx.now)
-    after = _update(tx.conn, resumed)
+    after = NAMED.update(tx.conn, resumed)
     if skip:
         by = "" if tx.actor is None else f" by {tx.actor.name}"
         _end_pending(tx.conn, name, f"skipped{by}", tx.now, only_first=True)
@@ -411,7 +389,7 @@ def redeliver_after(tx: Tx, name: str, after: Cursor, *, expected: int | None = 
     webhook = locked(tx, name, expected)
     count = _renew_after(tx.conn, name, after, tx.now)
     tx.record("webhook.redelivered", name, after={"after": str(after), "messages": count})
-    tx.wake(Wake.EVENTS)
+    write.announce(tx)
     return webhook, count
 
 
@@ -423,16 +401,12 @@ def locked(tx: Tx, name: str, expected: int | None = None) -> Webhook:
         VersionConflict: it is at another version than the caller expects.
     """
     write.lock_readers(tx.conn, [reader_name(name)])
-    webhook = find(tx.conn, name, lock=True)
-    if webhook is None:
-        raise unknown("webhook", name, _names(tx.conn))
-    check_version("webhook", name, webhook.version, expected)
-    return webhook
+    return locked_by_name(NAMED, tx, name, expected)
 
 
 def _owned(tx: Tx, webhook: Webhook) -> Webhook:
-    by, account_id = ("", None) if tx.actor is None else (tx.actor.name, tx.actor.account_id)
-    return replace(webhook, updated_at=tx.now, updated_by=by, account_id=account_id)
+    account_id = None if tx.actor is None else tx.actor.account_id
+    return replace(webhook, updated_at=tx.now, updated_by=tx.by, account_id=account_id)
 
 
 def _check(tx: Tx, webhook: Webhook, changed: Collection[str] = LENDING) -> None:
@@ -493,7 +467,7 @@ def stop(tx: Tx, webhook: Webhook, reason: StopReason, message: str) -> Webhook:
     """Let a webhook send nothing until somebody resumes it; its messages and its place are kept."""
     log.warning("webhook %s sends nothing until it is resumed: %s", webhook.name, message)
     stopped = replace(webhook, stop_reason=reason, stop_message=message, stopped_at=tx.now)
-    after = _update(tx.conn, stopped)
+    after = NAMED.update(tx.conn, stopped)
     _note(tx, after)
     return after
 
@@ -530,7 +504,7 @@ def note_outcome(
         # It was on its way as another one stopped the webhook.
         return None if sent.error is None else next_at or tx.now
     if sent.error is None:
-        _update(tx.conn, _healthy(webhook, delivered_at=tx.now))
+        NAMED.update(tx.conn, _healthy(webhook, delivered_at=tx.now))
         return None
     pause = exponential(FIRST_PAUSE, LONGEST_PAUSE, webhook.failures) * (0.5 + chance / 2)
     pause = max(pause, min(sent.retry_after or 0.0, LONGEST_PAUSE))
@@ -549,7 +523,7 @@ def note_outcome(
     elif next_at is None and webhook.ordered:
         reason, message = StopReason.PARKED, f"message {delivery.message_id} was not accepted: {sent.error}"
     if reason is None:
-        _update(tx.conn, failing)
+        NAMED.update(tx.conn, failing)
         return next_at
     stop(tx, failing, reason, message)
     # It is not given up: it is sent first once somebody has resumed the webhook.
@@ -566,9 +540,9 @@ def record(tx: Tx, node_id: int, one: Subscribed, found: Followed) -> bool:
         payload = results_of(name, answers, tx.now)
         write.insert_delivery(tx.conn, name, DeliveryEvent.EVENTS, payload, tx.now, cursor=answers[-1].event.cursor)
     if found.answers:
-        tx.wake(Wake.EVENTS)
+        write.announce(tx)
     if found.refusal is not None:
-        webhook = find(tx.conn, name, lock=True)
+        webhook = NAMED.find(tx.conn, name, lock=True)
         if webhook is not None:
             stop(tx, webhook, StopReason.REFUSED, found.refusal)
     return True

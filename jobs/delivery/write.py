@@ -11,10 +11,11 @@ from sqlalchemy import Connection, and_, bindparam, case, delete, func, insert, 
 from sqlalchemy.dialects import postgresql, sqlite
 
 from ..core.alarms import FailureMark
-from ..core.events import Cursor
+from ..core.events import DELIVERIES, Cursor
 from ..core.model import Json
 from ..store.db import dialect
 from ..store.db.functions import sql_literal
+from ..store.db.transaction import Tx
 from ..store.schema.delivery import alarm as a
 from ..store.schema.delivery import alarm_firing as f
 from ..store.schema.delivery import alarm_timer as t
@@ -23,6 +24,7 @@ from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
 from ..store.schema.delivery import delivery_firing as df
 from ..store.schema.delivery import failure_mark as m
+from .named import Named
 from .read import READER, SENDABLE, alarm_from, channel_from, delivery_from, due_at, firing_from
 from .rules import Alarm, Channel, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
 
@@ -96,19 +98,6 @@ _ADVANCE: Final = (
 )
 
 
-def insert_alarm(conn: Connection, alarm: Alarm) -> Alarm | None:
-    """Keep a new alarm with an id of its own; None if its name is taken."""
-    row = conn.execute(dialect.insert_or_ignore(conn, a).values(**_alarm_values(alarm)).returning(a)).one_or_none()
-    return None if row is None else alarm_from(row)
-
-
-def update_alarm(conn: Connection, alarm: Alarm) -> Alarm:
-    """Store an alarm as it is now."""
-    return alarm_from(
-        conn.execute(update(a).where(a.c.id == alarm.id).values(**_alarm_values(alarm)).returning(a)).one()
-    )
-
-
 def _alarm_values(alarm: Alarm) -> dict[str, object]:
     names = (
         "name description enabled subject owner streak silenced_until silenced_by silence_reason version created_at "
@@ -119,9 +108,7 @@ def _alarm_values(alarm: Alarm) -> dict[str, object]:
     return {**values, **words, "settings": alarm.settings.to_json(), "channels": list(alarm.channels)}
 
 
-def delete_alarm(conn: Connection, alarm_id: int) -> None:
-    """Delete an alarm with its timers."""
-    conn.execute(delete(a).where(a.c.id == alarm_id))
+ALARMS: Final = Named("alarm", a, alarm_from, _alarm_values)
 
 
 def set_streaks(conn: Connection, streaks: Mapping[int, int]) -> None:
@@ -225,6 +212,12 @@ def keep_channel(conn: Connection, channel: Channel) -> Channel:
 def delete_channel(conn: Connection, name: str) -> None:
     """Delete a channel."""
     conn.execute(delete(c).where(c.c.name == name))
+
+
+def announce(tx: Tx) -> None:
+    """Tell those who show messages that some were recorded, tried or given up; once in a transaction."""
+    if DELIVERIES not in tx.changes:
+        tx.emit([DELIVERIES])
 
 
 def insert_delivery(

@@ -25,7 +25,7 @@ FOLDER = Path(__file__).parents[1] / "static"
 
 PAGES: Final = frozenset(
     {"", "tasks", "jobs", "runs", "log", "groups", "nodes", "settings", "account", "secrets", "users", "audit"}
-    | {"alarms", "deliveries", "errors", "flows", "hooks", "inbox", "lines", "schedule"}
+    | {"alarms", "deliveries", "errors", "flows", "hooks", "inbox", "lines", "schedule", "webhooks"}
 )
 """First parts of the paths that the dashboard itself routes; all of them are one HTML file."""
 

@@ -361,22 +361,18 @@ _LISTS: Final = frozenset({"channels", "recipients", "secrets"})
 _TABLES: Final = frozenset({"route", "variables"})
 
 
-def wanted(kind: DefinitionKind, name: str, fields: Sequence[str]) -> Named:
-    """Return what pairs ``field=value`` want of a definition; lists are ``a,b``, and tables are JSON.
+def wanted(kind: DefinitionKind, name: str, fields: Mapping[str, str]) -> Named:
+    """Return what fields, as people write them, want of a definition; lists are ``a,b``, and tables are JSON.
 
     Raises:
-        ConfigurationError: they are none, or a file must not have them.
+        ConfigurationError: a file must not have them.
     """
     values: dict[str, Any] = {}
-    for pair in fields:
-        field, equals, text = pair.partition("=")
-        if not equals or field in values:
-            how = "is given twice" if equals else "fields are written field=value, e.g. severity=critical"
-            raise ConfigurationError(f"{pair[:80]!r}: {how}")
+    for one, text in fields.items():
         try:
-            values[field] = json.loads(text) if field in _TABLES else text.split(",") if field in _LISTS else text
+            values[one] = json.loads(text) if one in _TABLES else text.split(",") if one in _LISTS else text
         except ValueError as error:
-            raise ConfigurationError(f"{field}: must be JSON, got {text[:80]!r}: {error}") from None
+            raise ConfigurationError(f"{one}: must be JSON, got {text[:80]!r}: {error}") from None
     try:
         found: Named = TypeAdapter[Any](OF_FILE[kind]).validate_python(values).wanted(name)
     except ValidationError as error:

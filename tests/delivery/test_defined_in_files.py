@@ -195,7 +195,7 @@ def test_a_document_has_the_rights_of_whoever_applied_it_or_of_job_code(files: F
     files.apply(webhook())
 
     def owner() -> object:
-        found = files.stored.do(lambda tx: webhooks.find(tx.conn, "feed"))
+        found = files.stored.do(lambda tx: webhooks.NAMED.find(tx.conn, "feed"))
         return found and found.owner and (found.owner.name, found.owner.account_id)
 
     assert owner() == ("anna", 7)

@@ -17,7 +17,7 @@ from cronograph.jobs.accounts.actions import accounts
 from cronograph.jobs.accounts.actions.secrets import set_secret
 from cronograph.jobs.core.actor import Actor, Role, Submitter
 from cronograph.jobs.core.base.errors import InvalidState, NotFound
-from cronograph.jobs.core.events import Cursor, EventKind
+from cronograph.jobs.core.events import DELIVERIES, Cursor, EventKind
 from cronograph.jobs.delivery import actions, read, webhooks
 from cronograph.jobs.delivery.rules import DeliveryState
 from cronograph.jobs.delivery.webhooks import MOST_WAITING, StopReason, Webhook, WebhookState
@@ -80,7 +80,7 @@ class Hooks:
 
     def find(self, name: str = "ours") -> Webhook:
         """Return a webhook as it is stored."""
-        found = self.stored.do(lambda tx: webhooks.find(tx.conn, name))
+        found = self.stored.do(lambda tx: webhooks.NAMED.find(tx.conn, name))
         assert found is not None
         return found
 
@@ -166,6 +166,24 @@ async def test_executions_are_sent_as_they_start_and_end(hooks: Hooks, alarms: A
         await alarms.send()
     (body,) = bodies(server.asked)
     assert [one["data"]["executions"]["success"] for one in body["events"]] == [True, True]
+
+
+async def test_a_webhook_of_all_events_hears_nothing_of_its_own_messages(hooks: Hooks, alarms: Alarms) -> None:
+    async with answering(ok) as server:
+        hooks.create(server.port, document="subscription { events { kind } }", variables={})
+        hooks.runs()
+        for _ in range(4):
+            await hooks.reader.look()
+            await alarms.send()
+            alarms.stored.do(publish, 500)
+            alarms.stored.pass_time(5)
+    kinds = [one["data"]["events"]["kind"] for body in bodies(server.asked) for one in body["events"]]
+    assert kinds.count("RUN_CREATED") == 1
+    assert "DELIVERIES_UPDATED" not in kinds
+    assert len(server.asked) == 1
+    told = [one.change for one in alarms.stored.do(lambda tx: events.after(tx.conn, Cursor(0, 0), 500))]
+    # As it was recorded, and as the receiver accepted it.
+    assert told.count(DELIVERIES) == 2
 
 
 async def test_events_that_nobody_asked_for_are_passed_over_and_the_place_is_kept(hooks: Hooks, alarms: Alarms) -> None:

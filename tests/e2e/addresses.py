@@ -20,6 +20,7 @@ PAGES = (
     "/alarms",
     "/deliveries",
     "/hooks",
+    "/webhooks",
     "/schedule",
     "/schedule?view=week",
     "/schedule?view=load",

@@ -24,7 +24,7 @@ from cronograph.jobs.core.outcome import Failed, Suspended
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.core.waits import AwaitedKind, Awaits, Wait
-from cronograph.jobs.delivery import read, webhooks, write
+from cronograph.jobs.delivery import webhooks, write
 from cronograph.jobs.delivery.rules import DeliveryEvent, DeliveryState
 from cronograph.jobs.delivery.webhooks import StopReason
 from cronograph.jobs.queue.waits import wait
@@ -218,7 +218,7 @@ class World:
         self.ids["address"] = calendar["address"]["id"]
 
         def fire(tx: Tx) -> tuple[int, int]:
-            alarm = read.alarm_by_name(tx.conn, "firing")
+            alarm = write.ALARMS.find(tx.conn, "firing")
             assert alarm is not None
             row = {
                 "alarm_id": alarm.id, "alarm_name": alarm.name, "condition": "failing", "severity": "warning",

@@ -10,10 +10,12 @@ from playwright.sync_api import CDPSession, Page
 CODE = {
     "overview": ("",),
     "lists": ("tasks", "runs", "log"),
-    "more": ("jobs", "groups", "nodes"),
-    "admin": (),
-    "alarms": ("alarms",),
-    "later": ("tasks", "runs", "log", "jobs", "groups", "nodes", "alarms"),
+    "more": ("jobs", "groups", "nodes", "webhooks"),
+    "plan": (),
+    "admin": ("webhooks",),
+    "alarms": ("alarms", "webhooks"),
+    "webhooks": ("webhooks",),
+    "later": ("tasks", "runs", "log", "jobs", "groups", "nodes", "alarms", "webhooks"),
     "one": (),
     "dialogs": (),
 }

@@ -36,6 +36,7 @@ const Audit = lazy(() => styled(import("./features/admin/audit")).then((module) 
 
 const Inbox = lazy(() => styled(import("./features/inbox/page")).then((module) => module.Inbox));
 const Hooks = lazy(() => styled(import("./features/hooks/page")).then((module) => module.HooksPage));
+const Webhooks = lazy(() => styled(import("./features/webhooks/page")).then((module) => module.WebhooksPage));
 const Plan = lazy(() => styled(import("./features/plan/page")).then((module) => module.Plan));
 const Flows = lazy(() => styled(import("./features/flows/page")).then((module) => module.Flows));
 const FlowPage = lazy(() => styled(import("./features/flows/flow")).then((module) => module.FlowPage));
@@ -67,6 +68,7 @@ const LATER = [
   AlarmsOf,
   AllDeliveries,
   Hooks,
+  Webhooks,
   Plan,
   Flows,
   FlowPage,
@@ -136,6 +138,8 @@ function Route({ page }: { page: Page }) {
       return <AllDeliveries />;
     case "hooks":
       return <Hooks />;
+    case "webhooks":
+      return <Webhooks />;
     case "schedule":
       return <Plan />;
     case "flows":

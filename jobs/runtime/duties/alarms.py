@@ -357,6 +357,7 @@ def _end(tx: Tx, outcomes: Sequence[_Outcome]) -> None:
     """Store outcomes; in the order of their channels, which each of them locks."""
     for one in sorted(outcomes, key=lambda one: (one.delivery.channel, one.delivery.id)):
         _end_one(tx, *one)
+    write.announce(tx)
 
 
 def _end_one(tx: Tx, delivery: Delivery, sent: Sent, chance: float) -> None:
@@ -364,7 +365,7 @@ def _end_one(tx: Tx, delivery: Delivery, sent: Sent, chance: float) -> None:
     if sent.error is not None and not sent.is_final:
         next_at = next_try(delivery.attempts, delivery.created_at, tx.now, chance=chance, asked=sent.retry_after)
     is_well = sent.error is None and webhooks.note_delivered(tx, delivery.channel)
-    webhook = None if is_well else webhooks.find(tx.conn, delivery.channel, lock=True)
+    webhook = None if is_well else webhooks.NAMED.find(tx.conn, delivery.channel, lock=True)
     if webhook is not None:
         next_at = _for_webhook(tx, webhook, delivery, sent, chance)
     state = DeliveryState.SENT if sent.error is None else DeliveryState.FAILED

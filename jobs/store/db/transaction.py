@@ -124,6 +124,11 @@ class Tx:
             self._asked_at = time.monotonic()
         return self._now
 
+    @property
+    def by(self) -> str:
+        """The name of who asked for it; empty = the engine itself."""
+        return "" if self.actor is None else self.actor.name
+
     def monotonic(self, at: datetime) -> float:
         """When ``time.monotonic()`` of this machine will say that it is ``at`` by the database's time, or a bit later.
 

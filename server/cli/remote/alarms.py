@@ -34,7 +34,7 @@ from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, Limit, at_server, changes_server
 from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show, table
-from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel
+from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel, pairs_of
 
 ALARM_LIST: Final = Listing(
     "alarms",
@@ -129,7 +129,8 @@ def create_alarm(
     ],
 ) -> None:
     """Create an alarm: one subject, and one condition on it."""
-    made = api.change(CREATE_ALARM, **input_of(wanted(DefinitionKind.ALARM, name, fields)))["alarm"]
+    alarm = wanted(DefinitionKind.ALARM, name, pairs_of(fields, "severity=critical"))
+    made = api.change(CREATE_ALARM, **input_of(alarm))["alarm"]
     api.result({"alarm": made}, f"Alarm {name}: {made['sentence']}")
 
 
@@ -224,6 +225,9 @@ def acknowledge_alarms(
 channels = CommandLine(help="Look at channels, set and test them, on a running server.", no_args_is_help=True)
 ChannelName = Annotated[str, typer.Argument(help="Name of the channel.")]
 add_list(channels, CHANNEL_LIST, "List channels.")
+add_list(
+    channels, DELIVERY_LIST, "List the messages to channels, with the answers of the receivers.", name="deliveries"
+)
 
 
 @channels.command(name="set")
@@ -241,8 +245,9 @@ def set_channel(
     ],
 ) -> None:
     """Set a channel, new or in the place of the old one."""
-    channel = api.change(SET_CHANNEL, **input_of(wanted(DefinitionKind.CHANNEL, name, fields)))["channel"]
-    api.result({"channel": channel}, f"Channel {name} set: {channel['address']}")
+    channel = wanted(DefinitionKind.CHANNEL, name, pairs_of(fields, "kind=chat"))
+    kept = api.change(SET_CHANNEL, **input_of(channel))["channel"]
+    api.result({"channel": kept}, f"Channel {name} set: {kept['address']}")
 
 
 @channels.command(name="delete")
@@ -278,20 +283,6 @@ def send_test(api: Api, name: ChannelName) -> None:
     api.result(
         {"delivery": delivery}, f"Channel {name} accepted the message: {delivery['status']} {delivery['answer']}"
     )
-
-
-@channels.command(name="deliveries")
-@at_server
-def show_deliveries(
-    api: Api,
-    filter: Filter = None,
-    columns: Columns = None,
-    sort: Sort = None,
-    limit: Limit = 50,
-    watch: Watch = None,
-) -> None:
-    """List the messages to channels, with the answers of the receivers."""
-    show(api, DELIVERY_LIST, (filter, columns, sort, limit, watch))
 
 
 @channels.command(name="redeliver")

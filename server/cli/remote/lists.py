@@ -88,7 +88,7 @@ def show(api: Api, listing: Listing, shape: Shape, fixed: Mapping[str, Any] | No
     repeat(once, watch, clear=not api.output.as_json and sys.stdout.isatty())
 
 
-def add_list(commands: CommandLine, listing: Listing, about: str) -> None:
+def add_list(commands: CommandLine, listing: Listing, about: str, *, name: str = "list") -> None:
     """Give a group of commands the one that shows its list."""
 
     @at_server
@@ -102,7 +102,7 @@ def add_list(commands: CommandLine, listing: Listing, about: str) -> None:
     ) -> None:
         show(api, listing, (filter, columns, sort, limit, watch))
 
-    commands.command(name="list", help=about)(show_list)
+    commands.command(name=name, help=about)(show_list)
 
 
 def repeat(once: Callable[[], None], seconds: float | None, *, clear: bool) -> None:

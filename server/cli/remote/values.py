@@ -44,13 +44,35 @@ def arguments_of(text: str | None, pairs: Sequence[str] = ()) -> dict[str, Any] 
     Raises:
         ConfigurationError: they are none.
     """
-    found: dict[str, Any] = {} if text is None else _object(text)
+    given = {name: _json_or_text(value) for name, value in pairs_of(pairs, "days=7").items()}
+    return (({} if text is None else _object(text)) | given) if pairs or text is not None else None
+
+
+def pairs_of(
+    pairs: Sequence[str], example: str, option: str = "", *, filled: bool = False, key: Callable[[str], str] = str
+) -> dict[str, str]:
+    """Read pairs ``name=value``.
+
+    Args:
+        pairs: As people wrote them.
+        example: A pair, for those who wrote none.
+        option: The option that has them; empty = they are arguments.
+        filled: Whether a value must not be empty.
+        key: Returns the name under which a value is kept.
+
+    Raises:
+        ConfigurationError: one is no pair, or has the name of another.
+    """
+    found: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise ConfigurationError(f"{pair[:80]!r}: arguments are written name=value, e.g. days=7")
-        found[name] = _json_or_text(value)
-    return found if pairs or text is not None else None
+        shown = f"{option} {pair[:80]!r}".lstrip()
+        if not equals or not name or (filled and not value):
+            raise ConfigurationError(f"{shown}: write name=value, e.g. {example}")
+        if key(name) in found:
+            raise ConfigurationError(f"{shown}: '{name}' is given twice")
+        found[key(name)] = value
+    return found
 
 
 def seconds_of(option: str, text: str | None) -> float | None:
@@ -75,16 +97,7 @@ def fields_of(pairs: Sequence[str]) -> dict[str, Any]:
     Raises:
         ConfigurationError: they are none, or a field is named twice.
     """
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        field = camel(name)
-        if not equals or not name:
-            raise ConfigurationError(f"{pair[:80]!r}: fields are written field=value, e.g. retries=3")
-        if field in found:
-            raise ConfigurationError(f"{name}: given twice, as {json.dumps(found[field])} and {value[:80]!r}")
-        found[field] = _json_or_text(value)
-    return found
+    return {name: _json_or_text(value) for name, value in pairs_of(pairs, "retries=3", key=camel).items()}
 
 
 def _object(text: str) -> dict[str, Any]:
@@ -183,15 +196,7 @@ def labels_of(pairs: Sequence[str] | None) -> dict[str, str] | None:
     Raises:
         ConfigurationError: they are none.
     """
-    found: dict[str, str] = {}
-    for pair in pairs or ():
-        key, equals, value = pair.partition("=")
-        if not equals or not key or not value:
-            raise ConfigurationError(f"--label {pair[:80]!r}: write key=value, e.g. customer=42")
-        if key in found:
-            raise ConfigurationError(f"--label {pair[:80]!r}: '{key}' is given twice")
-        found[key] = value
-    return found or None
+    return pairs_of(pairs or (), "customer=42", "--label", filled=True) or None
 
 
 def resources_of(pairs: Sequence[str] | None) -> dict[str, Any] | None:
@@ -201,18 +206,13 @@ def resources_of(pairs: Sequence[str] | None) -> dict[str, Any] | None:
         ConfigurationError: they are none.
     """
     found: dict[str, Any] = {}
-    for pair in pairs or ():
-        name, equals, value = pair.partition("=")
-        if not equals or not name or not value:
-            raise ConfigurationError(f"--resource {pair[:80]!r}: write name=value, e.g. gpus=2")
+    for name, value in pairs_of(pairs or (), "gpus=2", "--resource", filled=True).items():
         place = found if name in _RESOURCES else found.setdefault("options", {})
-        if name in place:
-            raise ConfigurationError(f"--resource {pair[:80]!r}: '{name}' is given twice")
         number = _RESOURCES.get(name, str)
         try:
             place[name] = number(value)
         except ValueError:
-            kind = "a number" if number is float else "a whole number"
+            kind, pair = "a number" if number is float else "a whole number", f"{name}={value}"
             raise ConfigurationError(f"--resource {pair[:80]!r}: {name} must be {kind}, e.g. {name}=2") from None
     return found or None
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.delivery import read, write
+from cronograph.jobs.delivery import write
 from cronograph.jobs.delivery.notifying import new_rows
 from cronograph.jobs.delivery.watching import Cause
 from cronograph.jobs.store.db.transaction import Tx
@@ -119,7 +119,7 @@ async def test_firings_are_listed_filtered_and_acknowledged(world: World) -> Non
     assert (await world.api.ask(acknowledge, input={"firings": {"all": True}}))["acknowledgeAlarms"]["count"] == 0
 
     def resolve(tx: Tx) -> None:
-        alarm = read.alarm_by_name(tx.conn, "firing")
+        alarm = write.ALARMS.find(tx.conn, "firing")
         assert alarm is not None
         write.resolve_all(tx.conn, alarm.id, tx.now)
 
@@ -182,7 +182,7 @@ async def test_an_alarm_that_is_deleted_publishes_the_end_of_its_firing(api: Api
     await api.ask(CREATE, input=given)
 
     def fire(tx: Tx) -> None:
-        alarm = read.alarm_by_name(tx.conn, "failing")
+        alarm = write.ALARMS.find(tx.conn, "failing")
         assert alarm is not None
         cause = Cause(alarm, "work", "It failed", tx.now)
         write.insert_firings(tx.conn, new_rows(tx, [cause]))

@@ -3,7 +3,9 @@
 import pytest
 
 from cronograph.jobs.core.base.errors import ConfigurationError
-from cronograph.server.cli.remote.values import resources_of
+from cronograph.jobs.core.task_sets import DefinitionKind
+from cronograph.server.cli.remote.values import pairs_of, resources_of
+from cronograph.server.task_files.reading import wanted
 
 
 def test_resources_are_numbers_texts_and_options_of_the_executor() -> None:
@@ -26,3 +28,21 @@ def test_what_is_no_resource_is_refused(words: list[str], said: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         resources_of(words)
     assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "said"),
+    [
+        (DefinitionKind.ALARM, ["late"], "'late': write name=value, e.g. severity=critical"),
+        (DefinitionKind.ALARM, ["late=5m", "late=6m"], "'late=6m': 'late' is given twice"),
+        (DefinitionKind.CHANNEL, ["kind=chat", "url_secret=a", "route={"], "route: must be JSON, got '{': "),
+        (DefinitionKind.WEBHOOK, ["url=http://x", "variables=[1"], "variables: must be JSON, got '[1': "),
+        (DefinitionKind.WEBHOOK, ["url=http://x", "variables=[1]"], "webhook ours: variables: Input should be a "),
+    ],
+)
+def test_words_of_a_definition_that_cannot_be_read_are_refused(
+    kind: DefinitionKind, words: list[str], said: str
+) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        wanted(kind, "ours", pairs_of(words, "severity=critical"))
+    assert str(refused.value).startswith(said)

@@ -40,6 +40,7 @@ const PLAIN_NAMES = [
   "alarms",
   "deliveries",
   "hooks",
+  "webhooks",
   "schedule",
   "flows",
 ] as const;

@@ -102,6 +102,9 @@ const STATUSES: Readonly<Record<string, StatusView>> = {
   OPEN: { word: "open", icon: "dots", tone: "idle" },
   SOLVED: { word: "solved", icon: "check", tone: "good" },
   REGRESSED: { word: "came back", icon: "alert", tone: "bad" },
+  FAILING: { word: "failing", icon: "alert", tone: "warn" },
+  PARKED: { word: "parked", icon: "pause", tone: "bad" },
+  SWITCHED_OFF: { word: "stopped", icon: "alert", tone: "bad" },
   SENT: { word: "accepted", icon: "check", tone: "good" },
 };
 

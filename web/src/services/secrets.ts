@@ -26,20 +26,22 @@ const SecretNames = graphql(`
   }
 `);
 
+/** The names of the stored secrets. */
+export async function secretNames(signal?: AbortSignal): Promise<readonly string[]> {
+  return (await request(SecretNames, {}, signal)).secrets.nodes.map((secret) => secret.name);
+}
+
 /** The names of the stored secrets, for forms; null until the answer is there. */
 export function useSecretNames(): readonly string[] | null {
   const [names, setNames] = useState<readonly string[] | null>(null);
   useEffect(() => {
     const controller = new AbortController();
-    request(SecretNames, {}, controller.signal).then(
-      (data) => setNames(data.secrets.nodes.map((secret) => secret.name)),
-      (error: unknown) => {
-        if (!controller.signal.aborted)
-          notify(`The secrets could not be listed: ${error instanceof Error ? error.message : String(error)}`, {
-            tone: "bad",
-          });
-      },
-    );
+    secretNames(controller.signal).then(setNames, (error: unknown) => {
+      if (!controller.signal.aborted)
+        notify(`The secrets could not be listed: ${error instanceof Error ? error.message : String(error)}`, {
+          tone: "bad",
+        });
+    });
     return () => controller.abort();
   }, []);
   return names;

@@ -20,6 +20,7 @@ export const NAV: readonly NavEntry[] = [
   { href: "/log", label: "Log", icon: "log", pages: ["log", "execution", "lines", "errors", "error"] },
   { href: "/groups", label: "Groups", icon: "groups", pages: ["groups"] },
   { href: "/nodes", label: "Nodes", icon: "nodes", pages: ["nodes"] },
+  { href: "/webhooks", label: "Webhooks", icon: "leave", pages: ["webhooks"] },
   { href: "/hooks", label: "Hooks", icon: "link", pages: ["hooks"] },
   { href: "/secrets", label: "Secrets", icon: "key", pages: ["secrets"] },
   { href: "/users", label: "Users", icon: "people", pages: ["users"] },

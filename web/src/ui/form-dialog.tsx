@@ -16,12 +16,14 @@ interface FormDialogProps<T> {
   send: () => Promise<Outcome<T>>;
   /** Called once the server has done it; closes the dialog. */
   onDone: (value: T) => void;
+  /** A second button, which asks the server what the form would do. */
+  trial?: { readonly action: string; readonly send: () => Promise<Outcome<unknown>> };
   /** The fields; each shows what `fault` says of it. */
   children: (fault: (field: string) => string | undefined) => ComponentChildren;
 }
 
 /** A dialog with a form that the server judges: what it says stands under the field that it is about. */
-export function FormDialog<T>({ title, action, needs, onClose, send, onDone, children }: FormDialogProps<T>) {
+export function FormDialog<T>({ title, action, needs, onClose, send, onDone, trial, children }: FormDialogProps<T>) {
   const form = useRef<HTMLFormElement>(null);
   const [busy, setBusy] = useState(false);
   const [errors, setErrors] = useState<readonly UserError[]>([]);
@@ -31,13 +33,13 @@ export function FormDialog<T>({ title, action, needs, onClose, send, onDone, chi
     const found = errors.find((error) => error.path[0] === field);
     return found && withoutField(found.message, field);
   };
-  const submit = async (): Promise<void> => {
+  const submit = async <R,>(sent: () => Promise<Outcome<R>>, done: (value: R) => void): Promise<void> => {
     setBusy(true);
-    const outcome = await send();
+    const outcome = await sent();
     setBusy(false);
-    if (outcome.ok) return onDone(outcome.value);
-    setErrors(outcome.errors);
-    focusFault(form.current);
+    setErrors(outcome.ok ? [] : outcome.errors);
+    if (outcome.ok) done(outcome.value);
+    else focusFault(form.current);
   };
   const fields = children(fault);
   // What belongs to no field that is shown.
@@ -49,7 +51,7 @@ export function FormDialog<T>({ title, action, needs, onClose, send, onDone, chi
         class="form"
         onSubmit={(event) => {
           event.preventDefault();
-          void submit();
+          void submit(send, onDone);
         }}
       >
         {others.map((error) => (
@@ -62,6 +64,11 @@ export function FormDialog<T>({ title, action, needs, onClose, send, onDone, chi
           <button type="button" class="button" onClick={onClose}>
             Cancel
           </button>
+          {trial !== undefined && (
+            <Action class="button" needs={needs} disabled={busy} onClick={() => void submit(trial.send, () => {})}>
+              {trial.action}
+            </Action>
+          )}
           <Action type="submit" class="button primary" needs={needs} disabled={busy}>
             {action}
           </Action>

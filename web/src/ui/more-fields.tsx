@@ -3,14 +3,20 @@ import { useContext, useId } from "preact/hooks";
 import { SPAN_UNITS, type Span, type SpanUnit } from "../lib/spans";
 import { FieldContext, FieldNote, type FieldProps, type SelectProps, TextInput, type TextProps } from "./field";
 
-/** Text of several lines. */
-export function TextLines({ value, onChange, invalid = false }: Pick<TextProps, "value" | "onChange" | "invalid">) {
+/** Text of several lines: prose, or code if `mono`. */
+export function TextLines({
+  value,
+  onChange,
+  invalid = false,
+  mono = false,
+}: Pick<TextProps, "value" | "onChange" | "invalid" | "mono">) {
   const field = useContext(FieldContext);
   return (
     <textarea
       id={field?.id}
-      class="textarea prose"
-      rows={3}
+      class={mono ? "textarea" : "textarea prose"}
+      rows={mono ? 6 : 3}
+      spellcheck={!mono}
       value={value}
       aria-invalid={invalid}
       aria-describedby={field?.describedBy}

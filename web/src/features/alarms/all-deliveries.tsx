@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { plural, words } from "../../lib/format";
-import { serverNow } from "../../live/clock";
 import { setTitle } from "../../live/title";
 import { useLive } from "../../live/use-live";
 import { ClearFilters } from "../../parts/filters";
@@ -21,11 +20,11 @@ import { SearchBar } from "../search/bar";
 import { filtersOf, type Vocabulary } from "../search/model";
 import { Answer, Message } from "./deliveries";
 import { AllDeliveriesDocument, type DeliveryRow } from "./document";
-import { alarmsIn, nextLook } from "./model";
+import { alarmsIn, resultsIn, tellsOfMessages } from "./model";
 
 const PAGE = 50;
 const STATES = ["PENDING", "SENT", "FAILED"] as const;
-const EVENTS = ["FIRED", "RESOLVED", "TEST"] as const;
+const EVENTS = ["FIRED", "RESOLVED", "EVENTS", "TEST"] as const;
 const SEARCH: Vocabulary = {
   label: "Channel",
   param: "channel",
@@ -81,9 +80,11 @@ const COLUMNS: readonly Column<DeliveryRow, Context>[] = [
     name: (delivery) => alarmsIn(delivery).join(", "),
     cell: (delivery) => {
       const alarms = alarmsIn(delivery);
+      const results = resultsIn(delivery);
       return (
         <>
           {alarms.length === 0 ? words(delivery.event) : <Name text={alarms[0] ?? ""} />}{" "}
+          {results > 0 && <span class="cell-sub dim">{plural(results, "result")}</span>}
           {alarms.length > 0 && (
             <span class="cell-sub dim">
               {words(delivery.event)}
@@ -182,8 +183,7 @@ function Deliveries() {
       more: alarmDeliveries?.pageInfo.hasNextPage ?? false,
       end: alarmDeliveries?.pageInfo.endCursor ?? null,
     }),
-    outdates: ({ kind }) => kind.startsWith("ALARM_"),
-    expires: ({ rows }) => nextLook(rows, serverNow()),
+    outdates: tellsOfMessages,
   });
   const [shown, setShown] = useState<string | null>(null);
   const { reload } = live;
@@ -202,9 +202,13 @@ function Deliveries() {
         <a class="button" href="/alarms">
           Alarms
         </a>
+        <a class="button" href="/webhooks">
+          Webhooks
+        </a>
       </PageHead>
       <p class="page-sub dim">
-        What was sent to channels, with the request, what the receiver answered, and when it is tried again.
+        What was sent to channels and webhooks, with the request, what the receiver answered, and when it is tried
+        again.
       </p>
       <SearchBar vocabulary={SEARCH} />
       <LivePart live={live} rows={6}>
@@ -221,6 +225,10 @@ function Deliveries() {
                     </p>
                     <a class="button" href="/alarms">
                       Alarms and channels
+                    </a>
+                    <p class="dim">A webhook gets a message about each event that its document asks for.</p>
+                    <a class="button" href="/webhooks">
+                      Webhooks
                     </a>
                   </>
                 )}
@@ -243,7 +251,7 @@ function Deliveries() {
   );
 }
 
-/** All messages to channels. */
+/** All messages to channels and webhooks. */
 export function AllDeliveries() {
   useEffect(() => setTitle("Deliveries"), []);
   return (

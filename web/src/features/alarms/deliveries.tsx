@@ -1,5 +1,4 @@
 import { words } from "../../lib/format";
-import { serverNow } from "../../live/clock";
 import { useLive } from "../../live/use-live";
 import { sendAgain } from "../../services/alarms";
 import { Action } from "../../ui/action";
@@ -9,7 +8,7 @@ import { LivePart } from "../../ui/live-part";
 import { Status } from "../../ui/status";
 import { Time } from "../../ui/time";
 import { DeliveriesDocument, DeliveryDocument, type DeliveryRow, type FiringRow } from "./document";
-import { nextLook } from "./model";
+import { tellsOfMessages } from "./model";
 
 /** Messages of a firing that are shown. */
 const SHOWN = 100;
@@ -71,8 +70,7 @@ export function Deliveries({ firing: { id, resolvedAt } }: { firing: FiringRow }
       const found = alarmFirings?.nodes[0]?.deliveries;
       return { about: found?.nodes ?? [], more: found?.pageInfo.hasNextPage === true };
     },
-    outdates: ({ kind }) => kind.startsWith("ALARM_"),
-    expires: ({ about }) => nextLook(about, serverNow()),
+    outdates: tellsOfMessages,
     every: 500,
   });
   return (
@@ -99,7 +97,7 @@ export function TestedBy({ delivery }: { delivery: string }) {
     document: DeliveryDocument,
     variables: () => ({ id: delivery }),
     init: ({ alarmDeliveries }) => alarmDeliveries?.nodes ?? [],
-    expires: (messages) => nextLook(messages, serverNow()),
+    outdates: tellsOfMessages,
     every: 500,
   });
   return (

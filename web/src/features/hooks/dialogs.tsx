@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Outcome } from "../../api/mutate";
 import { useSecretNames } from "../../services/secrets";
@@ -88,7 +89,18 @@ export function HookDialog({ hook, onClose, onDone }: HookDialogProps) {
           <Field label="Senders prove themselves as" error={fault("kind")}>
             <Select value={kind} onChange={(value) => setKind(value as HookKind)} options={HOOK_KINDS} />
           </Field>
-          <SecretsChoice chosen={secrets} onChange={setSecrets} fault={fault("secrets")} />
+          <SecretsChoice
+            label="Secrets, 1 to 3"
+            hint="Any of them is taken, so that a sender can be moved from one to the next."
+            without={
+              <>
+                add one on the page of <a href="/secrets">secrets</a>, of 16 characters at least.
+              </>
+            }
+            chosen={secrets}
+            onChange={setSecrets}
+            fault={fault("secrets")}
+          />
           <Field
             label="Argument that gets the whole payload"
             hint="Empty: the members of the payload are the arguments"
@@ -103,16 +115,21 @@ export function HookDialog({ hook, onClose, onDone }: HookDialogProps) {
 }
 
 interface SecretsChoiceProps {
+  label: string;
+  hint: string;
+  /** What to do where no secret is stored. */
+  without: ComponentChildren;
   chosen: readonly string[];
   onChange: (chosen: readonly string[]) => void;
   fault: string | undefined;
 }
 
-function SecretsChoice({ chosen, onChange, fault }: SecretsChoiceProps) {
+/** The secrets that there are, to be ticked. */
+export function SecretsChoice({ label, hint, without, chosen, onChange, fault }: SecretsChoiceProps) {
   const names = useSecretNames();
   return (
     <fieldset class="field choices">
-      <legend class="field-label">Secrets, 1 to 3</legend>
+      <legend class="field-label">{label}</legend>
       {names?.map((name, place) => (
         <label key={name} class="choice">
           <input
@@ -126,13 +143,9 @@ function SecretsChoice({ chosen, onChange, fault }: SecretsChoiceProps) {
           {name}
         </label>
       ))}
-      {names?.length === 0 && (
-        <span class="field-hint">
-          There is none yet: add one on the page of <a href="/secrets">secrets</a>, of 16 characters at least.
-        </span>
-      )}
+      {names?.length === 0 && <span class="field-hint">There is none yet: {without}</span>}
       {fault === undefined ? (
-        <span class="field-hint">Any of them is taken, so that a sender can be moved from one to the next.</span>
+        <span class="field-hint">{hint}</span>
       ) : (
         <span class="field-error" role="alert">
           {fault}

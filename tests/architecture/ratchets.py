@@ -53,7 +53,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1 for the host of a job outside of Cronograph.
     # Raised by 1 and 570 for a standby that answers queries: its reads, its settings, and where its state is shown.
     # Raised by 1 and 150 for the place of an attempt in the queue of its engine.
-    # Raised by 1 for the one shape of alarms, webhooks and hooks.
+    # Raised by 40 for resources of runs that are enqueued by the names of their jobs, which are judged as others are.
     "modules": 661,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
@@ -70,7 +70,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 320 for resources that a task and a run ask for at an engine.
     # Raised by 210 for the functions of jobs outside of Cronograph, where all calls come to nothing.
     # Raised by 50 for pages of attempts at their engines.
-    "lines": 115_416,
+    "lines": 115_480,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

@@ -12,9 +12,11 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from ...core.admission.caps import Full, Verdict, refusal
-from ...core.base.errors import python_names
+from ...core.base.errors import python_names, refuse
+from ...core.base.resources import CARRIED
 from ...core.defaults import FROM_ARGUMENTS, NO_DEFAULTS, JobDefaults, run_of_job, settle
 from ...core.model import Enqueued, NewRun
+from ...core.rules import resource_place_faults
 from ...core.run_spec import RunSpec
 from ...store.db import dialect, outbox
 from ...store.db.callers import borrowed
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
 T = TypeVar("T")
+_ASKS = f'"{CARRIED}"'
+"""Stands in the text of what a run carries that asks for resources."""
 Transaction: TypeAlias = "Session | Connection | psycopg.Connection[Any] | sqlite3.Connection"
 """A synchronous transaction of the user's."""
 AsyncTransaction: TypeAlias = "AsyncSession | AsyncConnection | psycopg.AsyncConnection[Any]"
@@ -86,7 +90,8 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec], *, schema: 
 
 def _put_ids(conn: Connection, new: NewRuns) -> list[int]:
     """Put runs into the queue, all or none, of which nobody needs more than the ids."""
-    if any(kind.unique_key is not None or kind.hold is not None for kind in new.kinds):
+    judged = any(kind.unique_key is not None or kind.hold is not None for kind in new.kinds)
+    if judged or any(_ASKS in text for text in new.carried):
         return _put_apart(conn, new.apart())
     if dialect.is_postgresql(conn):
         with conn.begin_nested() if len(new.kind) > CHUNK else nullcontext():
@@ -133,9 +138,11 @@ def at_once(send: SendNamed, runs: Sequence[NewRun]) -> list[Enqueued] | None:
     """Put runs of one or several callers into the queue by one statement on PostgreSQL; return them.
 
     None, and nothing was added, where that takes more than one: they have several unique keys, or keys that hold in
-    their own way, or what their jobs have published says so.
+    their own way, or ask for resources, or what their jobs have published says so.
     """
     last = runs[-1]
+    if any(run.carried and CARRIED in run.carried for run in runs):
+        return None
     if is_debounced(last) and last.unique_key is not None:
         if any((run.job_name, run.unique_key, run.hold) != (last.job_name, last.unique_key, last.hold) for run in runs):
             return None
@@ -156,15 +163,28 @@ def put_in(conn: Connection, runs: Sequence[NewRun], *, of_several: bool = False
         of_several: Whether several callers ask for them, see ``put_of_several``.
 
     Raises:
-        UserError: a unique key is held otherwise, or a queue is full; in a Python caller's names.
+        UserError: a unique key is held otherwise, a queue is full, or resources are for a job that runs on nodes; in a
+            Python caller's names.
     """
     tx = Tx(conn)
     with python_names():
+        refuse_misplaced(conn, runs)
         enqueued = put_of_several(tx, runs) if of_several else put(tx, runs)
     if tx.changes:
         outbox.append(conn, tx.now, tx.changes)
     dialect.notify(conn, str(WAKES.value))
     return enqueued
+
+
+def refuse_misplaced(conn: Connection, runs: Iterable[NewRun]) -> None:
+    """Refuse resources of runs whose jobs run on nodes, as these have published them; of other jobs nobody knows.
+
+    Raises:
+        InvalidInput: one has them.
+    """
+    asked = {run.job_name: run.carried[CARRIED] for run in runs if run.carried and CARRIED in run.carried}
+    for name, isolation in jobs.isolations(conn, asked).items() if asked else ():
+        refuse(resource_place_faults(asked[name], name, isolation))
 
 
 def change_in(session: Transaction, change: Callable[[Tx], T], *, schema: str | None) -> T:

@@ -20,7 +20,7 @@ from ...store.schema.tables import flow as f
 from ...store.schema.tables import flow_run as m
 from ...store.schema.tables import run as r
 from ...store.schema.tables import run_awaited as a
-from ..enqueue.enqueue import are_held_apart, put
+from ..enqueue.enqueue import are_held_apart, put, refuse_misplaced
 from ..enqueue.requests import new_runs
 from .new_flows import put_flow
 
@@ -32,6 +32,7 @@ def begin(tx: Tx, parent: Run, asked: Wait) -> int | None:
         UserError: a fault of one of them; a full queue refuses one; one would wait for its own end.
     """
     runs = new_runs(asked.runs)
+    refuse_misplaced(tx.conn, runs)
     apart = are_held_apart(tx, runs)
     judged = {place: runs[place] for place, one in enumerate(apart) if one}
     found = dict(zip(judged, put(tx, list(judged.values())), strict=True)) if judged else {}

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 _SHORTEST: Final = 0.05
 """Seconds until it is looked again into a box in which something was."""
+_A_SECOND: Final = 1_000
+"""Silent boxes into which it is looked in a second, at most."""
 _AT_ONCE: Final = 8
 """Boxes whose messages are stored at a time."""
 
@@ -141,9 +143,9 @@ class Outboxes(Watch):
         full = [one for one, new in zip(due, news, strict=True) if new is News.LINES]
         read = await asyncio.gather(*(self._in_turn(one) for one in full))
         busy = {one.execution_id for one, found in zip(full, read, strict=True) if found}
-        now = loop.time()
+        now, longest = loop.time(), max(self._longest, len(self._open) / _A_SECOND)
         for one in due:
-            one.pause = _SHORTEST if one.execution_id in busy else min(one.pause * 2, self._longest)
+            one.pause = _SHORTEST if one.execution_id in busy else min(one.pause * 2, longest)
             one.due = now + one.pause
         heard = [one.execution_id for one, new in zip(due, news, strict=True) if new is News.SIGNS]
         heard += busy

@@ -125,6 +125,12 @@ def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema]
     return found, now
 
 
+def isolations(conn: Connection, names: Collection[str]) -> dict[str, Isolation]:
+    """Return where those of these jobs run that nodes have published, by name."""
+    rows = conn.execute(select(j.c.name, j.c.isolation).where(j.c.name.in_(sorted(names))))
+    return {row.name: Isolation(row.isolation) for row in rows}
+
+
 def _schema(row: Row[Any]) -> Schema:
     versions: dict[str, Any] = row.versions or {}
     isolation = Isolation(row.isolation)

@@ -4,10 +4,12 @@ import argparse
 import random
 import sys
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 from tests.chaos.play import RUNS, Size, play
 from tests.chaos.scenarios import EVERYTHING, SCENARIOS
+from tests.support.forking import Nursery
 
 ALL = (*SCENARIOS, EVERYTHING)
 
@@ -27,13 +29,16 @@ def main(arguments: list[str]) -> int:
     scenarios = [one for one in ALL if one.name in (chosen.scenario or names)]
     seconds = chosen.minutes * 60 / len(scenarios)
     failed: list[str] = []
-    with tempfile.TemporaryDirectory(prefix="cronograph-chaos-") as temporary:
+    # What it has forked ends with this process, however that ends: nodes, and what their engines have started.
+    nursery = Nursery("commands")
+    with tempfile.TemporaryDirectory(prefix="cronograph-chaos-") as temporary, closing(nursery):
         folder = chosen.keep or Path(temporary)
         for scenario in scenarios:
             print(f"{scenario.name}: seed {chosen.seed}, {seconds:.0f} s", flush=True)
             place = folder / scenario.name.replace(" ", "-")
             try:
-                print(f"  {play(scenario, chosen.seed, Size(seconds=seconds, runs=chosen.runs), place)}", flush=True)
+                size = Size(seconds=seconds, runs=chosen.runs)
+                print(f"  {play(scenario, chosen.seed, size, place, nursery)}", flush=True)
             except Exception as error:  # noqa: BLE001 - the other scenarios are played all the same
                 failed.append(scenario.name)
                 print(f"  BROKEN by seed {chosen.seed}: {type(error).__name__}: {error}", flush=True)

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
+from cronograph.jobs.runtime.process.kernel import PR_SET_PDEATHSIG, control_process
+
 NURSERY = Path(__file__).with_name("nursery.py")
 
 
@@ -54,7 +56,13 @@ def start_fresh(words: Sequence[str], folder: Path, environment: Mapping[str, st
         stdout=output,
         stderr=subprocess.STDOUT,
         start_new_session=True,
+        preexec_fn=_die_with_starter,  # noqa: PLW1509 - one system call, which takes no lock
     )
+
+
+def _die_with_starter() -> None:
+    """Have the kernel kill this process when the thread that started it ends, however it ends (Linux)."""
+    control_process(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Forked:

@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -25,6 +26,8 @@ from uuid import uuid4
 
 import pytest
 from typing_extensions import override
+
+from tests.support.forking import Running, start_fresh
 
 KEPT: Final = 1_000
 """Changes that a watch can go back."""
@@ -82,7 +85,8 @@ class Cluster:
         self.changes: list[tuple[int, str, str, dict[str, Any]]] = []
         self.oldest = 0
         self._version = 0
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._processes: dict[str, Running] = {}
+        self._starter = ThreadPoolExecutor(1)
 
     # What the API offers.
 
@@ -199,33 +203,34 @@ class Cluster:
             with suppress(ProcessLookupError):
                 os.killpg(one.pid, signal.SIGKILL)
             one.wait()
+        self._starter.shutdown()
 
     def _begin(self, job: dict[str, Any]) -> None:
         pod = self._pod(job, "Running", [{"type": "PodScheduled", "status": "True"}])
         container = job["spec"]["template"]["spec"]["containers"][0]
         environment = {one["name"]: one["value"] for one in container.get("env", [])}
         with (self.folder / "engine.log").open("ab") as log:
-            process = subprocess.Popen(
-                [*container["command"], *container.get("args", [])],
-                cwd=self.folder, env={**os.environ, **environment}, stdout=log, stderr=log, start_new_session=True,
-            )  # fmt: skip
+            words = [*container["command"], *container.get("args", [])]
+            # By a thread that lives as long as this process: pods die with it.
+            started = self._starter.submit(start_fresh, words, self.folder, {**os.environ, **environment}, log.fileno())
+            process = started.result()
         self._processes[pod["metadata"]["uid"]] = process
         self._put("ADDED", "pods", pod)
         job["status"] |= {"active": 1, "ready": 1, "startTime": _now()}
         self._put("MODIFIED", "jobs", job)
         threading.Thread(target=self._await_end, args=(job, pod, process), daemon=True).start()
 
-    def _await_end(self, job: dict[str, Any], pod: dict[str, Any], process: subprocess.Popen[bytes]) -> None:
+    def _await_end(self, job: dict[str, Any], pod: dict[str, Any], process: Running) -> None:
         limit = pod["spec"].get("activeDeadlineSeconds")
         reason = None
         try:
-            process.wait(limit)
+            ended = process.wait(limit)
         except subprocess.TimeoutExpired:
             reason = "DeadlineExceeded"
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            ended = process.wait()
         with self.changed:
-            code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+            code = ended if ended >= 0 else 128 - ended
             pod["status"] |= {
                 "phase": "Failed" if code or reason else "Succeeded",
                 **({"reason": reason} if reason else {}),

@@ -33,10 +33,7 @@ _MOST: Final = 1000
 _PAUSES: Final = 0.002, 0.05
 """Seconds between two questions to the standby: the first pause, and the longest."""
 
-# A server that answers a commit before it is on the disk has answered what only the last of these functions covers.
-_POSITION: Final = """
-    SELECT CASE current_setting('synchronous_commit') WHEN 'off' THEN pg_current_wal_insert_lsn()
-        ELSE pg_current_wal_flush_lsn() END::text"""
+_POSITION: Final = "SELECT pg_current_wal_flush_lsn()::text, current_setting('synchronous_commit') = 'off'"
 _HAS: Final = """
     SELECT pg_is_in_recovery(), CAST(%s AS pg_lsn) <= pg_last_wal_replay_lsn(), pg_last_wal_replay_lsn()::text"""
 _BEHIND: Final = "SELECT extract(epoch FROM clock_timestamp() - pg_last_xact_replay_timestamp())::float8"
@@ -48,9 +45,15 @@ class NotUsableError(Exception):
 
 
 def position(conn: Connection) -> str:
-    """Return the place in the write-ahead log up to which everything is that was committed and acknowledged."""
-    found: str = conn.exec_driver_sql(_POSITION).scalar_one()
-    return found
+    """Return the place in the write-ahead log up to which everything is that was committed and acknowledged.
+
+    Raises:
+        NotUsableError: the database answers commits before they are on its disk, and says of no place that it has all.
+    """
+    found, is_ahead = conn.exec_driver_sql(_POSITION).one()
+    if is_ahead:
+        raise NotUsableError("the database answers commits before they are on its disk (synchronous_commit = off)")
+    return str(found)
 
 
 def identity(conn: Connection) -> tuple[int, str]:
@@ -193,7 +196,11 @@ class Replica(Watch):
 
     async def look(self) -> None:
         """Find out whether the standby can answer, and how far it is behind."""
-        wanted = await self.wanted()
+        try:
+            wanted = await self.wanted()
+        except NotUsableError as error:
+            self.give_up(str(error))
+            return
         self._note(wanted)
         try:
             if not self._is_checked and (other := await self._other()) is not None:
@@ -269,7 +276,7 @@ class Replica(Watch):
         """The same; None = the database cannot say, as it may do to the reader itself."""
         try:
             return await self.wanted()
-        except DBAPIError as error:
+        except (DBAPIError, NotUsableError) as error:
             log.info("the database does not say how far its write-ahead log goes: %s", first_line(error))
             return None
 

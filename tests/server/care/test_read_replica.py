@@ -184,6 +184,10 @@ def test_a_server_that_is_no_standby_of_the_database_is_refused_and_one_that_was
     assert "read_database_url: must be a standby of the server of database_url" in elsewhere[1]
     assert "Traceback" not in elsewhere[1]
 
+    ahead = serve(processes, f"{url}?options=-c%20synchronous_commit=off", url).wait_ready()
+    wait_until(lambda: "synchronous_commit = off" in (state_of(ahead)["reason"] or ""), message="it to be looked at")
+    assert ahead.stop() == 0
+
     server = serve(processes, url, url).wait_ready()
     wait_until(lambda: "no standby" in (state_of(server)["reason"] or ""), message="it to be looked at")
     create(server, "written")

@@ -57,8 +57,9 @@ class Hands:
         raise AssertionError(f"{row} cannot be reached by j")
 
     def use(self, goal: Locator) -> None:
-        """Go to a button or a link, and press it."""
+        """Go to a button or a link, and press it once that can be done."""
         self.reach(goal)
+        expect(goal).to_be_enabled()
         self.press("Enter")
 
     def keep(self, goal: Locator | None = None) -> None:

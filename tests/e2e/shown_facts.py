@@ -157,7 +157,9 @@ def views(task: str, run: str) -> Mapping[str, View]:
     """All views, by name; two of them are of this task and of this run."""
     return {
         "overview, tiles": View("/", texts(".tile-value", 3), tiles_of),
-        "runs": View("/runs", any_order(listed("state")), lambda facts: sorted(rows_of(facts["open"]))),
+        "runs": View(
+            "/runs?state=unfinished", any_order(listed("state")), lambda facts: sorted(rows_of(facts["open"]))
+        ),
         "runs, counts": View(
             "/runs?state=running",
             texts(".tab-count", 2),

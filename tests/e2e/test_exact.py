@@ -296,8 +296,8 @@ class TestLiveness:
         page = new_page(site.url)
         live(page, "/audit?subject=watched")
         expect(page.get_by_text("No entry matches")).to_be_visible()
-        site.create_task("watched", "quick")
-        expect(page.locator("tbody tr")).to_contain_text("watched")
+        site.create_task("watched-alone", "quick")
+        expect(page.locator("tbody tr")).to_contain_text("watched-alone")
 
     def test_rows_that_were_pruned_leave_the_page(self, site: Site, new_page: PageOpener) -> None:
         run = site.trigger("broken")

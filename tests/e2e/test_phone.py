@@ -37,8 +37,8 @@ def test_on_a_phone_all_pages_are_behind_a_button_that_names_the_present_one(sit
     expect(page.get_by_role("navigation", name="Pages")).to_be_hidden()
     menu.click()
     links = page.get_by_role("navigation", name="Pages").get_by_role("link")
-    expect(links).to_have_count(16)
-    for index in range(15):
+    expect(links).to_have_count(17)
+    for index in range(16):
         expect(links.nth(index)).to_be_in_viewport(ratio=1)
     page.get_by_role("link", name="Nodes").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Nodes")

@@ -167,3 +167,20 @@ def test_enter_goes_to_the_page_of_a_row_where_there_is_no_room(page: Page, site
     expect(page.locator("tbody tr")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(f"{site.url}/runs/{run}")
+
+
+def test_where_nothing_is_unfinished_all_runs_are_shown_and_a_tab_stays_chosen(
+    site: Site, new_page: PageOpener
+) -> None:
+    run = site.trigger("quick", batch=77)
+    wait_until(lambda: site.run_state(run) == "SUCCESS", message="the run to end")
+    page = new_page(site.url)
+    page.goto("/runs?arg=batch:77")
+    tabs = page.get_by_role("navigation", name="State of the runs")
+    expect(tabs.get_by_role("button", name="all")).to_have_attribute("aria-current", "true")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    tabs.get_by_role("button", name="unfinished").click()
+    expect(page.get_by_text("No run matches")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("No run matches")).to_be_visible()
+    expect(tabs.get_by_role("button", name="unfinished")).to_have_attribute("aria-current", "true")

@@ -130,7 +130,7 @@ class TestLists:
         chart.get_by_role("button", name="show as a table").click()
         counts = chart.locator("tbody tr td:nth-child(2)")
         expect(counts.last).to_have_text(str(rows.count()))
-        live(page, "/runs?job=broken")
+        live(page, "/runs?job=broken&state=unfinished")
         throughput = page.get_by_role("region", name="Throughput over time")
         throughput.get_by_role("button", name="show as a table").click()
         failed = throughput.locator("tbody tr td:nth-child(3)")
@@ -316,7 +316,7 @@ def test_pages_of_what_is_wrong_and_of_what_comes_say_what_the_api_says_after_a_
     site: Site, new_page: PageOpener
 ) -> None:
     pages = ("alarms", "errors", "schedule", "flows", "overview, tiles", "groups")
-    with watching(site, new_page(site.url).context, pages) as watch:
+    with watching(site, new_page(site.url).context, pages, "watched-after-a-burst") as watch:
         enqueue(site, 300, jobName="broken", retries=0, group="storm")
         enqueue(site, 300, group="storm")
         changes = {

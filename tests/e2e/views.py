@@ -100,7 +100,7 @@ class Story:
         self.site.create_task(self.task, "quick")
         self.do("pauseGroup", name=PAUSED)
         failing = {"condition": {"failing": {"failedRuns": 1}}, "subject": {"job": "broken"}}
-        self.do("createAlarm", name="broken-again", **failing)
+        self.do("createAlarm", name=f"broken-again-{self.task}", **failing)
         self.runs["watched"] = self.enqueue("gated", args={"gate": "watched"}, group=PAUSED)
 
     def changes(self) -> Iterator[tuple[str, Callable[[], object]]]:
@@ -205,9 +205,11 @@ class Watch:
 
 
 @contextmanager
-def watching(site: Site, context: BrowserContext, only: Sequence[str] | None = None) -> Generator[Watch]:
+def watching(
+    site: Site, context: BrowserContext, only: Sequence[str] | None = None, task: str = "watched"
+) -> Generator[Watch]:
     """All views, or some of them, open and at rest."""
-    story = Story(site)
+    story = Story(site, task)
     story.begin()
     every = views(story.task, story.runs["watched"])
     wanted = every if only is None else {name: every[name] for name in only}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Alarms, AlarmsOf, AllDeliveries } from "./features/alarms/lazy";
 import { type Page, readPath } from "./lib/paths";
 import { DIALOGS } from "./parts/dialogs";
@@ -179,7 +179,9 @@ export function App() {
   const openHelp = (): void => setAbove("help");
   const openPalette = (): void => setAbove("palette");
   const close = (): void => setAbove(null);
-  useEffect(() => startKeys({ openHelp, openPalette }), []);
+  const covered = useRef(false);
+  covered.current = above !== null;
+  useEffect(() => startKeys({ openHelp, openPalette, isCovered: () => covered.current }), []);
   useEffect(() => {
     window.setTimeout(() => {
       for (const each of LATER) each.preload();

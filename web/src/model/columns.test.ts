@@ -50,6 +50,40 @@ test("a column in which no row says anything goes first, and takes nothing of wh
   expect(fitColumns(without, 960)?.get("name")).toBe(400);
 });
 
+test("a column in which no row says anything goes before the content of another is cut", () => {
+  const needs = new Map([
+    ["outcome", 100],
+    ["name", 220],
+    ["node", 120],
+    ["error", 300],
+  ]);
+  const without = emptyFirst(LOG, ({ key }) => key === "node");
+  expect(fitColumns(without, 740, new Set(), needs)?.has("node")).toBe(true);
+  expect([...(fitColumns(without, 730, new Set(), needs) ?? [])]).toEqual([
+    ["outcome", 100],
+    ["name", 220],
+    ["error", 410],
+  ]);
+});
+
+test("who lacks little gets all of it before long content is given more", () => {
+  const sizes = [
+    { key: "name", width: 160, rank: 0 },
+    { key: "state", width: 96, rank: 0 },
+    { key: "text", width: 200, grow: 1, rank: 0 },
+  ];
+  const needs = new Map([
+    ["name", 320],
+    ["state", 116],
+    ["text", 200],
+  ]);
+  expect([...(fitColumns(sizes, 600, new Set(), needs) ?? [])]).toEqual([
+    ["name", 284],
+    ["state", 116],
+    ["text", 200],
+  ]);
+});
+
 const LOG: readonly ColumnSize[] = [
   { key: "outcome", width: 170, rank: 0 },
   { key: "name", width: 160, grow: 1, rank: 0 },

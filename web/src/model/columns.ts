@@ -10,6 +10,8 @@ export interface ColumnSize {
   readonly rank: number;
   /** Whether it has numbers: a number that is cut is another one. */
   readonly number?: boolean;
+  /** Whether no row says anything in it. */
+  readonly empty?: boolean;
 }
 
 /** Below this many pixels a table becomes cards, with any columns. */
@@ -48,9 +50,24 @@ export function fitColumns(
     const out = shown.findLastIndex((column) => column.rank === rank);
     shown = shown.toSpliced(out, 1);
   }
+  // Nothing is cut beside a column that says nothing.
+  while (needs.size > 0 && shown.some(({ empty }) => empty) && wantedBy(shown, needs, least) > available) {
+    shown = shown.toSpliced(
+      shown.findLastIndex(({ empty }) => empty),
+      1,
+    );
+  }
   const spare = available - widthOf(shown);
   const widths = new Map(shown.map((column) => [column.key, least(column)]));
   return needs.size === 0 ? shared(shown, widths, spare) : filled(shown, widths, spare, needs);
+}
+
+/** What the content takes at most of those columns that do not get the rest. */
+function wantedBy(columns: readonly ColumnSize[], needs: Needs, least: (column: ColumnSize) => number): number {
+  return columns.reduce(
+    (sum, column) => sum + Math.max(least(column), Math.min(needs.get(column.key) ?? 0, MOST * column.width)),
+    0,
+  );
 }
 
 /** What is left is shared by those that grow. */
@@ -75,13 +92,18 @@ function filled(
     Math.max(0, Math.min(needs.get(key) ?? 0, most) - (widths.get(key) ?? 0));
   const others = columns
     .filter((column) => column !== last)
-    .map(({ key, width }) => [key, lacks(key, MOST * width)] as const);
+    .map(({ key, width }) => [key, lacks(key, MOST * width)] as const)
+    .sort(([, one], [, other]) => one - other);
   const lacking = others.reduce((sum, [, lack]) => sum + lack, 0);
   // Half of it at most is taken from the one whose content has no end, such as an error.
   const kept = last === undefined ? 0 : Math.min(lacks(last.key, Number.POSITIVE_INFINITY), Math.floor(spare / 2));
   const given = Math.min(lacking, spare - kept);
-  for (const [key, lack] of others) {
-    if (lacking > 0) widths.set(key, (widths.get(key) ?? 0) + Math.floor((given * lack) / lacking));
+  // Who lacks little gets all of it: a word that is cut for a few pixels helps no long name.
+  let left = given;
+  for (const [place, [key, lack]] of others.entries()) {
+    const gets = Math.min(lack, Math.floor(left / (others.length - place)));
+    widths.set(key, (widths.get(key) ?? 0) + gets);
+    left -= gets;
   }
   if (last !== undefined) widths.set(last.key, (widths.get(last.key) ?? 0) + spare - given);
   return widths;
@@ -94,6 +116,6 @@ export function emptyFirst<Column extends ColumnSize>(
 ): readonly Column[] {
   const last = Math.max(...columns.map(({ rank }) => rank));
   return columns.map((column) =>
-    column.rank > 0 && empty(column) ? { ...column, rank: column.rank + last, grow: 0 } : column,
+    column.rank > 0 && empty(column) ? { ...column, rank: column.rank + last, grow: 0, empty: true } : column,
   );
 }

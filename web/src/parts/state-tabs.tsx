@@ -6,6 +6,8 @@ export interface StateTab<State extends string> {
   readonly state: State;
   /** How it is called, unless as the state is everywhere. */
   readonly word?: string;
+  /** What the address says of it, unless its name. */
+  readonly param?: string;
   /** How many there are; nothing while that is not known. */
   readonly count: string;
 }
@@ -30,14 +32,14 @@ export function StateTabs<State extends string>({ label, tabs, chosen, usual }: 
   }, [chosen]);
   return (
     <nav class="tabs" aria-label={label}>
-      {tabs.map(({ state, word, count }) => (
+      {tabs.map(({ state, word, param = state, count }) => (
         <button
           key={state}
           ref={state === chosen ? present : null}
           type="button"
           class="tab"
           aria-current={state === chosen ? "true" : undefined}
-          onClick={() => setParams({ state: state === usual ? null : state, after: null })}
+          onClick={() => setParams({ state: state === usual ? null : param, after: null })}
         >
           {word ?? statusView(state).word} <span class="tab-count num">{count}</span>
         </button>

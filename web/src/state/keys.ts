@@ -92,8 +92,15 @@ function isPaletteKey({ key, ctrlKey, metaKey, altKey, shiftKey }: KeyboardEvent
   return key.toLowerCase() === "k" && ctrlKey !== metaKey && !altKey && !shiftKey;
 }
 
+interface KeyActions {
+  openHelp(): void;
+  openPalette(): void;
+  /** Whether something opens over the page, though its code may not be there yet. */
+  isCovered(): boolean;
+}
+
 /** The keys of the dashboard; but for that of the palette none of them acts while one types or a dialog is open. */
-export function startKeys({ openHelp, openPalette }: { openHelp: () => void; openPalette: () => void }): void {
+export function startKeys({ openHelp, openPalette, isCovered }: KeyActions): void {
   let chordUntil = 0;
   document.addEventListener("keydown", (event) => {
     if (isPaletteKey(event)) {
@@ -101,7 +108,7 @@ export function startKeys({ openHelp, openPalette }: { openHelp: () => void; ope
       if (document.querySelector("dialog[open]") === null) openPalette();
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || isBusy(event.target)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || isCovered() || isBusy(event.target)) return;
     const chord = event.timeStamp < chordUntil;
     chordUntil = !chord && event.key === "g" ? event.timeStamp + CHORD_WITHIN : 0;
     const goal = chord ? GOTO.get(event.key) : undefined;

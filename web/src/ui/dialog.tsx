@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Icon } from "./icon";
 
 interface DialogProps {
@@ -62,7 +62,8 @@ export function Dialog({ title, onClose, wide = false, askBefore = true, childre
   const closing = useRef(false);
   const [asking, setAsking] = useState(false);
   const leave = (): void => (touched.current ? setAsking(true) : onClose());
-  useEffect(() => {
+  // Before anything else can happen: what is typed next is for the dialog, and no key of the page behind it.
+  useLayoutEffect(() => {
     const dialog = element.current;
     if (dialog === null) return undefined;
     const origin = originOf(document.activeElement);

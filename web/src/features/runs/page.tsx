@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { type LiveEvent, RunRowFragment } from "../../api/fragments";
 import { graphql } from "../../api/tada";
 import { capped, cappedPlural, words } from "../../lib/format";
@@ -196,11 +196,24 @@ function cancelled({ state }: ExplainedRun): Partial<ExplainedRun> {
   return state === "RUNNING" ? { cancelRequestedAt: new Date(serverNow()).toISOString() } : { state: "CANCELLED" };
 }
 
+/** An address that names no state opens with all runs where nothing is unfinished; once it is open it stays there. */
+function useFirstTab(named: boolean, counts: Counts | null): void {
+  const decided = useRef(named);
+  const unfinished = counts?.get("") ?? null;
+  const all = counts?.get("ALL") ?? null;
+  useEffect(() => {
+    if (decided.current || unfinished === null || all === null) return;
+    decided.current = true;
+    if (!named && unfinished === 0 && all > 0) setParams({ state: "ALL" }, { replace: true });
+  }, [named, unfinished, all]);
+}
+
 export function Runs() {
   const params = searchParams.value;
   const filter = readRunsFilter(params);
   const after = params.get("after");
   const { list, counts, recount } = useRuns(filter, after);
+  useFirstTab(params.has("state"), counts);
   const rows = list.state?.rows ?? null;
   const name = `runs ${JSON.stringify(filter)}`;
   const selection = useSelection(name, after ?? "", rows?.map(runId) ?? null);
@@ -229,6 +242,7 @@ export function Runs() {
         label="State of the runs"
         tabs={RUN_TABS.map((state) => ({
           state,
+          ...(state === "" && { param: "UNFINISHED" }),
           ...(state in TAB_WORDS && { word: TAB_WORDS[state as keyof typeof TAB_WORDS] }),
           count: counts?.has(state) === true ? capped(counts.get(state) ?? 0) : "",
         }))}

@@ -15,7 +15,7 @@ const state: Term = {
   param: "state",
   label: "State",
   tab: true,
-  options: RUN_TABS.filter((tab) => tab !== "").map((tab) => [tab, words(tab)]),
+  options: RUN_TABS.map((tab) => (tab === "" ? ["UNFINISHED", "unfinished"] : [tab, words(tab)])),
 };
 
 export const RUN_TERMS = { job, error, arg, label, node, state };

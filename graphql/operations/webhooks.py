@@ -1,5 +1,6 @@
 """Webhooks, which operators create: subscriptions whose results are posted to other programs."""
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -16,7 +17,7 @@ from ...jobs.core.base.errors import UserError as Refusal
 from ...jobs.core.events import Cursor
 from ...jobs.core.model import Json
 from ...jobs.delivery import webhooks
-from ...jobs.delivery.messages import results_of
+from ...jobs.delivery.messages import WrittenResults
 from ...jobs.delivery.webhooks import MAX_SECRETS, StopReason, WebhookState
 from ...jobs.store.db.transaction import Tx
 from ...jobs.store.read import events
@@ -416,5 +417,6 @@ async def _preview(info: Info, schema: GuardedSchema, webhook: webhooks.Webhook)
         has_more = len(found) >= MOST_PREVIEWED or time.monotonic() - began > following.ENOUGH
         if has_more:
             break
-    messages: list[Any] = [results_of(webhook.name, one, now) for one in webhooks.messages_of(found)]
-    return WebhookPreview(event_count=len(found), has_more=has_more, messages=messages[: _MESSAGES.most])
+    written = [WrittenResults.of(one) for one in webhooks.messages_of(found)]
+    messages: list[Any] = [json.loads(one.for_webhook(webhook.name, now).text) for one in written[: _MESSAGES.most]]
+    return WebhookPreview(event_count=len(found), has_more=has_more, messages=messages)

@@ -15,10 +15,11 @@ from ..core.model import Json
 from ..core.rules import check_reason, check_silence, unknown
 from ..store.db.transaction import Tx, Wake
 from ..store.read.events import newest
+from ..store.read.nodes import live
 from ..store.read.tasks import by_name
 from . import read, write
 from .channels import channel_faults
-from .messages import results_of
+from .messages import message_of
 from .named import insert
 from .named import locked as locked_by_name
 from .notifying import CAUSES, change_of, notify, payload_of, release
@@ -132,11 +133,12 @@ def delete_alarm(tx: Tx, name: str, *, expected: int | None = None) -> Alarm:
 
     Raises:
         NotFound: there is none of this name.
-        InvalidState: code declares it.
+        InvalidState: the code of a live node declares it.
         VersionConflict: it is at another version than the caller expects.
     """
     alarm = locked(tx, name, expected=expected)
-    if alarm.source is AlarmSource.CODE:
+    # No code deletes the alarm of a job that was renamed.
+    if alarm.source is AlarmSource.CODE and any(alarm.owner in node.signatures for node in live(tx.conn)):
         raise _of_code(alarm, "silence or disable it, or delete it there")
     remove_alarm(tx, alarm)
     return alarm
@@ -279,7 +281,7 @@ def send_test(tx: Tx, name: str) -> Delivery:
     tx.record("channel.tested", name)
     write.announce(tx)
     is_webhook = name not in read.channels(tx.conn, [name])
-    payload = results_of(name, [], tx.now) if is_webhook else payload_of(DeliveryEvent.TEST, [], tx.now)
+    payload = message_of(name, [], None, tx.now) if is_webhook else payload_of(DeliveryEvent.TEST, [], tx.now)
     return write.insert_delivery(tx.conn, channel.name, DeliveryEvent.TEST, payload, tx.now)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, cast
 from ..base.services import Result
 from ..core.base.times import time_text
 from ..core.model import Json
+from ..store.schema.types import WrittenJson
 from .rules import ChannelKind, Delivery, DeliveryEvent, heading
 
 SHOWN: Final = 10
@@ -48,16 +49,31 @@ def signed_headers(secrets: Sequence[str], message_id: str, at: datetime, body: 
     return {**headers, "webhook-signature": " ".join(texts)} if texts else headers
 
 
-def results_of(webhook: str, results: Sequence[Result], now: datetime) -> dict[str, Json]:
-    """Return the body of a message of a webhook; one without results is a test."""
-    answers: list[Json] = [
-        {"cursor": str(one.event.cursor), "at": time_text(one.event.at), **one.answer} for one in results
-    ]
+def message_of(webhook: str, answers: list[Json], cursor: str | None, now: datetime) -> dict[str, Json]:
+    """Return the body of a message of a webhook; one without the cursor of its last result is a test."""
     return {
-        "type": "subscription.events" if results else "subscription.test",
+        "type": "subscription.test" if cursor is None else "subscription.events",
         "timestamp": time_text(now),
-        "data": {"webhook": webhook, "cursor": answers[-1]["cursor"] if results else None, "events": answers},
+        "data": {"webhook": webhook, "cursor": cursor, "events": answers},
     }
+
+
+class WrittenResults(NamedTuple):
+    """The results of one message as JSON, for all webhooks that get them; ``cursor`` is that of the last event."""
+
+    text: str
+    cursor: str
+
+    @classmethod
+    def of(cls, results: Sequence[Result]) -> "WrittenResults":
+        """Write results."""
+        answers = [{"cursor": str(one.event.cursor), "at": time_text(one.event.at), **one.answer} for one in results]
+        return cls(json.dumps(answers), str(results[-1].event.cursor))
+
+    def for_webhook(self, name: str, now: datetime) -> WrittenJson:
+        """Return the body of the message of a webhook, see ``message_of``."""
+        head = json.dumps(message_of(name, [], self.cursor, now)).removesuffix("[]}}")
+        return WrittenJson(head + self.text + "}}")
 
 
 def body_of(kind: ChannelKind, settings: Mapping[str, Json], delivery: Delivery) -> bytes:

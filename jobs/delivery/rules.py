@@ -304,7 +304,7 @@ def _page(firing: Firing) -> str:
     if firing.flow_id is not None:
         return f"/flows/{firing.flow_id}"
     if firing.subject_kind is SubjectKind.WEBHOOK:
-        return "/alarms"
+        return "/webhooks"
     pages = {SubjectKind.TASK: "/tasks/", SubjectKind.JOB: "/jobs/", SubjectKind.GROUP: "/runs?group="}
     page = pages.get(firing.subject_kind)
     return "/nodes" if page is None else f"{page}{quote(firing.subject, safe='')}"

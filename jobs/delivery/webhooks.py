@@ -30,7 +30,7 @@ from ..store.schema.delivery import delivery as d
 from ..store.schema.rows import reader_of
 from . import read, write
 from .channels import GONE, Sent, channel_faults
-from .messages import results_of
+from .messages import WrittenResults
 from .named import Named, insert
 from .named import locked as locked_by_name
 from .read import Place
@@ -105,18 +105,18 @@ class Webhook:
     description: str
     ordered: bool
     enabled: bool
-    version: int
-    created_at: datetime
-    updated_at: datetime
-    updated_by: str
-    account_id: int | None
-    failures: int
-    failing_since: datetime | None
-    blocked_until: datetime | None
-    delivered_at: datetime | None
-    stop_reason: StopReason | None
-    stop_message: str | None
-    stopped_at: datetime | None
+    version: int = 1
+    created_at: datetime = EARLIEST
+    updated_at: datetime = EARLIEST
+    updated_by: str = ""
+    account_id: int | None = None
+    failures: int = 0
+    failing_since: datetime | None = None
+    blocked_until: datetime | None = None
+    delivered_at: datetime | None = None
+    stop_reason: StopReason | None = None
+    stop_message: str | None = None
+    stopped_at: datetime | None = None
     set_name: str | None = None
 
     @property
@@ -163,25 +163,7 @@ def new_webhook(
     enabled: bool = True,
 ) -> Webhook:
     """Return a webhook as ``create_webhook`` takes it."""
-    settings = settings_of(url, secrets)
-    whole = dict.fromkeys(("account_id", "failing_since", "blocked_until", "delivered_at"))
-    stop = dict.fromkeys(("stop_reason", "stop_message", "stopped_at"))
-    return Webhook(
-        name,
-        settings,
-        document,
-        dict(variables),
-        description,
-        ordered,
-        enabled,
-        version=1,
-        created_at=EARLIEST,
-        updated_at=EARLIEST,
-        updated_by="",
-        failures=0,
-        **whole,
-        **stop,
-    )
+    return Webhook(name, settings_of(url, secrets), document, dict(variables), description, ordered, enabled)
 
 
 def settings_of(url: str, secrets: Sequence[str]) -> dict[str, Json]:
@@ -530,22 +512,29 @@ def note_outcome(
     return tx.now
 
 
-def record(tx: Tx, node_id: int, one: Subscribed, found: Followed) -> bool:
-    """Store the messages of a webhook with its new place; False if its reader is out of date."""
-    place, name = one.place, one.webhook.name
-    after = found.through or place.cursor
-    if not write.advance(tx.conn, node_id, place.cursor, place.version, after, reader=reader_name(name)):
-        return False
-    for answers in messages_of(found.answers):
-        payload = results_of(name, answers, tx.now)
-        write.insert_delivery(tx.conn, name, DeliveryEvent.EVENTS, payload, tx.now, cursor=answers[-1].event.cursor)
-    if found.answers:
+def record(tx: Tx, node_id: int, found: Sequence[tuple[Subscribed, Followed]]) -> set[str]:
+    """Store the messages of webhooks with their new places; return the names of those whose readers are up to date.
+
+    Results that several webhooks have in common are written once.
+    """
+    written: dict[int, list[WrittenResults]] = {}
+    stored, messages = set[str](), list[tuple[str, WrittenResults]]()
+    for one, followed in found:
+        place, name = one.place, one.webhook.name
+        after = followed.through or place.cursor
+        if not write.advance(tx.conn, node_id, place.cursor, place.version, after, reader=reader_name(name)):
+            continue
+        stored.add(name)
+        if id(followed) not in written:
+            written[id(followed)] = [WrittenResults.of(several) for several in messages_of(followed.answers)]
+        messages += ((name, results) for results in written[id(followed)])
+        webhook = None if followed.refusal is None else NAMED.find(tx.conn, name, lock=True)
+        if webhook is not None and followed.refusal is not None:
+            stop(tx, webhook, StopReason.REFUSED, followed.refusal)
+    if messages:
+        write.insert_results(tx.conn, messages, tx.now)
         write.announce(tx)
-    if found.refusal is not None:
-        webhook = NAMED.find(tx.conn, name, lock=True)
-        if webhook is not None:
-            stop(tx, webhook, StopReason.REFUSED, found.refusal)
-    return True
+    return stored
 
 
 def messages_of(answers: Sequence[Result]) -> Iterator[Sequence[Result]]:

@@ -24,6 +24,7 @@ from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
 from ..store.schema.delivery import delivery_firing as df
 from ..store.schema.delivery import failure_mark as m
+from .messages import WrittenResults
 from .named import Named
 from .read import READER, SENDABLE, alarm_from, channel_from, delivery_from, due_at, firing_from
 from .rules import Alarm, Channel, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
@@ -227,7 +228,6 @@ def insert_delivery(
     payload: Mapping[str, Json],
     now: datetime,
     *,
-    cursor: Cursor | None = None,
     firings: Sequence[int] = (),
 ) -> Delivery:
     """Record a message that is to be sent at once.
@@ -238,28 +238,38 @@ def insert_delivery(
         event: What it notifies of.
         payload: Its content.
         now: The time.
-        cursor: The place of the last event of a webhook in it.
         firings: The firings that it is about.
     """
-    values = {
-        "message_id": f"msg_{token_hex(16)}",
-        "channel": channel,
-        "event": event.value,
-        "payload": payload,
-        "cursor": None if cursor is None else str(cursor),
-        "state": DeliveryState.PENDING.value,
-        "attempts": 0,
-        "created_at": now,
-        "next_attempt_at": now,
-    }
-    kept = delivery_from(conn.execute(_INSERT_DELIVERY, values).one())
+    kept = delivery_from(conn.execute(insert(d).returning(d), _new_delivery(channel, event, payload, now)).one())
     if firings:
         conn.execute(insert(df), [{"firing_id": one, "delivery_id": kept.id} for one in firings])
     return kept
 
 
+def insert_results(conn: Connection, messages: Sequence[tuple[str, WrittenResults]], now: datetime) -> None:
+    """Record messages of webhooks, each with the results in it, by one statement."""
+    rows = [
+        {**_new_delivery(name, DeliveryEvent.EVENTS, results.for_webhook(name, now), now), "cursor": results.cursor}
+        for name, results in messages
+    ]
+    conn.execute(_INSERT_RESULTS, rows)
+
+
+def _new_delivery(channel: str, event: DeliveryEvent, payload: object, now: datetime) -> dict[str, Any]:
+    return {
+        "message_id": f"msg_{token_hex(16)}",
+        "channel": channel,
+        "event": event.value,
+        "payload": payload,
+        "state": DeliveryState.PENDING.value,
+        "attempts": 0,
+        "created_at": now,
+        "next_attempt_at": now,
+    }
+
+
 # Webhooks make many of these: to put a statement together costs as much as to send it.
-_INSERT_DELIVERY: Final = insert(d).returning(d)
+_INSERT_RESULTS: Final = insert(d).inline()
 _END_DELIVERY: Final = (
     update(d)
     .where(d.c.id == bindparam("known_id"), d.c.attempts == bindparam("known_attempts"), _PENDING)

@@ -1,6 +1,7 @@
 """Alarms of code and of files follow their definitions; people silence and disable them."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -8,6 +9,7 @@ from cronograph.jobs import Alarm as Declared
 from cronograph.jobs.core.alarms import AlarmSpec, Severity, SubjectKind, definition_of, spec_of
 from cronograph.jobs.core.base.errors import ConfigurationError, UserError
 from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
+from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.task_sets import ApplyOptions, DefinitionKind, TaskAction, WantedSet, WantedTask
@@ -16,6 +18,7 @@ from cronograph.jobs.delivery.declared import apply_files, declare
 from cronograph.jobs.delivery.rules import Alarm, AlarmSource
 from cronograph.jobs.registry.define import define
 from cronograph.jobs.store.schema.delivery import alarm
+from cronograph.jobs.store.write import nodes
 from tests.delivery.conftest import Alarms
 from tests.support.storage import Stored
 
@@ -72,6 +75,21 @@ async def test_people_silence_and_disable_alarms_of_code_and_that_is_all(alarms:
         alarms.change("work-late", severity=Severity.INFO)
     with pytest.raises(UserError, match="is declared by job 'work' in code"):
         alarms.acting(lambda tx: actions.delete_alarm(tx, "work-late"))
+
+
+async def test_alarms_of_a_job_that_was_renamed_are_deleted_by_people(alarms: Alarms, stored: Stored) -> None:
+    old = stored.node()
+    start(stored, Declared(failing=1), Declared(late="5m"))
+    stored.do(lambda tx: nodes.set_state(tx.conn, old.node.id, NodeState.STOPPED))
+    stored.node("node-b", jobs=("bill",))
+    renamed = {"bill": [Declared(failing=1).of_job("bill", is_scheduled=False)]}
+    assert stored.do(declare, [], ["bill"], renamed).warnings == ()
+    assert kept(stored).keys() == {"work-failing", "work-late", "bill-failing"}
+    with pytest.raises(UserError, match="is declared by job 'bill' in code"):
+        alarms.acting(lambda tx: actions.delete_alarm(tx, "bill-failing"))
+    for name in ("work-failing", "work-late"):
+        alarms.acting(partial(actions.delete_alarm, name=name))
+    assert kept(stored).keys() == {"bill-failing"}
 
 
 async def test_a_node_starts_although_an_alarm_cannot_be_as_it_is_declared(alarms: Alarms, stored: Stored) -> None:

@@ -1,14 +1,22 @@
 """Alarms, webhooks and hooks whose task, channel, secret or job is gone can still be disabled and described."""
 
+import json
+from datetime import timedelta
+
 import pytest
 
 from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
 from cronograph.jobs.actions.deletion import delete_task
+from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.alarms import Condition
 from cronograph.jobs.core.base.errors import NotFound
 from cronograph.jobs.delivery import actions, hooks, webhooks
 from cronograph.jobs.delivery.inbound import HookKind
+from cronograph.jobs.delivery.rules import DeliveryState
+from cronograph.jobs.store.schema.tables import job_execution, run
+from tests.builtin.http_server import answering, reply
 from tests.delivery.conftest import KEYS, SECRET, Alarms
+from tests.delivery.test_sending import fire
 from tests.support.storage import Stored
 
 DOCUMENT = "subscription { executions { id } }"
@@ -49,3 +57,19 @@ async def test_a_hook_without_its_secret_is_disabled(alarms: Alarms, stored: Sto
     assert not alarms.acting(lambda tx: hooks.update_hook(tx, "deploy", {"enabled": False}, KEYS)).enabled
     with pytest.raises(NotFound, match="secret 'key'"):
         alarms.acting(lambda tx: hooks.update_hook(tx, "deploy", {"kind": HookKind.GITHUB}, KEYS))
+
+
+@pytest.mark.altered_log
+async def test_a_message_that_waits_outlives_the_history_that_it_is_about(alarms: Alarms, stored: Stored) -> None:
+    answers = [reply(500), reply(200)]
+    async with answering(lambda _: answers.pop(0)) as server:
+        alarms.webhook(server.port)
+        await fire(alarms, stored)
+        assert [one.state for one in await alarms.send()] == [DeliveryState.PENDING]
+        stored.pass_time(3600)
+        done = await prune(alarms.services().database, Retention(timedelta(minutes=1)))
+        assert (done.complete, stored.rows(run), stored.rows(job_execution)) == (True, [], [])
+        assert [one.state for one in await alarms.send()] == [DeliveryState.SENT]
+    first, second = server.asked
+    assert (first.body, first.headers["webhook-id"]) == (second.body, second.headers["webhook-id"])
+    assert json.loads(second.body)["data"]["alarms"][0]["runId"] == "1"

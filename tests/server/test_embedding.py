@@ -1,6 +1,7 @@
 """Cronograph within another application, in the test's own event loop and without any server."""
 
 import asyncio
+import base64
 import re
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from starlette.applications import Starlette
 from starlette.requests import HTTPConnection
 from starlette.routing import Mount
 
-from cronograph.jobs import job
+from cronograph.jobs import PermanentFailure, job
 from cronograph.jobs.accounts.actions.accounts import add_account
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.base.errors import ConfigurationError
@@ -152,7 +153,7 @@ async def test_the_application_says_who_asks_and_what_they_may(empty_sqlite_url:
             shut = await client.get(f"{PATH}{path}")
             assert shut.status_code == 401
             assert "The application that this is part of does not let you see it" in shut.text
-            assert f'<base href="{PATH}/">' in shut.text
+            assert f'<base href="{PATH}/" />' in shut.text
             assert 'href="login?next=/tasks%3Fq%3Da"' in shut.text
         assert (await client.get(f"{PATH}/auth/style.css")).status_code == 200
         bob = {"x-user": "bob"}
@@ -217,7 +218,7 @@ async def test_without_who_people_sign_in_below_the_path(
         to_login = await client.get(f"{PATH}/tasks?q=a")
         assert (to_login.status_code, to_login.headers["location"]) == (303, f"{PATH}/login?next=/tasks%3Fq%3Da")
         page = await client.get(f"{PATH}{link[1]}")
-        assert f'<base href="{PATH}/">' in page.text
+        assert f'<base href="{PATH}/"' in page.text
         assert 'action="setup"' in page.text
         fields = {"token": link[1].partition("=")[2], "name": "ada", "password": "a sentence of words"}
         done = await client.post(f"{PATH}/setup", data=fields)
@@ -328,6 +329,7 @@ async def test_what_cannot_work_is_refused_before_anything_starts(empty_sqlite_u
 
 UNCONFIGURED = """
 import asyncio
+import base64
 import logging
 import sys
 from cronograph.server import Cronograph
@@ -354,3 +356,60 @@ def test_warnings_are_shown_where_the_application_logs(sqlite_url: str, configur
     shown = [line for line in ended.stderr.splitlines() if line.startswith(("a warning", "not", "shown"))]
     assert shown == ["a warning of the node", "a warning of the application"]
     assert ended.stdout.splitlines().count("shown once") == configured
+
+
+@job("broken", registry=JOBS, retries=0)
+async def broken() -> None:
+    """Fails."""
+    raise PermanentFailure("in a bad mood")
+
+
+CHANNEL = 'setChannel(input: { name: "ops", settings: { alertmanager: { url: "http://127.0.0.1:1" } } })'
+ALARM = """createAlarm(input: {
+  name: "failing", subject: { job: "broken" }, condition: { failing: { failedRuns: 1 } }, channels: ["ops"] })"""
+SECRET = 'setSecret(input: { name: "key", value: "a-word-that-nobody-guesses" })'
+HOOK = 'createHook(input: { name: "start", jobName: "add_up", kind: BEARER, secrets: ["key"] })'
+TASK = """createTask(input: {
+  name: "backup", jobName: "foreign_job", schedule: { syntax: INTERVAL, value: "1d" } })"""
+
+
+@pytest.mark.costly
+async def test_links_of_messages_and_addresses_of_programs_have_the_path(empty_database_url: str) -> None:
+    where = f"https://shop.example.com{PATH}"
+    key = base64.b64encode(b"k" * 32).decode()
+    cron = Cronograph(
+        empty_database_url,
+        jobs=[add_up, broken],
+        who=lambda _: Visitor("ada", "admin"),
+        public_url=where,
+        secret_key=key,
+    )
+    async with asking((PATH, cron)) as client, cron:
+
+        async def changed(mutation: str, wanted: str = "") -> Any:
+            answer = await asked(client, f"mutation {{ done: {mutation} {{ {wanted} errors {{ message }} }} }}")
+            assert answer["data"]["done"]["errors"] == [], answer
+            return answer["data"]["done"]
+
+        for one in (SECRET, CHANNEL, ALARM, HOOK, TASK):
+            await changed(one)
+        handle = await broken.enqueue(None)
+        messages = "{ alarmDeliveries { nodes { payload } } }"
+
+        async def recorded() -> bool:
+            return bool((await asked(client, messages))["data"]["alarmDeliveries"]["nodes"])
+
+        await eventually(recorded, message="the message")
+        (message,) = (await asked(client, messages))["data"]["alarmDeliveries"]["nodes"]
+        (notice,) = message["payload"]["data"]["alarms"]
+        assert notice["url"] == f"{where}/runs/{handle.run_id}"
+        assert notice["links"]["Silence"] == f"{where}/alarms"
+        for kind, ending, type_ in (("PING", "", "text/plain"), ("BADGE", "", "image/svg+xml")):
+            made = await changed(f'createAddress(input: {{ kind: {kind}, taskName: "backup" }})', "path")
+            answer = await client.get(f"{PATH}{made['path']}{ending}")
+            assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, type_)
+        proof = {"authorization": "Bearer a-word-that-nobody-guesses"}
+        started = await client.post(f"{PATH}/hooks/start", json={"one": 1, "two": 2}, headers=proof)
+        assert started.status_code == 202
+        page = await client.get(f"{PATH}/webhooks", headers={"accept": "text/html"})
+    assert (page.status_code, f'<base href="{PATH}/" />' in page.text) == (200, True)

@@ -3,7 +3,6 @@
 import json
 import logging
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final, NamedTuple
@@ -17,7 +16,7 @@ from ...queue.base.changes import publish
 from ...store.db.database import Connection
 from ...store.db.dialect import database_now
 from ...store.db.faults import log_fault
-from ...store.db.transaction import Clock, Tx
+from ...store.db.transaction import Clock
 from ...store.read import events
 from .alarms import HELD_FOR, STORED_EVERY, Timed, hold
 
@@ -142,7 +141,7 @@ class WebhookReader(Timed):
         """Store the messages of many webhooks, each with its new place, in one transaction."""
         if not look.found:
             return
-        stored = await self._database.write(_record, self._node_id, look.found)
+        stored = await self._database.write(webhooks.record, self._node_id, [one[:2] for one in look.found])
         for one, found, ahead in look.found:
             if one.webhook.name in stored:
                 place = (found.through or one.place.cursor, one.place.version)
@@ -196,11 +195,6 @@ class _Look:
     found: list[_Found] = field(default_factory=list[_Found])
     length: int = 0
     pauses: list[float | None] = field(default_factory=list[float | None])
-
-
-def _record(tx: Tx, node_id: int, found: Sequence[_Found]) -> set[str]:
-    """Store results; return the names of the webhooks whose readers were not out of date."""
-    return {one.webhook.name for one, followed, _ in found if webhooks.record(tx, node_id, one, followed)}
 
 
 class _Ahead(NamedTuple):

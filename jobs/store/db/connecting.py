@@ -16,7 +16,7 @@ from sqlalchemy.util.queue import Queue
 from typing_extensions import override
 
 from ...core.base.lazy import LazyModule
-from ..schema.types import loads
+from ..schema.types import dumps, loads
 from .address import KEEPALIVES, OWNER_ONLY, for_drivers, is_pooled, is_sqlite, schema_in, sqlite_path
 from .dialects.compiled import COMPILED, for_shared_statements, name_tables
 
@@ -71,7 +71,11 @@ _POSTGRES_SETTINGS = {
     "timezone": "UTC",
 }
 
-_ALL: Mapping[str, Any] = {"json_deserializer": loads, "execution_options": {"compiled_cache": COMPILED}}
+_ALL: Mapping[str, Any] = {
+    "json_serializer": dumps,
+    "json_deserializer": loads,
+    "execution_options": {"compiled_cache": COMPILED},
+}
 """Arguments of every engine."""
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -39,6 +40,18 @@ Name = String(200).with_variant(String(200, collation="C"), "postgresql")
 order on SQLite, on every PostgreSQL, and by the rules in ``core``."""
 
 _decode = json.JSONDecoder().decode
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenJson:
+    """A JSON document that is text already, for a column that takes values."""
+
+    text: str
+
+
+def dumps(document: object) -> str:
+    """Return a JSON document as text."""
+    return document.text if isinstance(document, WrittenJson) else json.dumps(document)
 
 
 def loads(document: str | bytes) -> Any:

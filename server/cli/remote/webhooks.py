@@ -21,7 +21,7 @@ from ..base.application import CommandLine
 from .alarms import DELIVERY_LIST
 from .api import Api, Limit, at_server, changes_server
 from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show
-from .values import FLAG, TEXT, TIME, given_of
+from .values import FLAG, TEXT, TIME, given_of, json_of
 
 WEBHOOK_LIST: Final = Listing(
     "webhooks",
@@ -73,7 +73,8 @@ def create_webhook(
     ] = None,
 ) -> None:
     """Create a webhook; with --dry-run show what it would have sent about the last hour."""
-    sent = given_of(document=_document(document), variables=_variables(variables), secrets=secret)
+    values = None if variables is None else json_of(variables, "--variables")
+    sent = given_of(document=_document(document), variables=values, secrets=secret)
     chosen = sent | given_of(ordered=ordered, after=after)
     _saved(api, api.change(CREATE_WEBHOOK, name=name, url=address, **chosen), f"Webhook {name} created")
 
@@ -91,7 +92,8 @@ def update_webhook(
     enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Whether it sends.")] = None,
 ) -> None:
     """Change a webhook; with --dry-run show what it would have sent about the last hour."""
-    sent = given_of(document=_document(document), variables=_variables(variables), secrets=secret)
+    values = None if variables is None else json_of(variables, "--variables")
+    sent = given_of(document=_document(document), variables=values, secrets=secret)
     chosen = sent | given_of(url=address, ordered=ordered, enabled=enabled)
     _saved(api, api.change(UPDATE_WEBHOOK, name=name, **chosen), f"Webhook {name} changed")
 
@@ -159,10 +161,3 @@ def _document(chosen: str | None) -> str | None:
         return Path(chosen).read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigurationError(f"--document: {chosen}: {error}; or name one of {_READY}") from None
-
-
-def _variables(text: str | None) -> Any:  # noqa: ANN401 - any JSON
-    try:
-        return None if text is None else json.loads(text)
-    except ValueError as error:
-        raise ConfigurationError(f"--variables: is no JSON: {error}") from None

@@ -37,6 +37,8 @@ export function Subject({ subject: { kind, name } }: Pick<AlarmRow, "subject">) 
       return <a href={paths.group(name)}>group {name}</a>;
     case "NODE":
       return <a href={`/nodes?q=${encodeURIComponent(name)}`}>node {name}</a>;
+    case "WEBHOOK":
+      return <a href="/webhooks">webhook {name}</a>;
     default:
       return (
         <>

@@ -214,6 +214,7 @@ LEFT_OUT = {
     "labelValues": "for pages that complete what people type",
     "logSearch": "`cronograph logs --search` and the dashboard ask it",
     "retention": "what the settings page shows",
+    "readReplica": "what the settings page shows",
     "timeline": "what the dashboard draws",
     "auditLog": "`cronograph audit` lists, verifies and exports it",
     "jobs": "`available_jobs` answers them all",

@@ -143,6 +143,20 @@ def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
             yield Change.from_json(entry)
 
 
+_KINDS: Final = frozenset(EventKind)
+
+
+def placed(stored: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Change]]:
+    """The changes with their places in the row; those of a kind that only newer nodes know are passed over."""
+    place = 0
+    for entry in stored:
+        known = [entry] if entry.get("kind") in _KINDS or "kind" not in entry else []
+        for change in spread(known):
+            yield place, change
+            place += 1
+        place += not known
+
+
 def _of_created(listed: Iterable[Sequence[Any]], state: RunState, flow_id: int | None) -> Iterator[Change]:
     for run, job_name, group, *task in listed:
         task_id, task_name = task or (None, None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, delete, select, true, update
 
@@ -11,22 +11,7 @@ from ..core.rules import unknown
 from ..store.db import dialect
 from ..store.db.transaction import Tx
 
-
-class Versioned(Protocol):
-    """A thing with a name and a version."""
-
-    @property
-    def name(self) -> str:
-        """The unique name."""
-        ...
-
-    @property
-    def version(self) -> int:
-        """The number of changes."""
-        ...
-
-
-M = TypeVar("M", bound=Versioned)
+M = TypeVar("M")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +22,7 @@ class Named(Generic[M]):
         kind: The word for one.
         table: The rows; they have a column ``name``.
         model: Returns the thing of a row.
-        values: Returns the row of a thing.
+        values: Returns the row of a thing, with its ``name`` and ``version``.
         ours: The rows of a table that are of this kind.
         taken: The words for all that share the name, for a refusal.
     """
@@ -64,7 +49,8 @@ class Named(Generic[M]):
 
     def update(self, conn: Connection, one: M) -> M:
         """Store one as it is now."""
-        changed = update(self.table).where(self.table.c.name == one.name).values(self.values(one))
+        values = self.values(one)
+        changed = update(self.table).where(self.table.c.name == values["name"]).values(values)
         return self.model(conn.execute(changed.returning(self.table)).one())
 
     def delete(self, conn: Connection, name: str) -> None:
@@ -83,9 +69,10 @@ def locked(named: Named[M], tx: Tx, name: str, expected: int | None = None) -> M
     if found is None:
         names = select(named.table.c.name).where(named.ours).order_by(named.table.c.name)
         raise unknown(named.kind, name, list(tx.conn.execute(names).scalars()))
-    if expected is not None and expected != found.version:
+    version = named.values(found)["version"]
+    if expected is not None and expected != version:
         raise VersionConflict(
-            f"expectedVersion: {named.kind} '{name}' is at version {found.version}, got {expected}; read it again "
+            f"expectedVersion: {named.kind} '{name}' is at version {version}, got {expected}; read it again "
             "and repeat the change on what it is now",
             path=("expectedVersion",),
         )
@@ -103,6 +90,6 @@ def insert(named: Named[M], conn: Connection, one: M, **more: object) -> M:
     if row is None:
         there_is = named.taken or f"{'an' if named.kind == 'alarm' else 'a'} {named.kind}"
         raise AlreadyExists(
-            f"name: there is {there_is} '{one.name}'; choose another name, or update it", path=("name",)
+            f"name: there is {there_is} '{values['name']}'; choose another name, or update it", path=("name",)
         )
     return named.model(row)

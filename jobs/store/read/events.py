@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, func, select
 
-from ...core.events import Cursor, Event, EventFilter, mark_of, spread
+from ...core.events import Cursor, Event, EventFilter, mark_of, placed
 from ..db.unreadable import each, readable
 from ..schema.tables import event, event_publisher
 from .listing.keyset import Page, PageRequest, Position
@@ -115,7 +115,7 @@ class _Batch(NamedTuple):
 def _batch(row: Row[Any]) -> _Batch:
     seq, at, changes = row.seq, row.at, row.changes
     mark = mark_of(row.id, at)
-    return _Batch(seq, mark, [Event(Cursor(seq, index, mark), at, one) for index, one in enumerate(spread(changes))])
+    return _Batch(seq, mark, [Event(Cursor(seq, index, mark), at, one) for index, one in placed(changes)])
 
 
 def position_of(cursor: Cursor) -> Position:

@@ -29,7 +29,7 @@ def three(tx: Tx) -> int:
     for name in ("a", "b", "c"):
         outbox.append(tx.conn, tx.now, [Change(EventKind.GROUP_UPDATED, group=name)])
     events.publish(tx.conn)
-    nonsense = [{"kind": "nonsense", "group": "b"}]
+    nonsense = [{"group": "b"}]
     tx.conn.execute(update(event).where(event.c.seq == before + 2).values(changes=nonsense))
     return before
 
@@ -44,3 +44,20 @@ def test_readers_get_the_events_before_and_behind_it(stored: Stored, backwards: 
     request = PageRequest((OrderKey("seq"),), 10, backwards=backwards)
     page = stored.do(lambda tx: stored_events.page(tx.conn, request, EventFilter()))
     assert names(page.items)[-2:] == ["a", "c"]
+
+
+def test_a_change_that_only_newer_nodes_know_is_passed_over_and_keeps_its_place(stored: Stored) -> None:
+    def beside_a_newer_node(tx: Tx) -> Cursor:
+        events.publish(tx.conn)
+        start = stored_events.newest(tx.conn)
+        known = [Change(EventKind.GROUP_UPDATED, group=name) for name in ("a", "b")]
+        outbox.append(tx.conn, tx.now, known)
+        events.publish(tx.conn)
+        first, second = (one.to_json() for one in known)
+        newer = [first, {"kind": "sung", "group": "?"}, second]
+        tx.conn.execute(update(event).where(event.c.seq == start.seq + 1).values(changes=newer))
+        return start
+
+    start = stored.do(beside_a_newer_node)
+    found = stored.do(lambda tx: stored_events.after(tx.conn, start, 10))
+    assert [(one.change.group, one.cursor.index) for one in found] == [("a", 0), ("b", 2)]

@@ -123,3 +123,20 @@ def test_an_address_is_shown_once_rotated_and_deleted(keyed: Site, new_page: Pag
     dialog.get_by_role("button", name="Delete").click()
     expect(addresses).to_contain_text("No address yet")
     assert httpx.get(second, trust_env=False).status_code == 404
+
+
+@pytest.mark.costly
+def test_a_ping_of_an_address_is_a_run_of_its_task(keyed: Site, new_page: PageOpener) -> None:
+    keyed.create_task("backup", "foreign_job")
+    page = new_page(keyed.url)
+    live(page, "/hooks")
+    page.get_by_role("button", name="New address").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("What it is for").select_option("PING")
+    dialog.get_by_label("Task").fill("backup")
+    dialog.get_by_role("button", name="Create it").click()
+    url = shown(page)
+    live(page, "/tasks/backup")
+    assert httpx.get(f"{url}/start", trust_env=False).text == "OK"
+    assert httpx.post(url, content="copied 12 files", trust_env=False).text == "OK"
+    expect(page.get_by_role("main")).to_contain_text("success")

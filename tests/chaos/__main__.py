@@ -1,7 +1,10 @@
 """``make chaos``: play every scenario for minutes, and print what happened. ``CHAOS_ARGS="--seed 7 --minutes 3"``."""
 
 import argparse
+import ctypes
+import os
 import random
+import subprocess
 import sys
 import tempfile
 from contextlib import closing
@@ -12,6 +15,14 @@ from tests.chaos.scenarios import EVERYTHING, SCENARIOS
 from tests.support.forking import Nursery
 
 ALL = (*SCENARIOS, EVERYTHING)
+_CLONE_NEWNS = 0x00020000
+"""For ``unshare(2)``: mounts of its own."""
+
+
+def see_own_mounts() -> None:
+    """Let what a play mounts end with its processes, however those end; without the right to mount nothing is."""
+    if os.geteuid() == 0 and ctypes.CDLL(None).unshare(_CLONE_NEWNS) == 0:
+        subprocess.run(["mount", "--make-rprivate", "/"], capture_output=True, check=True)
 
 
 def main(arguments: list[str]) -> int:
@@ -48,4 +59,5 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
+    see_own_mounts()
     sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""A play that is killed leaves nothing behind: neither nodes, nor what their jobs and engines have started."""
+"""A play that is killed leaves nothing behind: no nodes, nothing their jobs and engines have started, no disks."""
 
 import os
 import signal
@@ -26,8 +26,9 @@ def at_work(folder: Path) -> list[str]:
     return found
 
 
-def test_a_play_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
-    words = ["--scenario", "engines", "--seed", "1", "--minutes", "5", "--runs", "100", "--keep", str(tmp_path)]
+@pytest.mark.parametrize("scenario", ["engines", "engines on one node"])
+def test_a_play_that_is_killed_leaves_nothing_behind(scenario: str, tmp_path: Path) -> None:
+    words = ["--scenario", scenario, "--seed", "1", "--minutes", "5", "--runs", "100", "--keep", str(tmp_path)]
     play = subprocess.Popen(
         [sys.executable, "-m", "tests.chaos", *words], cwd=ROOT, stdout=subprocess.DEVNULL, start_new_session=True
     )
@@ -41,3 +42,4 @@ def test_a_play_that_is_killed_leaves_nothing_behind(tmp_path: Path) -> None:
         os.kill(play.pid, signal.SIGKILL)
         play.wait()
     wait_until(lambda: not at_work(tmp_path), within=60, message="nothing of the play to be left")
+    assert str(tmp_path) not in Path("/proc/self/mounts").read_text()

@@ -54,6 +54,7 @@ def tried_and_made(page: Page, url: str, site: Site) -> None:
     dialog.get_by_role("button", name="Try it").click()
     expect(dialog.get_by_role("status")).to_contain_text("it would have sent 1 result in 1 message")
     expect(dialog.get_by_role("status")).to_contain_text('"kind": "EXECUTION_FINISHED"')
+    assert dialog.evaluate("(dialog) => dialog.scrollWidth - dialog.clientWidth") == 0
     assert violations(page, "dialog[open]") == []
     assert site.ask("{ webhooks { totalCount } }")["webhooks"]["totalCount"] == 0
     dialog.get_by_role("button", name="Create it").click()

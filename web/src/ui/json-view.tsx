@@ -3,7 +3,11 @@ import { Icon } from "./icon";
 
 /** A JSON value, indented, to read and to copy. */
 export function JsonView({ value, label }: { value: unknown; label: string }) {
-  const text = JSON.stringify(value ?? null, null, 2);
+  return <CodeView text={JSON.stringify(value ?? null, null, 2)} label={label} />;
+}
+
+/** Code to read and to copy. */
+export function CodeView({ text, label }: { text: string; label: string }) {
   return (
     <div class="code-block">
       <pre tabIndex={0} aria-label={label}>

@@ -2,11 +2,11 @@ import { useLive } from "../../live/use-live";
 import { Facts } from "../../parts/task-facts";
 import { Action } from "../../ui/action";
 import { Dialog } from "../../ui/dialog";
-import { JsonView } from "../../ui/json-view";
+import { CodeView, JsonView } from "../../ui/json-view";
 import { LivePart } from "../../ui/live-part";
 import { Time } from "../../ui/time";
-import { Message } from "../alarms/deliveries";
-import { WebhookDocument, type WebhookRow } from "./document";
+import { Answer, Message } from "../alarms/deliveries";
+import { type DeliveryRow, WebhookDocument, type WebhookRow } from "./document";
 import { documentName, OWN } from "./model";
 import { NextTry, tellsOfWebhooks, WebhookStatus } from "./row";
 import { resumeWebhook } from "./service";
@@ -26,9 +26,10 @@ export function DetailsDialog({ webhook: known, onClose, onRotate, onRedeliver }
   const live = useLive(`webhook/${known.name}`, {
     document: WebhookDocument,
     variables: () => ({ name: known.name, first: SHOWN }),
-    init: ({ webhooks, alarmDeliveries }) => ({
+    init: ({ webhooks, alarmDeliveries, tried }) => ({
       webhook: webhooks?.nodes[0] ?? known,
       messages: alarmDeliveries?.nodes ?? [],
+      tried: tried?.nodes[0] ?? null,
       more: alarmDeliveries?.pageInfo.hasNextPage === true,
     }),
     outdates: tellsOfWebhooks,
@@ -36,9 +37,9 @@ export function DetailsDialog({ webhook: known, onClose, onRotate, onRedeliver }
   return (
     <Dialog title={`Webhook ${known.name}`} wide onClose={onClose} askBefore={false}>
       <LivePart live={live} rows={4}>
-        {({ webhook, messages, more }) => (
+        {({ webhook, messages, tried, more }) => (
           <>
-            <WebhookFacts webhook={webhook} />
+            <WebhookFacts webhook={webhook} tried={tried} />
             <Buttons webhook={webhook} onRotate={onRotate} onRedeliver={onRedeliver} />
             <h3>Messages</h3>
             {messages.length === 0 ? (
@@ -62,7 +63,7 @@ export function DetailsDialog({ webhook: known, onClose, onRotate, onRedeliver }
   );
 }
 
-function WebhookFacts({ webhook }: { webhook: WebhookRow }) {
+function WebhookFacts({ webhook, tried }: { webhook: WebhookRow; tried: DeliveryRow | null }) {
   const { description, url, document, variables, secrets, isOrdered, owner, setName, lastDeliveredAt } = webhook;
   return (
     <>
@@ -72,6 +73,7 @@ function WebhookFacts({ webhook }: { webhook: WebhookRow }) {
           ["URL", <code>{url}</code>],
           ...(description === "" ? [] : ([["Description", description]] as const)),
           ["Last success", lastDeliveredAt === null ? "none yet" : <Time at={lastDeliveredAt} form="full" />],
+          ...(tried === null ? [] : ([["Last answer", <Answer delivery={tried} />]] as const)),
           ["Next try", <NextTry webhook={webhook} />],
           ["Order", isOrdered ? "in order" : "as they come"],
           ["Signed by", secrets.length === 0 ? "none: messages are not signed" : secrets.join(", ")],
@@ -80,9 +82,7 @@ function WebhookFacts({ webhook }: { webhook: WebhookRow }) {
         ]}
       />
       <h3>Subscription{documentName(document) === OWN ? "" : `: ${documentName(document)}`}</h3>
-      <pre tabIndex={0} aria-label="subscription" class="code-block">
-        {document}
-      </pre>
+      <CodeView text={document} label="subscription" />
       {Object.keys((variables as object | null) ?? {}).length > 0 && <JsonView value={variables} label="variables" />}
     </>
   );

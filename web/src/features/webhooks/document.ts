@@ -51,6 +51,9 @@ export const WebhookDocument = graphql(
       nodes { ...DeliveryRow }
       pageInfo { hasNextPage }
     }
+    tried: alarmDeliveries(first: 1, filter: { channel: { eq: $name }, attempts: { gte: 1 } }) {
+      nodes { ...DeliveryRow }
+    }
   }
 `,
   [WebhookRowFragment, DeliveryRowFragment],

@@ -7,6 +7,7 @@ names; ``{names}`` and ``{handles}`` for all that are asked for. A word that is 
 stands for; in a text for a shell they are quoted.
 """
 
+import errno
 import os
 import re
 import shlex
@@ -32,6 +33,8 @@ _TAIL: Final = 1_000
 _STATES: Final = {one.value: one for one in EngineState}
 _ABSENT: Final = 75
 """The status of a launcher whose engine is not there at the moment (``EX_TEMPFAIL``)."""
+_PASSING: Final = frozenset({errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ETXTBSY})
+"""Faults that pass: the machine of the node has no room for a launcher, or it is being replaced."""
 _KILLED: Final = 128
 """From this status on a shell says that its command was killed, and ``ssh`` that its connection broke."""
 _SHELLS: Final = frozenset({"sh", "bash", "dash", "zsh", "ssh"})
@@ -173,7 +176,8 @@ class CommandExecutor:
         """Run a command; its output.
 
         Raises:
-            SubmissionError: it could not be started, or ended with another status than 0; 75: nobody was there.
+            SubmissionError: it could not be started, or ended with another status than 0.
+            EngineAbsentError: there is no room for it at the moment, or it ended with status 75: nobody was there.
             ChildProcessError: it was killed, or lost its connection: what it has done nobody knows.
             TimeoutError: it took too long, and was killed.
         """
@@ -190,7 +194,8 @@ class CommandExecutor:
                     start_new_session=True,
                 )
             except OSError as error:
-                raise SubmissionError(f"'{command[0]}' cannot be started: {error}") from error
+                fault = EngineAbsentError if error.errno in _PASSING else SubmissionError
+                raise fault(f"'{command[0]}' cannot be started: {error}") from error
             try:
                 status = process.wait(self._timeout)
             except subprocess.TimeoutExpired as error:

@@ -1,7 +1,11 @@
 """The executor `command`: what stands in its commands, what their output means, and how they fail."""
 
 import os
+import resource
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,7 @@ from cronograph.jobs.core.base.resources import Resources
 from cronograph.jobs.core.remote.attempts import EngineState, Seen
 from cronograph.jobs.executors.command import CommandExecutor
 from cronograph.jobs.executors.finding import engine_of
-from cronograph.jobs.executors.protocol import Place, Spec, SubmissionError
+from cronograph.jobs.executors.protocol import EngineAbsentError, Place, Spec, SubmissionError
 from tests.support.waiting import wait_until
 
 SPEC = Spec("cronograph-1-2", {"CRONOGRAPH_ATTEMPT_TOKEN": "secret"}, Resources(), "a job; rm", 1, 2)
@@ -84,6 +88,32 @@ def test_what_the_launcher_leaves_at_work_is_not_waited_for(tmp_path: Path) -> N
 def test_a_launcher_that_fails_has_certainly_not_taken_it(launch: Any, words: str) -> None:
     with pytest.raises(SubmissionError, match=words):
         made(launch=launch).submit(SPEC)
+
+
+@contextmanager
+def two_more_files() -> Generator[None]:
+    """This process can open two files more than it has open."""
+
+    def is_free(number: int) -> bool:
+        try:
+            os.fstat(number)
+        except OSError:
+            return True
+        return False
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    third = next(islice(filter(is_free, count()), 2, None))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (third, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_launcher_that_finds_no_room_on_the_machine_of_the_node_is_tried_again_later() -> None:
+    executor = made()
+    with two_more_files(), pytest.raises(EngineAbsentError, match=r"'sh' cannot be started: .*Too many open files"):
+        executor.submit(SPEC)
 
 
 @pytest.mark.parametrize("launch", ["kill -9 $$", "sh -c 'kill -9 $$'; exit $?", "exit 255"])

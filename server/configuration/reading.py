@@ -19,6 +19,7 @@ from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 from ...jobs.builtin.address_guard import AllowList
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.address import (
+    SERVER_FORM,
     is_pooled,
     is_sqlite,
     parse_url,
@@ -260,7 +261,7 @@ def _wrong_replica(settings: Settings, sources: _Sources) -> Iterator[tuple[set[
     if text is None:
         return
     try:
-        url = parse_url(text)
+        url = parse_url(text, SERVER_FORM)
     except ConfigurationError as error:
         yield {"read_database_url"}, f"{called}: {str(error).removeprefix('database URL: ')}"
         return

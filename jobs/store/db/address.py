@@ -138,8 +138,15 @@ def _several_hosts(text: str) -> str:
     return f"{head}{path or '/'}{query or '?'}{'&' if len(query) > 1 else ''}{named}"
 
 
-def parse_url(text: object) -> URL:
+SERVER_FORM: Final = "postgresql://user@host/name"
+
+
+def parse_url(text: object, forms: str = f"sqlite:///relative.db, sqlite:////absolute.db or {SERVER_FORM}") -> URL:
     """The SQLAlchemy URL behind ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
+
+    Args:
+        text: The URL.
+        forms: Those that the message about another form names.
 
     Raises:
         ConfigurationError: any other form.
@@ -152,10 +159,7 @@ def parse_url(text: object) -> URL:
     backend = url.get_backend_name() if url is not None else None
     if url is None or backend not in ("sqlite", "postgresql", "postgres"):
         got = without_password(text)[:120] if isinstance(text, str) else text
-        raise ConfigurationError(
-            "database URL: must be sqlite:///relative.db, sqlite:////absolute.db or postgresql://user@host/name, "
-            f"got {got!r:.130}"
-        )
+        raise ConfigurationError(f"database URL: must be {forms}, got {got!r:.130}")
     if backend == "sqlite":
         if not url.database or url.database == ":memory:":
             raise ConfigurationError(

@@ -221,7 +221,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
 
 
 def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
-    """Give a task that is declared in code its declared settings: schedule, arguments and policies.
+    """Give a task that is declared in code its declared settings: schedule, arguments, policies, rate and resources.
 
     Raises:
         InvalidState: the task is not declared in code.
@@ -233,8 +233,11 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
             f"task '{name}' is not declared in code (source {task.source.name}), so there is nothing to reset it to",
             path=("name",),
         )
-    declared = replace(task.spec, schedule=task.declared, args=task.declared_args or {}, inherits=DECLARED)
+    of_job: dict[str, Any] = {"inherits": DECLARED, "rate": None, "resources": None}
+    declared = replace(task.spec, schedule=task.declared, args=task.declared_args or {}, **of_job)
     spec = task_of_job(declared, jobs.defaults(tx.conn, [declared.job_name])[declared.job_name])
+    if task.spec.rate is not None:
+        change_task_rate(tx, task.id, None)
     return set_columns(tx, task, {**spec_values(spec), **retimed(tx, task, spec), "overridden": False})
 
 

@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import update
 
 from cronograph.jobs.actions.declarations import Declared, declare_tasks
 from cronograph.jobs.actions.deletion import delete_task, delete_tasks_of_owner
@@ -11,6 +12,7 @@ from cronograph.jobs.actions.tasks import (
     reset_task,
     update_task,
 )
+from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.model import ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.nodes import NodeState
@@ -58,6 +60,14 @@ class TestDeclared:
         assert (task.spec.schedule.value, task.overridden) == ("0 0 * * * *", True)
         task = stored.do(reset_task, "work")
         assert (task.spec.schedule.value, task.overridden) == ("30 * * * * *", False)
+
+    def test_a_task_that_is_reset_has_the_rate_and_the_resources_of_its_job_again(self, stored: Stored) -> None:
+        stored.node()
+        self.declare(stored, "0 * * * * *")
+        stored.do(lambda tx: tx.conn.execute(update(tables.job).values(isolation="remote")))
+        stored.do(update_task, "work", {"rate": Rate(6, 60.0, 1), "resources": {"gpus": 4}})
+        spec = stored.do(reset_task, "work").spec
+        assert (spec.rate, spec.resources) == (None, None)
 
     def test_a_pause_outlives_a_changed_declaration(self, stored: Stored) -> None:
         stored.node()

@@ -113,6 +113,9 @@ def test_what_its_engine_takes_off_its_machine_goes_back_to_the_queue() -> None:
     assert back == HandedBack("hpc took 77 off its machine: PreemptionByScheduler")
 
 
+OPTION_NAME = "the name of an option must be a small letter and up to 39 small letters, digits and _"
+
+
 def test_resources_that_make_sense_pass_and_say_what_was_given() -> None:
     given = Resources(cpus=0.5, memory=2**30, gpus=1, image="registry/image:1", options={"account": "a b"})
     given.check()
@@ -125,17 +128,25 @@ def test_resources_that_make_sense_pass_and_say_what_was_given() -> None:
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"cpus": 0}, "cpus must be a number above 0, got 0"),
-        ({"cpus": float("inf")}, "cpus must be a number above 0, got inf"),
-        ({"cpus": True}, "cpus must be a number above 0, got True"),
-        ({"memory": 1.5}, "memory must be a whole number of bytes above 0, got 1.5"),
-        ({"memory": "8 GiB"}, "memory must be a whole number of bytes above 0, got '8 GiB'"),
+        ({"cpus": 0}, "cpus must be a number above 0, at most 1,000,000, got 0"),
+        ({"cpus": float("inf")}, "cpus must be a number above 0, at most 1,000,000, got inf"),
+        ({"cpus": True}, "cpus must be a number above 0, at most 1,000,000, got True"),
+        ({"memory": 1.5}, "memory must be a whole number of bytes above 0, at most 9,223,372,036,854,775,807, got 1.5"),
+        ({"memory": "8 GiB"}, "at most 9,223,372,036,854,775,807, got '8 GiB'"),
         ({"options": "a=b"}, "options must be an object of texts, got 'a=b'"),
-        ({"gpus": "1"}, "gpus must be a whole number above 0, got '1'"),
+        ({"gpus": "1"}, "gpus must be a whole number above 0, at most 1,000,000, got '1'"),
+        # What the API could not show: its numbers have bounds.
+        ({"gpus": 2**31}, "gpus must be a whole number above 0, at most 1,000,000, got 2147483648"),
+        ({"memory": 2**63}, "at most 9,223,372,036,854,775,807, got 9223372036854775808"),
+        ({"cpus": 10**400}, "cpus must be a number above 0, at most 1,000,000, got 1000000"),
+        # Each run carries them, and a program gets them as words.
+        ({"image": "a" * 1_001}, "image must have at most 1,000 characters, got 1,001"),
+        ({"options": {"account": "a" * 1_001}}, "account must have at most 1,000 characters, got 1,001"),
+        ({"options": {f"o{number}": "a" for number in range(101)}}, "options must be at most 100, got 101"),
         ({"image": "a\nb"}, "image must be a text without control characters"),
         ({"queue": 5}, "queue must be a text without control characters, got 5"),
-        ({"options": {"Account": "x"}}, "Account must be"),
-        ({"options": {"account": 5}}, "account must be"),
+        ({"options": {"Account": "x"}}, f"{OPTION_NAME}, got 'Account'"),
+        ({"options": {"account": 5}}, "account must be a text without control characters, got 5"),
     ],
 )
 def test_resources_that_make_no_sense_are_refused(given: dict[str, Any], words: str) -> None:
@@ -165,8 +176,8 @@ def test_a_document_of_resources_is_judged_by_its_names_too() -> None:
     faults = [*resource_faults({"gpu": 1, "cpus": 0, "options": {"A": "x"}}), *resource_faults(5)]
     assert [(fault.path, fault.message) for fault in faults] == [
         (("resources", "gpu"), "resources: there is no 'gpu'; did you mean 'gpus'?"),
-        (("resources", "cpus"), "resources: cpus must be a number above 0, got 0"),
-        (("resources", "options", "A"), "resources: A must be a text without control characters, got 'x'"),
+        (("resources", "cpus"), "resources: cpus must be a number above 0, at most 1,000,000, got 0"),
+        (("resources", "options", "A"), f"resources: {OPTION_NAME}, got 'A'"),
         (("resources",), "resources: must be an object, got 5"),
     ]
     assert [fault.message for fault in resource_faults({"light": 1})] == [

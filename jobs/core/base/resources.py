@@ -3,7 +3,6 @@
 A task and a run store theirs as a document. A run carries it.
 """
 
-import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -15,6 +14,11 @@ from .errors import InvalidInput
 EXECUTOR_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The name of an executor, as ``isolation`` says it."""
 _OPTION: Final = re.compile(r"[a-z][a-z0-9_]{0,39}")
+MAX_COUNT: Final = 1_000_000
+"""Cores or graphics processors that a run may ask for."""
+MAX_MEMORY: Final = 2**63 - 1
+MAX_TEXT: Final = 1_000
+MAX_OPTIONS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,31 +105,50 @@ def resource_faults(given: object) -> Iterator[InvalidInput]:
     for name, value in document.items():
         why = _fault(name, value)
         if why is not None:
-            yield InvalidInput(f"resources: {name!s:.60} {why}, got {value!r:.60}", path=(CARRIED, str(name)[:60]))
-    for name, value in document["options"].items() if _is_object(document.get("options")) else ():
-        if not _is_text(name, value):
-            message = f"resources: {name!s:.60} must be a text without control characters, got {value!r:.60}"
-            yield InvalidInput(message, path=(CARRIED, "options", str(name)[:60]))
+            yield InvalidInput(f"resources: {name!s:.60} {why}", path=(CARRIED, str(name)[:60]))
+    options = document.get("options")
+    yield from _option_faults(options) if _is_object(options) else ()
+
+
+def _option_faults(options: Mapping[Any, Any]) -> Iterator[InvalidInput]:
+    if len(options) > MAX_OPTIONS:
+        message = f"resources: options must be at most {MAX_OPTIONS}, got {len(options)}"
+        yield InvalidInput(message, path=(CARRIED, "options"))
+        return
+    for name, value in options.items():
+        shown = f"{name!s:.60}"
+        if not isinstance(name, str) or _OPTION.fullmatch(name) is None:
+            message = (
+                "resources: the name of an option must be a small letter and up to 39 small letters, digits and _, "
+                f"got '{shown}'"
+            )
+        elif (why := _text_fault(value)) is not None:
+            message = f"resources: {shown} {why}"
+        else:
+            continue
+        yield InvalidInput(message, path=(CARRIED, "options", shown))
 
 
 def _fault(name: object, value: object) -> str | None:
     if value is None or name not in _NAMES:
         return None
     if name == "options":
-        return None if _is_object(value) else "must be an object of texts"
+        return None if _is_object(value) else f"must be an object of texts, got {value!r:.60}"
     if name in ("image", "queue"):
-        return None if _is_text(name, value) else "must be a text without control characters"
-    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return _text_fault(value)
+    kinds, kind = ((int, float), "a number") if name == "cpus" else ((int,), "a whole number")
+    most = MAX_MEMORY if name == "memory" else MAX_COUNT
+    if isinstance(value, kinds) and not isinstance(value, bool) and 0 < value <= most:
         return None
-    if name == "cpus":
-        return None if isinstance(value, float) and 0 < value < math.inf else "must be a number above 0"
-    return f"must be a whole number{' of bytes' if name == 'memory' else ''} above 0"
+    unit = " of bytes" if name == "memory" else ""
+    return f"must be {kind}{unit} above 0, at most {most:,}, got {value!r:.60}"
+
+
+def _text_fault(value: object) -> str | None:
+    if not isinstance(value, str) or not value.isprintable():
+        return f"must be a text without control characters, got {value!r:.60}"
+    return None if len(value) <= MAX_TEXT else f"must have at most {MAX_TEXT:,} characters, got {len(value):,}"
 
 
 def _is_object(value: object) -> bool:
     return isinstance(value, Mapping)
-
-
-def _is_text(name: object, value: object) -> bool:
-    is_named = isinstance(name, str) and _OPTION.fullmatch(name) is not None
-    return is_named and isinstance(value, str) and value.isprintable()

@@ -100,5 +100,8 @@ def test_code_asks_for_them_too_and_a_job_on_a_node_cannot_have_them(remote_engi
         assert fault["path"] == ["resources"]
         assert "job 'parent' runs on a node" in fault["message"]
     assert engine.query(TRIGGER, job="train", needs={"gpus": 0})["triggerJob"]["errors"] == [
-        {"path": ["resources", "gpus"], "message": "resources: gpus must be a whole number above 0, got 0"}
+        {
+            "path": ["resources", "gpus"],
+            "message": "resources: gpus must be a whole number above 0, at most 1,000,000, got 0",
+        }
     ]

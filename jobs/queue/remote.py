@@ -111,6 +111,9 @@ def note_handle(tx: Tx, execution_id: int, handle: str) -> None:
     _set(tx, a.c.execution_id == execution_id, handle=handle)
 
 
+_NOWHERE: Final = {"queue_position": None, "queue_length": None}
+
+
 def note_seen(tx: Tx, seen: Mapping[int, Seen]) -> None:
     """Store what engines said of attempts that is new."""
     same: dict[Seen, list[int]] = {}
@@ -119,7 +122,7 @@ def note_seen(tx: Tx, seen: Mapping[int, Seen]) -> None:
     for one, ids in same.items():
         # Times count from when it came into that state, not from the last word about it.
         _set(tx, a.c.execution_id.in_(ids), a.c.engine_state != one.state.value, engine_since=tx.now)
-        waits = {} if one.state is EngineState.PENDING else {"queue_position": None, "queue_length": None}
+        waits = {} if one.state is EngineState.PENDING else _NOWHERE
         text = one.text[:MAX_ENGINE_TEXT]
         _set(tx, a.c.execution_id.in_(ids), engine_state=one.state.value, engine_text=text, **waits)
 
@@ -128,12 +131,15 @@ _PLACED: Final = {"execution_id": dialect.KINDS[int], "position": dialect.KINDS[
 
 
 def note_places(tx: Tx, places: Mapping[int, QueuePlace | None]) -> None:
-    """Store where attempts wait at their engines, by execution; None: nowhere any more."""
+    """Store where attempts wait at their engines, by execution; None: nowhere any more.
+
+    The look that found a place may be older than the begin or the end of the attempt.
+    """
     rows = [(one, *(place or (None, None))) for one, place in sorted(places.items())]
     found, parameters = dialect.batch(tx.conn, _PLACED, rows, "placed")
     tx.conn.execute(
         update(a)
-        .where(a.c.execution_id == found.c.execution_id)
+        .where(a.c.execution_id == found.c.execution_id, a.c.started_at.is_(None), a.c.ended_at.is_(None))
         .values(queue_position=found.c.position, queue_length=found.c.length),
         parameters,
     )
@@ -147,7 +153,8 @@ def note_stop(tx: Tx, execution_id: int, reason: str) -> None:
 def note_over(tx: Tx, execution_ids: Collection[int]) -> None:
     """Write that the ends of attempts are stored and their engine has forgotten them."""
     ended = func.coalesce(a.c.ended_at, bindparam("ended", tx.now, type_=a.c.ended_at.type))
-    _set(tx, a.c.execution_id.in_(execution_ids), ended_at=ended, over_at=tx.now, outcome=None, answer=None)
+    over = {"ended_at": ended, "over_at": tx.now, "outcome": None, "answer": None, **_NOWHERE}
+    _set(tx, a.c.execution_id.in_(execution_ids), **over)
 
 
 def _set(tx: Tx, *where: ColumnElement[bool], **values: Any) -> int:
@@ -167,7 +174,7 @@ def begin(tx: Tx, token_hash: str, starter: str) -> Speaker | Refusal:
         return found
     mine = (a.c.execution_id == found.attempt.execution_id, or_(a.c.starter.is_(None), a.c.starter == starter))
     started = func.coalesce(a.c.started_at, bindparam("started", tx.now, type_=a.c.started_at.type))
-    if not _set(tx, *mine, starter=starter, started_at=started, heard_at=tx.now):
+    if not _set(tx, *mine, starter=starter, started_at=started, heard_at=tx.now, **_NOWHERE):
         return Refusal.TAKEN
     tx.emit([run_change(found.run, RunState.RUNNING, node=found.run.node)])
     return found
@@ -228,7 +235,8 @@ def end(tx: Tx, execution_id: int, message: Mapping[str, Json]) -> bool:
 
     Code that finishes, a node that gives it up, and one that stops it hard meet in this one statement.
     """
-    accepted = _set(tx, a.c.execution_id == execution_id, a.c.ended_at.is_(None), ended_at=tx.now, outcome=message)
+    over = {"ended_at": tx.now, "outcome": message, **_NOWHERE}
+    accepted = _set(tx, a.c.execution_id == execution_id, a.c.ended_at.is_(None), **over)
     if accepted:
         tx.wake(Wake.REMOTE)
     return bool(accepted)

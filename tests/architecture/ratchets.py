@@ -70,7 +70,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 320 for resources that a task and a run ask for at an engine.
     # Raised by 210 for the functions of jobs outside of Cronograph, where all calls come to nothing.
     # Raised by 50 for pages of attempts at their engines.
-    "lines": 115_488,
+    # Raised by 110 for bounds of resources, and mends of what an outside trial found.
+    "lines": 115_600,
     "modules under 80 lines with one importer": 32,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

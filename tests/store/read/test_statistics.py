@@ -106,6 +106,12 @@ def test_a_scope_is_of_one_job_or_one_task(conn: Connection) -> None:
     assert of(conn, Scope(*whole, job_name="k", task_name="t")).total.p50 == pytest.approx(1.0)
 
 
+def test_of_very_many_that_began_at_once_none_is_missed(conn: Connection) -> None:
+    ids = random.Random(1).sample(range(1, 1001), 1000)
+    conn.execute(insert(job_execution), [execution(number, NOW, 1.0, id=number) for number in ids])
+    assert of(conn, Scope(NOW, NOW + HOUR, job_name="j")).total.count == 1000
+
+
 def test_lateness_is_of_first_attempts_with_a_nominal_time(conn: Connection) -> None:
     made = [
         execution(1, NOW, 1, scheduled_for=NOW - timedelta(seconds=2)),

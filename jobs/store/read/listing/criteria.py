@@ -18,6 +18,7 @@ from sqlalchemy import (
     ColumnElement,
     Select,
     String,
+    Subquery,
     and_,
     false,
     func,
@@ -90,18 +91,19 @@ def began_after(instant: datetime) -> ColumnElement[bool]:
     Says little new, but an index over something else and the id can begin or end there: else it would be read through
     the whole history. Nothing began so late if there is no neighbour.
     """
-    later = e.c.started_at >= instant - SLACK
-    neighbours = select(e.c.id).where(later).order_by(e.c.started_at).limit(_NEIGHBOURS).subquery("begin_of_span")
-    return e.c.id >= select(func.min(neighbours.c.id)).scalar_subquery()
+    near = _neighbours(e.c.started_at >= instant - SLACK, e.c.started_at, e.c.id)
+    return e.c.id >= select(func.min(near.c.id)).scalar_subquery()
 
 
 def began_before(instant: datetime) -> ColumnElement[bool]:
     """Return the condition on the id of an execution that began at a time or earlier, see ``began_after``."""
-    earlier = e.c.started_at < instant + SLACK
-    neighbours = (
-        select(e.c.id).where(earlier).order_by(e.c.started_at.desc()).limit(_NEIGHBOURS).subquery("end_of_span")
-    )
-    return e.c.id <= select(func.max(neighbours.c.id)).scalar_subquery()
+    near = _neighbours(e.c.started_at < instant + SLACK, e.c.started_at.desc(), e.c.id.desc())
+    return e.c.id <= select(func.max(near.c.id)).scalar_subquery()
+
+
+def _neighbours(began: ColumnElement[bool], *order: ColumnElement[Any]) -> Subquery:
+    # By the id, too: of many that began at once the outermost is among them.
+    return select(e.c.id).where(began).order_by(*order).limit(_NEIGHBOURS).subquery()
 
 
 MAX_BOUND = 1_000

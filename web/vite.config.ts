@@ -39,7 +39,7 @@ const CHUNKS = [
     name: "shared",
     priority: 45,
     minShareCount: 3,
-    test: /web\/src\/(?!parts\/(args-editor|run-with-args|change-lines|answer-page)|model\/(args-form|gaps|task-form|revisions)|lib\/(args-schema|ansi)|services\/(previews|secrets)|ui\/(stacked-bars|more-fields))/,
+    test: /web\/src\/(?!features\/(alarms\/(deliveries|document|model|firing-columns)|hooks)|parts\/(args-editor|run-with-args|change-lines|answer-page)|model\/(args-form|gaps|task-form|revisions)|lib\/(args-schema|ansi)|services\/(previews|secrets)|ui\/(stacked-bars|more-fields))/,
   },
   { name: "lists", priority: 40, test: /web\/src\/features\/(tasks|runs|log)\/page\.tsx/ },
   { name: "overview", priority: 30, test: /web\/src\/features\/overview\/page\.tsx/ },

@@ -120,7 +120,7 @@ export const ChannelsDocument = graphql(`
     asOf
     serverTime
     channels(first: $first) {
-      nodes { name kind address updatedAt updatedBy }
+      nodes { name kind address updatedAt updatedBy setName }
       totalCount
     }
   }

@@ -317,7 +317,8 @@ class WebhookMutations:
         after, wanted = given(input.after), input.wanted(enabled=input.enabled)
 
         def action(tx: Tx) -> webhooks.Webhook:
-            return webhooks.create_webhook(tx, wanted, None if after is None else Cursor.parse(after))
+            begin = None if after is None else Cursor.parse(after)
+            return webhooks.create_webhook(tx, wanted, begin, keys=info.context.keys)
 
         return await _saved(info, input, action, wanted)
 
@@ -328,7 +329,11 @@ class WebhookMutations:
         if "variables" in changes:
             changes["variables"] = _object(changes["variables"])
         action = partial(
-            webhooks.update_webhook, name=input.name, changes=changes, expected=given(input.expected_version)
+            webhooks.update_webhook,
+            name=input.name,
+            changes=changes,
+            expected=given(input.expected_version),
+            keys=info.context.keys,
         )
         is_judged = webhooks.LENDING & changes.keys() and not any(input_faults(input))
         known = await info.context.database.read(webhooks.NAMED.find, input.name) if is_judged else None

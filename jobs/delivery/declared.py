@@ -74,11 +74,6 @@ def _changes(before: object, wanted: object, names: str) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value != getattr(before, name)}
 
 
-def _change_webhook(tx: Tx, before: Webhook, wanted: Webhook, owner: Owner) -> Webhook:
-    changes = _changes(before, wanted, "url secrets document variables description ordered")
-    return webhooks.update_webhook(tx, before.name, {**changes, "set_name": owner.name})
-
-
 def _alarms_of(conn: Connection, source: AlarmSource, owners: Collection[str]) -> list[Alarm]:
     return write.ALARMS.having(conn, alarm.c.source == source.value, alarm.c.owner.in_(owners))
 
@@ -109,20 +104,25 @@ _CHANNEL: Final = _Noun(
     remove=lambda tx, one: delete_channel(tx, one.name),
     needs=Role.ADMIN,
 )
-_WEBHOOK: Final = _Noun(
-    find=webhooks.NAMED.find,
-    members=lambda conn, owner: webhooks.of_set(conn, owner.name or ""),
-    owner=_of_set,
-    definition=lambda one: one.definition,
-    version=lambda one: one.version,
-    create=lambda tx, wanted, owner: webhooks.create_webhook(tx, replace(wanted, set_name=owner.name)),
-    change=_change_webhook,
-    remove=lambda tx, one: webhooks.delete_webhook(tx, one.name),
-)
 
 
 def _nouns(keys: KeySource) -> dict[DefinitionKind, _Noun]:
-    def change(tx: Tx, before: Hook, wanted: Hook, owner: Owner) -> Hook:
+    def change_webhook(tx: Tx, before: Webhook, wanted: Webhook, owner: Owner) -> Webhook:
+        changes = _changes(before, wanted, "url secrets document variables description ordered")
+        return webhooks.update_webhook(tx, before.name, {**changes, "set_name": owner.name}, keys=keys)
+
+    webhook = _Noun(
+        find=webhooks.NAMED.find,
+        members=lambda conn, owner: webhooks.of_set(conn, owner.name or ""),
+        owner=_of_set,
+        definition=lambda one: one.definition,
+        version=lambda one: one.version,
+        create=lambda tx, wanted, owner: webhooks.create_webhook(tx, replace(wanted, set_name=owner.name), keys=keys),
+        change=change_webhook,
+        remove=lambda tx, one: webhooks.delete_webhook(tx, one.name),
+    )
+
+    def change_hook(tx: Tx, before: Hook, wanted: Hook, owner: Owner) -> Hook:
         changes = _changes(before, wanted, "job_name kind secrets argument description")
         return hooks.update_hook(tx, before.name, {**changes, "set_name": owner.name}, keys())
 
@@ -133,12 +133,12 @@ def _nouns(keys: KeySource) -> dict[DefinitionKind, _Noun]:
         definition=lambda one: one.definition,
         version=lambda one: one.version,
         create=lambda tx, wanted, owner: hooks.create_hook(tx, replace(wanted, set_name=owner.name), keys()),
-        change=change,
+        change=change_hook,
         remove=lambda tx, one: hooks.delete_hook(tx, one.name),
         needs=Role.ADMIN,
     )
     kinds = DefinitionKind
-    return {kinds.CHANNEL: _CHANNEL, kinds.WEBHOOK: _WEBHOOK, kinds.HOOK: hook, kinds.ALARM: _ALARM}
+    return {kinds.CHANNEL: _CHANNEL, kinds.WEBHOOK: webhook, kinds.HOOK: hook, kinds.ALARM: _ALARM}
 
 
 def declare(
@@ -189,7 +189,7 @@ def apply_files(
 ) -> Applied:
     """Bring tasks, limits of groups and all other definitions about as files want them; see ``apply_sets``.
 
-    ``keys``: those of secrets, with which the values of hooks are judged.
+    ``keys``: those of secrets, with which the values of hooks and webhooks are judged.
 
     Raises:
         UserError: something cannot be as it is wanted; nothing was changed.

@@ -9,17 +9,16 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from ..accounts.read.secrets import names as secret_names
-from ..accounts.read.secrets import sealed
+from ..accounts.read.secrets import opened, sealed
 from ..accounts.rules.secrets import KeyRing, UnsealError, unseal
 from ..actions.acting import ACTS_FOR_ITS_SUBMITTER, acting
 from ..actions.idempotent import AnswerCodec, Request, once
 from ..actions.runs import published, trigger, triggered
 from ..core.actor import Actor, Role, argument_names
-from ..core.base.errors import ErrorCode, InvalidInput, InvalidState, NotFound, refuse
+from ..core.base.errors import InvalidInput, InvalidState, NotFound, refuse
 from ..core.base.times import EARLIEST
 from ..core.model import Json, Run, Trigger
-from ..core.rules import unknown, unknown_job
+from ..core.rules import unknown_job
 from ..queue.enqueue.requests import args_text
 from ..store.db.dialect import database_now
 from ..store.db.transaction import Clock, Tx
@@ -125,21 +124,10 @@ def _check(tx: Tx, hook: Hook, ring: KeyRing) -> None:
             f"argument: job '{hook.job_name}' has no argument '{hook.argument}'; its arguments: {shown}",
             path=("argument",),
         )
-    for place, fault in enumerate(_secret_faults(tx.conn, hook, ring)):
+    for place, value in enumerate(opened(tx.conn, hook.secrets, ring)):
+        fault = secret_fault(hook.kind, value)
         if fault is not None:
             raise InvalidInput(f"secrets: {hook.secrets[place]!r}: {fault}", path=("secrets", str(place)))
-
-
-def _secret_faults(conn: Connection, hook: Hook, ring: KeyRing) -> list[str | None]:
-    found = sealed(conn, hook.secrets)
-    for name in hook.secrets:
-        if name not in found:
-            raise unknown("secret", name, secret_names(conn), field="secrets")
-    try:
-        values = [unseal(ring, found[name].key_id, name, found[name].text) for name in hook.secrets]
-    except UnsealError as error:
-        raise InvalidState(str(error), code=ErrorCode.UNREADABLE) from None
-    return [secret_fault(hook.kind, value) for value in values]
 
 
 def _described(hook: Hook) -> dict[str, Json]:

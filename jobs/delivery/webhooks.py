@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from ..accounts.read.secrets import names as secret_names
-from ..accounts.read.secrets import sealed
+from ..accounts.read.secrets import opened
+from ..accounts.rules.secrets import KeySource, no_keys
 from ..base.services import Followed, Result
 from ..core.actor import Submitter
 from ..core.arguments.secrets import REFERENCE
@@ -19,7 +19,7 @@ from ..core.base.times import EARLIEST, time_text
 from ..core.events import Change, Cursor, EventKind
 from ..core.model import Json
 from ..core.outcome import exponential
-from ..core.rules import name_faults, text_faults, unknown
+from ..core.rules import name_faults, text_faults
 from ..store.db.transaction import Tx
 from ..store.read import events
 from ..store.read.listing.keyset import OrderKey
@@ -30,7 +30,7 @@ from ..store.schema.delivery import delivery as d
 from ..store.schema.rows import reader_of
 from . import read, write
 from .channels import GONE, Sent, channel_faults
-from .messages import WrittenResults
+from .messages import WrittenResults, signature_key
 from .named import Named, insert
 from .named import locked as locked_by_name
 from .read import Place
@@ -273,17 +273,17 @@ def places(conn: Connection, names: Collection[str]) -> dict[str, tuple[str, int
     return {readers[reader]: (cursor, counts.get(readers[reader], 0)) for reader, cursor in rows}
 
 
-def create_webhook(tx: Tx, wanted: Webhook, after: Cursor | None = None) -> Webhook:
+def create_webhook(tx: Tx, wanted: Webhook, after: Cursor | None = None, *, keys: KeySource = no_keys) -> Webhook:
     """Keep a new webhook, whose document was checked; it gets the events behind a cursor, or those from now on.
 
     Raises:
-        InvalidInput: of its values.
+        InvalidInput: of its values, or of the value of a secret.
         NotFound: there is no secret of a name.
-        InvalidState: there are too many channels.
+        InvalidState: there are too many channels, or a secret cannot be read.
         AlreadyExists: its name is taken, by a channel perhaps.
         UserError: code ``FORBIDDEN``: it was asked for with less than the rights of the account.
     """
-    _check(tx, wanted)
+    _check(tx, wanted, keys)
     if read.count(tx.conn, "channels") >= MAX_CHANNELS:
         raise InvalidState(f"there are {MAX_CHANNELS} channels and webhooks, the most there may be; delete one first")
     kept = insert(NAMED, tx.conn, _owned(tx, replace(wanted, created_at=tx.now)), kind=ChannelKind.WEBHOOK.value)
@@ -297,7 +297,9 @@ LENDING: Final = frozenset({"url", "secrets", "document", "variables"})
 """Changes of what is sent, or where to."""
 
 
-def update_webhook(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: int | None = None) -> Webhook:
+def update_webhook(
+    tx: Tx, name: str, changes: Mapping[str, Any], *, expected: int | None = None, keys: KeySource = no_keys
+) -> Webhook:
     """Change values of a webhook; a person who changes what it sends, or where to, lends it their rights.
 
     Raises:
@@ -308,7 +310,7 @@ def update_webhook(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: i
     values = dict(changes)
     url, secrets = values.pop("url", before.url), values.pop("secrets", before.secrets)
     wanted = replace(before, **values, settings=settings_of(url, secrets), version=before.version + 1)
-    _check(tx, wanted, changes.keys())
+    _check(tx, wanted, keys, changes.keys())
     after = NAMED.update(
         tx.conn, _owned(tx, wanted) if LENDING & changes.keys() else replace(wanted, updated_at=tx.now)
     )
@@ -391,7 +393,7 @@ def _owned(tx: Tx, webhook: Webhook) -> Webhook:
     return replace(webhook, updated_at=tx.now, updated_by=tx.by, account_id=account_id)
 
 
-def _check(tx: Tx, webhook: Webhook, changed: Collection[str] = LENDING) -> None:
+def _check(tx: Tx, webhook: Webhook, keys: KeySource, changed: Collection[str] = LENDING) -> None:
     refuse(_faults(webhook))
     if tx.actor is not None and not tx.actor.full_rights and not LENDING.isdisjoint(changed):
         raise UserError(
@@ -399,10 +401,12 @@ def _check(tx: Tx, webhook: Webhook, changed: Collection[str] = LENDING) -> None
             f"{tx.actor.role.value}; use a token of the account's own role",
             code=ErrorCode.FORBIDDEN,
         )
-    known = sealed(tx.conn, webhook.secrets)
-    for name in webhook.secrets if "secrets" in changed else ():
-        if name not in known:
-            raise unknown("secret", name, secret_names(tx.conn), field="secrets")
+    signing = webhook.secrets if "secrets" in changed else ()
+    for place, value in enumerate(opened(tx.conn, signing, keys()) if signing else ()):
+        try:
+            signature_key(value)
+        except ValueError as error:
+            raise InvalidInput(f"secrets: '{signing[place]}': {error}", path=("secrets", str(place))) from None
 
 
 def _faults(webhook: Webhook) -> Iterator[UserError]:

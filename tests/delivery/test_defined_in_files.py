@@ -132,7 +132,7 @@ def test_a_channel_comes_before_its_alarm_and_goes_after_it(files: Files) -> Non
 
 
 def test_what_people_made_is_taken_over_and_what_another_set_has_is_not(files: Files) -> None:
-    files.stored.do(lambda tx: webhooks.create_webhook(tx, webhook(description="mine")))
+    files.stored.do(lambda tx: webhooks.create_webhook(tx, webhook(description="mine"), keys=lambda: KEYS))
     settings = stored_settings({"url": "https://ops.example.com/?key=1", "secrets": ["ops-key"]})
     files.stored.do(lambda tx: actions.set_channel(tx, "ops", ChannelKind.WEBHOOK, settings))
     planned = files.plan(channel(), webhook())

@@ -68,11 +68,11 @@ class Hooks:
         after = chosen.pop("after", None)
         variables = chosen.pop("variables", CREATED)
         wanted = webhooks.new_webhook(name, f"http://127.0.0.1:{port}/hook?key=1", document, variables, **chosen)
-        return self.alarms.acting(lambda tx: webhooks.create_webhook(tx, wanted, after))
+        return self.alarms.acting(lambda tx: webhooks.create_webhook(tx, wanted, after, keys=lambda: KEYS))
 
     def change(self, name: str = "ours", **values: Any) -> Webhook:
         """Change a webhook."""
-        return self.alarms.acting(lambda tx: webhooks.update_webhook(tx, name, values))
+        return self.alarms.acting(lambda tx: webhooks.update_webhook(tx, name, values, keys=lambda: KEYS))
 
     def resume(self, name: str = "ours", *, skip: bool = False) -> Webhook:
         """Resume a webhook."""

@@ -2,14 +2,16 @@
 
 import json
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
 from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
+from cronograph.jobs.accounts.rules.secrets import KeyRing
 from cronograph.jobs.actions.deletion import delete_task
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.alarms import Condition
-from cronograph.jobs.core.base.errors import NotFound
+from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound, UserError
 from cronograph.jobs.delivery import actions, hooks, webhooks
 from cronograph.jobs.delivery.inbound import HookKind
 from cronograph.jobs.delivery.rules import DeliveryState
@@ -39,12 +41,35 @@ async def test_an_alarm_without_its_task_and_channel_is_disabled(alarms: Alarms,
 async def test_a_webhook_without_its_secret_is_disabled(alarms: Alarms, stored: Stored) -> None:
     stored.do(set_secret, "key", SECRET, KEYS)
     wanted = webhooks.new_webhook("feed", "https://feed.example.com/", DOCUMENT, {}, ["key"])
-    alarms.acting(lambda tx: webhooks.create_webhook(tx, wanted))
+    alarms.acting(lambda tx: webhooks.create_webhook(tx, wanted, keys=lambda: KEYS))
     stored.do(delete_secret, "key", force=True)
     done = alarms.acting(lambda tx: webhooks.update_webhook(tx, "feed", {"enabled": False}))
     assert not done.enabled
     with pytest.raises(NotFound, match="secret 'key'"):
         alarms.acting(lambda tx: webhooks.update_webhook(tx, "feed", {"secrets": ("key",)}))
+
+
+async def test_a_webhook_that_cannot_sign_by_a_secret_is_refused(alarms: Alarms, stored: Stored) -> None:
+    stored.do(set_secret, "key", SECRET, KEYS)
+    stored.do(set_secret, "word", "no key at all", KEYS)
+    wanted = webhooks.new_webhook("feed", "https://feed.example.com/", DOCUMENT, {}, ["key", "word"])
+    with pytest.raises(InvalidInput, match="'word': the secret of a webhook must be 'whsec_' and") as refused:
+        alarms.acting(lambda tx: webhooks.create_webhook(tx, wanted, keys=lambda: KEYS))
+    assert refused.value.path == ("secrets", "1")
+    signed = webhooks.new_webhook("feed", "https://feed.example.com/", DOCUMENT, {}, ["key"])
+    alarms.acting(lambda tx: webhooks.create_webhook(tx, signed, keys=lambda: KEYS))
+    cases: list[tuple[KeyRing, type[UserError], str]] = [
+        (KEYS, InvalidInput, "'word': the secret of a webhook must"),
+        (KeyRing(), InvalidState, "which this node does not have"),
+    ]
+    for ring, kind, words in cases:
+        change = partial(webhooks.update_webhook, name="feed", changes={"secrets": ("word",)})
+        with pytest.raises(kind, match=words):
+            alarms.acting(partial(change, keys=partial(KeyRing, ring.keys)))
+    # What does not change them needs no key.
+    assert not alarms.acting(lambda tx: webhooks.update_webhook(tx, "feed", {"enabled": False})).enabled
+    with pytest.raises(InvalidState, match="secret 'key' is used by the webhook 'feed'; change"):
+        stored.do(delete_secret, "key")
 
 
 async def test_a_hook_without_its_secret_is_disabled(alarms: Alarms, stored: Stored) -> None:

@@ -50,8 +50,9 @@ def delete_secret(tx: Tx, name: str, *, force: bool = False) -> Secret:
     if users and not force:
         shown = ", ".join(users[:USERS_SHOWN])
         more = f" and {len(users) - USERS_SHOWN} more" if len(users) > USERS_SHOWN else ""
+        them = "it" if len(users) == 1 else "them"
         raise InvalidState(
-            f"name: secret '{name}' is used by {shown}{more}; change them first, or use force",
+            f"name: secret '{name}' is used by {shown}{more}; change {them} first, or use force",
             path=("name",),
             code=ErrorCode.IN_USE,
         )

@@ -1,18 +1,20 @@
 """Secrets: which there are, who uses them, and their encrypted values for those that decrypt them."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, Text, cast, select
 
 from ...core.arguments.secrets import REFERENCE, references
+from ...core.base.errors import ErrorCode, InvalidState
+from ...core.rules import unknown
 from ...store.read.listing.keyset import OrderKey
 from ...store.read.listing.listing import Listing, columns
 from ...store.schema.rows import reader_of
 from ...store.schema.tables import channel, hook
 from ...store.schema.tables import periodic_task as t
 from ...store.schema.tables import secret as s
-from ..rules.secrets import Secret
+from ..rules.secrets import KeyRing, Secret, UnsealError, unseal
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +52,30 @@ def users(conn: Connection) -> dict[str, list[str]]:
 
 
 def hooks_and_channels(conn: Connection, name: str) -> list[str]:
-    """Return the hooks and channels that refer to a secret, as a sentence names them."""
+    """Return the hooks, channels and webhooks that refer to a secret, as a sentence names them."""
     hooks = conn.execute(select(hook.c.name, hook.c.secrets).order_by(hook.c.name))
-    channels = conn.execute(select(channel.c.name, channel.c.settings).order_by(channel.c.name))
+    is_webhook = channel.c.document.is_not(None)
+    channels = conn.execute(select(channel.c.name, channel.c.settings, is_webhook).order_by(channel.c.name))
     found = [f"the hook '{one}'" for one, secrets in hooks if name in secrets]
-    return found + [f"the channel '{one}'" for one, settings in channels if name in references(settings)]
+    users = [row for row in channels if name in references(row[1])]
+    return found + [f"the {'webhook' if webhook else 'channel'} '{one}'" for one, _, webhook in users]
+
+
+def opened(conn: Connection, wanted: Sequence[str], ring: KeyRing) -> list[str]:
+    """Return the values of secrets, for judging them.
+
+    Raises:
+        NotFound: there is none of a name.
+        InvalidState: code ``UNREADABLE``: this process cannot decrypt one.
+    """
+    found = sealed(conn, wanted)
+    for name in wanted:
+        if name not in found:
+            raise unknown("secret", name, names(conn), field="secrets")
+    try:
+        return [unseal(ring, found[name].key_id, name, found[name].text) for name in wanted]
+    except UnsealError as error:
+        raise InvalidState(str(error), code=ErrorCode.UNREADABLE) from None
 
 
 secret_from = reader_of(Secret)

@@ -370,7 +370,8 @@ def _end_one(tx: Tx, delivery: Delivery, sent: Sent, chance: float) -> None:
         next_at = _for_webhook(tx, webhook, delivery, sent, chance)
     state = DeliveryState.SENT if sent.error is None else DeliveryState.FAILED
     if sent.error is not None:
-        log.warning("delivery %s to channel %s failed: %s", delivery.message_id, delivery.channel, sent.error)
+        kind = "channel" if webhook is None else "webhook"
+        log.warning("delivery %s to %s %s failed: %s", delivery.message_id, kind, delivery.channel, sent.error)
     write.end_delivery(
         tx.conn,
         delivery,

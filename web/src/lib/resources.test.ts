@@ -14,6 +14,21 @@ test("resources are written as they are typed, and read back", () => {
 });
 
 test.each([
+  ["a,b", 'gpus=1, nodelist="a,b"'],
+  ['say "hi", gpus=8', 'gpus=1, nodelist="say \\"hi\\", gpus=8"'],
+  ["", 'gpus=1, nodelist=""'],
+  [" a\\", 'gpus=1, nodelist=" a\\\\"'],
+  ["[rack1|rack2]", "gpus=1, nodelist=[rack1|rack2]"],
+])("an option with the text %j is written so that it is read back", (nodelist, text) => {
+  expect(resourcesText({ ...NONE, gpus: 1, options: { nodelist } })).toBe(text);
+  expect(readResources(text)).toEqual({ gpus: 1, options: { nodelist } });
+});
+
+test("a quotation mark alone is a character", () => {
+  expect(readResources('a=5", b=6')).toEqual({ options: { a: '5"', b: "6" } });
+});
+
+test.each([
   ["memory=1.5g", 1.5 * 2 ** 30],
   ["memory=512 MiB", 2 ** 29],
   ["memory=1024", 1024],

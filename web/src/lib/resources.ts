@@ -22,6 +22,9 @@ const UNITS: readonly (readonly [string, number])[] = [
   ["MiB", 2 ** 20],
   ["KiB", 2 ** 10],
 ];
+/** Pairs between commas, those within quotation marks left out. */
+const PAIR = /(?:"(?:[^"\\]|\\.)*"|[^,])+/g;
+const QUOTED = /^"((?:[^"\\]|\\["\\])*)"$/;
 const MEMORY = /^(\d+(?:\.\d+)?)\s*([KMGT])i?B?$/i;
 
 function memoryText(bytes: number): string {
@@ -29,16 +32,24 @@ function memoryText(bytes: number): string {
   return `${bytes / size}${unit}`;
 }
 
-/** `gpus=2, memory=8GiB, account=physics`. */
+function quoted(value: string): string {
+  return /^$|^\s|[",]|\s$/.test(value) ? `"${value.replace(/["\\]/g, "\\$&")}"` : value;
+}
+
+function unquoted(value: string): string {
+  return QUOTED.exec(value)?.[1]?.replace(/\\(["\\])/g, "$1") ?? value;
+}
+
+/** `gpus=2, memory=8GiB, account=physics, nodelist="a,b"`. */
 export function resourcesText(resources: Resources): string {
   const { cpus, memory, gpus, image, queue, options } = resources;
   const named: readonly (readonly [string, string | number | null])[] = [
     ["cpus", cpus],
     ["memory", memory === null ? null : memoryText(Number(memory))],
     ["gpus", gpus],
-    ["image", image],
-    ["queue", queue],
-    ...labelsOf(options),
+    ["image", image === null ? null : quoted(image)],
+    ["queue", queue === null ? null : quoted(queue)],
+    ...labelsOf(options).map(([name, value]) => [name, quoted(value)] as const),
   ];
   return named.flatMap(([name, value]) => (value === null ? [] : [`${name}=${value}`])).join(", ");
 }
@@ -47,15 +58,12 @@ export function resourcesText(resources: Resources): string {
 export function readResources(text: string): ResourcesInput | null | string {
   const found: Record<string, unknown> = {};
   const options: Record<string, string> = {};
-  for (const pair of text
-    .split(",")
-    .map((each) => each.trim())
-    .filter((each) => each !== "")) {
+  for (const pair of (text.match(PAIR) ?? []).map((each) => each.trim()).filter((each) => each !== "")) {
     const equals = pair.indexOf("=");
     const [name, value] = [pair.slice(0, Math.max(equals, 0)).trim(), pair.slice(equals + 1).trim()];
     if (name === "" || value === "") return `Write name=value, such as gpus=2, got '${pair}'`;
     if (name in found || name in options) return `'${name}' is given twice`;
-    if (name === "image" || name === "queue") found[name] = value;
+    if (name === "image" || name === "queue") found[name] = unquoted(value);
     else if (name === "cpus" || name === "gpus" || name === "memory") {
       const [, count, letter] = name === "memory" ? (MEMORY.exec(value) ?? []) : [];
       const unit = UNITS.find(([word]) => word[0] === letter?.toUpperCase())?.[1];
@@ -63,7 +71,7 @@ export function readResources(text: string): ResourcesInput | null | string {
       if (!(number > 0 && Number.isFinite(number)) || (name !== "cpus" && !Number.isInteger(number)))
         return `${name} must be a ${name === "cpus" ? "" : "whole "}number above 0, got '${value}'`;
       found[name] = number;
-    } else options[name] = value;
+    } else options[name] = unquoted(value);
   }
   if (Object.keys(options).length > 0) found["options"] = options;
   return Object.keys(found).length === 0 ? null : found;

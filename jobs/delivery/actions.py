@@ -214,7 +214,7 @@ def acknowledge(
         keys = [(one.alarm_id, one.subject) for one in lost]
         resolved = write.resolve_firings(tx.conn, keys, tx.now)
         alarms = read.alarms_by_ids(tx.conn, {one.alarm_id for one in lost})
-        notify(tx, alarms, DeliveryEvent.RESOLVED, resolved, None)
+        notify(tx, alarms, DeliveryEvent.RESOLVED, resolved)
         release(tx)
         write.note_change(tx.conn)
         tx.wake(Wake.EVENTS)
@@ -354,7 +354,7 @@ def _note(tx: Tx, alarm: Alarm) -> None:
 def _resolve_all(tx: Tx, alarm: Alarm) -> None:
     if alarm.condition in CAUSES:
         release(tx)
-    notify(tx, {alarm.id: alarm}, DeliveryEvent.RESOLVED, write.resolve_all(tx.conn, alarm.id, tx.now), None)
+    notify(tx, {alarm.id: alarm}, DeliveryEvent.RESOLVED, write.resolve_all(tx.conn, alarm.id, tx.now))
 
 
 def _described(alarm: Alarm) -> dict[str, Json]:

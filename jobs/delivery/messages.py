@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from email.message import EmailMessage
 from html import escape
@@ -76,6 +77,24 @@ class WrittenResults(NamedTuple):
         return WrittenJson(head + self.text + "}}")
 
 
+def addressed(delivery: Delivery, public_url: str | None) -> Delivery:
+    """Return a delivery with the server before the paths of its pages, which who records it need not know.
+
+    Without ``public_url``, nobody could open the pages: there are none.
+    """
+    server = None if public_url is None else public_url.rstrip("/")
+    alarms = [_addressed(one, server) for one in _notices(delivery)]
+    data = {**delivery.payload["data"], "alarms": alarms}
+    return replace(delivery, payload={**delivery.payload, "data": data}) if alarms else delivery
+
+
+def _addressed(notice: Mapping[str, Any], server: str | None) -> dict[str, Any]:
+    if server is None:
+        return {**notice, "url": None, "links": {}}
+    links = {name: f"{server}{path}" for name, path in notice["links"].items()}
+    return {**notice, "url": f"{server}{notice['url']}", "links": links}
+
+
 def body_of(kind: ChannelKind, settings: Mapping[str, Json], delivery: Delivery) -> bytes:
     """Return the JSON body of a delivery, always the same for the same delivery."""
     document: Json = delivery.payload
@@ -110,7 +129,7 @@ class Shown(NamedTuple):
 def shown(delivery: Delivery) -> Shown:
     """Return what people read of a delivery."""
     notices = _notices(delivery)
-    parts = [Part(one["sentence"], _facts(one), one["url"], one.get("links", {})) for one in notices[:SHOWN]]
+    parts = [Part(one["sentence"], _facts(one), one["url"], one["links"]) for one in notices[:SHOWN]]
     more = [f"and {len(notices) - SHOWN} more"] if len(notices) > SHOWN else []
     return Shown(" ".join(heading(notices, delivery.event).split()), parts, more)
 
@@ -118,7 +137,7 @@ def shown(delivery: Delivery) -> Shown:
 def _notices(delivery: Delivery) -> list[dict[str, Any]]:
     """Return the alarms of a delivery as they were recorded."""
     data = cast("Mapping[str, Any]", delivery.payload["data"])
-    return list(data["alarms"])
+    return list(data.get("alarms", ()))
 
 
 def _facts(one: Mapping[str, Any]) -> list[str]:

@@ -37,7 +37,6 @@ class Reader:
 
     Attributes:
         node_id: The node.
-        public_url: The address of the dashboard for links; None = it is not known.
         watch: The alarms; None = they have to be read again.
         place: The place as it is stored.
         percentiles: The p95 of things, each with the time until which it is remembered.
@@ -45,7 +44,6 @@ class Reader:
     """
 
     node_id: int
-    public_url: str | None
     watch: Watchlist
     place: Place
     percentiles: dict[tuple[SubjectKind, str], tuple[float | None, datetime]]
@@ -90,12 +88,12 @@ def _store(tx: Tx, reader: Reader, found: Findings) -> dict[Key, int | None]:
     )
     quiet = _quiet(tx, [(one.alarm, one.subject) for one in causes], firing) if causes else set[Key]()
     fired = write.insert_firings(tx.conn, new_rows(tx, causes, quiet)) if causes else []
-    notify(tx, reader.watch.alarms, DeliveryEvent.RESOLVED, resolved, reader.public_url)
-    notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, fired, reader.public_url)
+    notify(tx, reader.watch.alarms, DeliveryEvent.RESOLVED, resolved)
+    notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, fired)
     closed = [key for key, turn in found.turns.items() if turn.cause is not None and turn.closed]
     if closed:
         ended = write.resolve_firings(tx.conn, closed, tx.now)
-        notify(tx, reader.watch.alarms, DeliveryEvent.RESOLVED, ended, reader.public_url)
+        notify(tx, reader.watch.alarms, DeliveryEvent.RESOLVED, ended)
     _end_silences(tx, reader, found)
     if any(one.condition in CAUSES for one in resolved):
         release(tx)
@@ -304,7 +302,7 @@ def _end_silences(tx: Tx, reader: Reader, found: Findings) -> None:
         quiet = _quiet(tx, [(reader.watch.alarms[one.alarm_id], one.subject) for one in waiting], firing)
         waiting = [one for one in waiting if (one.alarm_id, one.subject) not in quiet]
         write.mark_notified(tx.conn, [one.id for one in waiting])
-        notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, waiting, reader.public_url, even_if_quiet=True)
+        notify(tx, reader.watch.alarms, DeliveryEvent.FIRED, waiting, even_if_quiet=True)
 
 
 def _is_silenced(alarm: Alarm | None, now: datetime) -> bool:
@@ -316,7 +314,6 @@ def notify(
     alarms: Mapping[int, Alarm],
     event: DeliveryEvent,
     firings: Iterable[Firing],
-    public_url: str | None,
     *,
     even_if_quiet: bool = False,
 ) -> None:
@@ -337,7 +334,7 @@ def notify(
     for channel, about in by_channel.items():
         for first in range(0, len(about), MOST_IN_ONE):
             part = about[first : first + MOST_IN_ONE]
-            payload = payload_of(event, [notice(one, public_url) for one in part], tx.now)
+            payload = payload_of(event, [notice(one) for one in part], tx.now)
             write.insert_delivery(tx.conn, channel, event, payload, tx.now, firings=[one.id for one in part])
     if by_channel:
         write.announce(tx)

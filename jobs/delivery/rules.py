@@ -259,8 +259,8 @@ def heading(notices: "list[dict[str, Json]]", event: DeliveryEvent) -> str:
     return f"{word}: {counted(len(notices), 'alarm')}, first {notices[0]['alarm']}"
 
 
-def notice(firing: Firing, public_url: str | None) -> dict[str, Json]:
-    """Return a firing as receivers get it."""
+def notice(firing: Firing) -> dict[str, Json]:
+    """Return a firing as receivers get it, once ``addressed`` has put the server before the paths of its pages."""
     return {
         "id": str(firing.id),
         "alarm": firing.alarm_name,
@@ -277,21 +277,21 @@ def notice(firing: Firing, public_url: str | None) -> dict[str, Json]:
         "lastSuccessAt": _time(firing.last_success_at),
         "firedAt": time_text(firing.fired_at),
         "resolvedAt": _time(firing.resolved_at),
-        "url": None if public_url is None else f"{public_url.rstrip('/')}{_page(firing)}",
-        "links": {} if public_url is None else _links(firing, public_url.rstrip("/")),
+        "url": _page(firing),
+        "links": _links(firing),
     }
 
 
-def _links(firing: Firing, server: str) -> dict[str, Json]:
+def _links(firing: Firing) -> dict[str, Json]:
     """Return the pages on which a person repairs what an alarm is about; each asks who it is."""
-    links: dict[str, Json] = {"Open in Cronograph": f"{server}{_page(firing)}"}
+    links: dict[str, Json] = {"Open in Cronograph": _page(firing)}
     if firing.resolved_at is None and (firing.run_id is not None or firing.flow_id is not None):
-        links["Retry"] = f"{server}{_page(firing)}"
+        links["Retry"] = _page(firing)
     if firing.subject_kind is SubjectKind.TASK:
-        links["Pause"] = f"{server}/tasks/{quote(firing.subject, safe='')}"
+        links["Pause"] = f"/tasks/{quote(firing.subject, safe='')}"
     elif firing.subject_kind is SubjectKind.GROUP:
-        links["Pause"] = f"{server}/groups"
-    return {**links, "Silence": f"{server}/alarms"}
+        links["Pause"] = "/groups"
+    return {**links, "Silence": "/alarms"}
 
 
 def _time(at: datetime | None) -> str | None:

@@ -38,20 +38,22 @@ class Alarms:
         self.reader = self.another_reader(1)
         self.sender = self.another_sender()
 
-    def services(self, subscriptions: Subscriptions | None = None) -> Services:
+    def services(
+        self, subscriptions: Subscriptions | None = None, public_url: str | None = "https://cron.test/"
+    ) -> Services:
         """The services of one more node."""
         database = Database(self._url, clock=lambda: self.stored.now)
         self._opened.append(database)
-        more: dict[str, Any] = {"keys": lambda: KEYS, "public_url": "https://cron.test", "apprise_schemes": ("json",)}
+        more: dict[str, Any] = {"keys": lambda: KEYS, "public_url": public_url, "apprise_schemes": ("json",)}
         return Services(database, subscriptions=subscriptions, http_allow=("127.0.0.1",), **more)
 
     def another_reader(self, node_id: int) -> AlarmReader:
         """A reader of another node."""
         return AlarmReader(self.services(), node_id, poll=60.0)
 
-    def another_sender(self, node_id: int = 1) -> AlarmSender:
+    def another_sender(self, node_id: int = 1, *, public_url: str | None = "https://cron.test/") -> AlarmSender:
         """A sender of another node, which always draws the same pauses."""
-        return AlarmSender(self.services(), node_id, poll=60.0, chance=Random(1))
+        return AlarmSender(self.services(public_url=public_url), node_id, poll=60.0, chance=Random(1))
 
     async def close(self) -> None:
         """Stop both, and close every connection."""

@@ -53,7 +53,7 @@ async def test_a_firing_and_its_delivery_are_one_transaction(alarms: Alarms, sto
     assert delivery.payload["type"] == "alarm.fired"
     (notice,) = delivery.payload["data"]["alarms"]
     assert notice["id"] == str(firing.id)
-    assert notice["url"] == f"https://cron.test/runs/{firing.run_id}"
+    assert notice["url"] == f"/runs/{firing.run_id}"
     assert notice["policy"]["condition"] == "job 'work' fails 1 time in a row"
     stored.enqueue()
     worker.end(worker.start())

@@ -523,28 +523,6 @@ async def test_routes_that_choose_nothing_are_refused(alarms: Alarms, route: Rou
         alarms.channel(ChannelKind.ALERTMANAGER, **settings)
 
 
-async def test_chats_and_mails_have_buttons_that_lead_to_the_pages(alarms: Alarms, stored: Stored) -> None:
-    async with answering(ok) as server:
-        for name, form in (("slack", "slack"), ("teams", "teams")):
-            alarms.channel(ChannelKind.CHAT, name, url=f"http://127.0.0.1:{server.port}/", form=form)
-        worker = stored.node()
-        alarms.create(Condition.FAILING, "work", SubjectKind.JOB, channels=("slack", "teams"), failed_runs=1)
-        run = stored.enqueue(retries=0)
-        worker.end(worker.start(), FAILED)
-        await alarms.look(1)
-        await alarms.send()
-    slack, teams = sorted((body(one) for one in server.asked), key=lambda one: "blocks" not in one)
-    wanted = {
-        "Open in Cronograph": f"https://cron.test/runs/{run.id}",
-        "Retry": f"https://cron.test/runs/{run.id}",
-        "Silence": "https://cron.test/alarms",
-    }
-    (buttons,) = [one["elements"] for one in slack["blocks"] if one["type"] == "actions"]
-    assert {one["text"]["text"]: one["url"] for one in buttons} == wanted
-    actions_of_card = teams["attachments"][0]["content"]["actions"]
-    assert {one["title"]: one["url"] for one in actions_of_card} == wanted
-
-
 @pytest.mark.costly
 @pytest.mark.filterwarnings("ignore:'imghdr' is deprecated:DeprecationWarning")
 async def test_apprise_sends_to_schemes_that_are_allowed(alarms: Alarms, stored: Stored) -> None:

@@ -20,6 +20,7 @@ from ...core.events import Cursor, Event
 from ...core.outcome import Failed
 from ...delivery import read, webhooks, write
 from ...delivery.channels import WHOLE, Sent, send
+from ...delivery.messages import addressed
 from ...delivery.notifying import Reader, judge
 from ...delivery.rules import Delivery, DeliveryState, next_try
 from ...delivery.webhooks import Webhook
@@ -83,7 +84,7 @@ class AlarmReader(Timed):
     moved the place: so each event is judged once, whichever node dies when.
 
     Args:
-        services: The database, and the address of the dashboard for links.
+        services: The database.
         node_id: This node.
         poll: Seconds after which it looks without a hint.
     """
@@ -91,7 +92,6 @@ class AlarmReader(Timed):
     def __init__(self, services: Services, node_id: int, *, poll: float) -> None:
         super().__init__("alarms", services.database, poll)
         self._database = services.database
-        self._public_url = services.public_url
         self._node_id = node_id
         self._reader: Reader | None = None
         self._cursor = _NOWHERE
@@ -151,7 +151,7 @@ class AlarmReader(Timed):
         percentiles = {} if self._reader is None else self._reader.percentiles
         if self._reader is not None:
             watch.settled.update(self._reader.watch.settled & watch.alarms.keys())
-        self._reader = Reader(self._node_id, self._public_url, watch, place, percentiles)
+        self._reader = Reader(self._node_id, watch, place, percentiles)
         self._cursor = place.cursor
         return self._reader
 
@@ -305,7 +305,8 @@ class AlarmSender(Timed):
             if isinstance(values, dict):
                 IN_USE.add(values)
                 settings, schemes = resolved(channel.settings, values), self._services.apprise_schemes
-                sent = await send(channel, settings, delivery, self._guard, now, schemes=schemes)
+                message = addressed(delivery, self._services.public_url)
+                sent = await send(channel, settings, message, self._guard, now, schemes=schemes)
                 sent = _without_secrets(sent, values)
             else:
                 sent = Sent(values.message if isinstance(values, Failed) else values.reason)

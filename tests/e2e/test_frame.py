@@ -54,7 +54,7 @@ class Held:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize(("width", "links"), [(360, 0), (900, 16), (1280, 16)])
+@pytest.mark.parametrize(("width", "links"), [(360, 0), (900, 17), (1280, 17)])
 def test_the_frame_stands_before_any_file_and_stays_where_it_is(
     site: Site, new_page: PageOpener, width: int, links: int
 ) -> None:

@@ -60,8 +60,8 @@ class AlarmDelivery(FromModel):
     channel: str = strawberry.field(description="The name of the channel.")
     event: DeliveryEvent = strawberry.field(description="The event that the message is about.")
     payload: JSON = strawberry.field(
-        description="The content of the message, an object; webhooks get it with `public_url` before the paths of its "
-        "pages."
+        description="The content of the message, an object; webhooks get it as it is. Before the first try "
+        "its pages are paths."
     )
     state: DeliveryState = strawberry.field(description="The state of the delivery.")
     attempts: int = strawberry.field(description="The number of tries so far.")

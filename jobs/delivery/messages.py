@@ -80,7 +80,8 @@ class WrittenResults(NamedTuple):
 def addressed(delivery: Delivery, public_url: str | None) -> Delivery:
     """Return a delivery with the server before the paths of its pages, which who records it need not know.
 
-    Without ``public_url``, nobody could open the pages: there are none.
+    Without ``public_url``, nobody could open the pages: there are none. One that has its addresses keeps them, so that
+    every try of every node sends the same.
     """
     server = None if public_url is None else public_url.rstrip("/")
     alarms = [_addressed(one, server) for one in _notices(delivery)]
@@ -89,6 +90,8 @@ def addressed(delivery: Delivery, public_url: str | None) -> Delivery:
 
 
 def _addressed(notice: Mapping[str, Any], server: str | None) -> dict[str, Any]:
+    if not (notice["url"] or "").startswith("/"):
+        return dict(notice)
     if server is None:
         return {**notice, "url": None, "links": {}}
     links = {name: f"{server}{path}" for name, path in notice["links"].items()}

@@ -1,6 +1,6 @@
 """Statements that change alarms, timers, firings, channels, deliveries, and the place of their reader."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from functools import cache
@@ -316,6 +316,12 @@ def claim_deliveries(
     if names:
         conn.execute(update(c).where(c.c.name.in_(names)).values(blocked_until=until))
     return taken
+
+
+def put_payloads(conn: Connection, deliveries: Iterable[Delivery]) -> None:
+    """Store the payloads of deliveries that this transaction has claimed."""
+    for one in deliveries:
+        conn.execute(update(d).where(d.c.id == one.id).values(payload=one.payload))
 
 
 def end_delivery(

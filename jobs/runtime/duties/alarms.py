@@ -276,7 +276,7 @@ class AlarmSender(Timed):
             busy = dict[str, int]()
             for channel in self._sending.values():
                 busy[channel] = busy.get(channel, 0) + 1
-            for delivery in await self._database.write(_claim, self._node_id, busy):
+            for delivery in await self._database.write(_claim, self._node_id, busy, self._services.public_url):
                 task = asyncio.create_task(self._send(delivery), name=f"cronograph-delivery-{delivery.id}")
                 self._sending[task] = delivery.channel
                 task.add_done_callback(self._ended)
@@ -305,8 +305,7 @@ class AlarmSender(Timed):
             if isinstance(values, dict):
                 IN_USE.add(values)
                 settings, schemes = resolved(channel.settings, values), self._services.apprise_schemes
-                message = addressed(delivery, self._services.public_url)
-                sent = await send(channel, settings, message, self._guard, now, schemes=schemes)
+                sent = await send(channel, settings, delivery, self._guard, now, schemes=schemes)
                 sent = _without_secrets(sent, values)
             else:
                 sent = Sent(values.message if isinstance(values, Failed) else values.reason)
@@ -337,9 +336,14 @@ def _without_secrets(sent: Sent, values: Mapping[str, str]) -> Sent:
     return replace(sent, error=error, answer=answer)
 
 
-def _claim(tx: Tx, node_id: int, busy: dict[str, int]) -> list[Delivery]:
+def _claim(tx: Tx, node_id: int, busy: dict[str, int], public_url: str | None) -> list[Delivery]:
+    """Take due deliveries; who takes one first stores the addresses of its pages, the same for all tries."""
     until = tx.now + LOST_AFTER
-    return write.claim_deliveries(tx.conn, node_id, tx.now, until, per_channel=PER_CHANNEL, busy=busy)
+    taken = write.claim_deliveries(tx.conn, node_id, tx.now, until, per_channel=PER_CHANNEL, busy=busy)
+    named = [addressed(one, public_url) for one in taken]
+    pairs = zip(named, taken, strict=True)
+    write.put_payloads(tx.conn, [one for one, before in pairs if one.payload != before.payload])
+    return named
 
 
 def _prune(tx: Tx) -> int:

@@ -15,19 +15,6 @@ from .acting import account_of
 from .runs import check_job_args, existing, labels_of_changed, put, put_new
 
 
-def retry_runs(
-    tx: Tx,
-    ids: Sequence[int],
-    *,
-    args: dict[str, Json] | None = None,
-    from_step: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    actor: str | None = None,
-) -> list[Run]:
-    """``retry_each``; of each finished run the new one, or that which stands for it."""
-    return [one.run for one in retry_each(tx, ids, args=args, from_step=from_step, labels=labels, actor=actor)]
-
-
 def retry_each(
     tx: Tx,
     ids: Sequence[int],

@@ -51,7 +51,7 @@ class _Change:
     def document(self) -> str:
         """Return the document that changes a portion."""
         kind = self.mutation[0].upper() + self.mutation[1:]
-        fields = "count hasMore endCursor runs { id } errors { message }"
+        fields = "count hasMore endCursor runs { id isDeduplicated } errors { message }"
         return f"mutation Portion($input: {kind}Input!) {{ {self.mutation}(input: $input) {{ {fields} }} }}"
 
 
@@ -104,12 +104,10 @@ async def undo_bulk_action(context: JobContext, run: BulkRun) -> Result:
     Runs that have started or ended since are left as they are.
     """
     action, portions = await _portions_of(context, run)
-    # A retry answers the unfinished run that has the unique key; the bulk action made only runs that came after it.
-    own = [[one for one in ids if action != "retry" or int(one) > run] for ids in portions]
     change = _change_of(_OPPOSITE[action], context.run_id, f"bulk action {run} is undone")
     among: dict[str, Json] = {"state": {"eq": "CANCELLED"}} if action == "cancel" else {}
-    work = _Work(context, change, sum(map(len, own)))
-    for ids in filter(None, own):
+    work = _Work(context, change, sum(map(len, portions)))
+    for ids in filter(None, portions):
         await work.portion({**change.input, "runs": {"filter": {"id": {"in": [*ids]}, **among}}})
     return work.result()
 
@@ -175,8 +173,10 @@ class _Work:
 
     async def _changed(self, given: dict[str, Json]) -> dict[str, Json]:
         answer = (await ask(self._context, self._change.document(), {"input": given}))[self._change.mutation]
-        kept: dict[str, Json] = {name: answer[name] for name in ("count", "hasMore", "endCursor")}
-        return kept | {"count": int(answer["count"]), "ids": [one["id"] for one in answer["runs"]]}
+        kept: dict[str, Json] = {name: answer[name] for name in ("hasMore", "endCursor")}
+        # A retry answers the unfinished run that has the unique key: that one is of others.
+        own = [one["id"] for one in answer["runs"] if not one["isDeduplicated"]]
+        return kept | {"count": int(answer["count"]) - (len(answer["runs"]) - len(own)), "ids": own}
 
     def _stop_if_asked(self) -> None:
         reason = self._context.stop_reason

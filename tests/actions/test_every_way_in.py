@@ -14,7 +14,6 @@ from cronograph.graphql.operations.base.inputs import ResourcesInput
 from cronograph.graphql.operations.runs.enqueue_inputs import EnqueueRunInput
 from cronograph.jobs import Cap, Rate, Resources, RunSpec, enqueue_many_sync, enqueue_sync, job
 from cronograph.jobs.actions.flows import enqueue_flow, retry_flow
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, trigger
 from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.connection import Connection, connect
@@ -34,7 +33,7 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.write import nodes as published
 from cronograph.jobs.testing import Queue
-from tests.support.storage import Stored
+from tests.support.storage import Stored, retry_runs
 
 REGISTRY = Registry()
 CUSTOMER = "customer-{customer}"

@@ -11,7 +11,6 @@ from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import Session
 
 from cronograph.jobs import enqueue, enqueue_sync
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, retry_now, set_priority, trigger_job
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound, UserError
 from cronograph.jobs.core.model import NewRun, Priority, Run, Trigger
@@ -19,7 +18,7 @@ from cronograph.jobs.core.outcome import Cancelled, Failed, Snoozed, Succeeded
 from cronograph.jobs.store.db.database import Database, parse_url
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.types import SchemaText
-from tests.support.storage import START, Stored
+from tests.support.storage import START, Stored, retry_runs
 
 
 class TestEnqueue:

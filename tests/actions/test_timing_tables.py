@@ -7,12 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.tasks import trigger_task
 from cronograph.jobs.core.outcome import Failed, TimedOut
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.schema import tables
-from tests.support.storage import START, Stored, Worker
+from tests.support.storage import START, Stored, Worker, retry_runs
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from sqlalchemy import select
 
 from cronograph.jobs import QueueFull, RunSpec, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.actions.groups import set_group_cap
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs
 from cronograph.jobs.actions.tasks import trigger_task
 from cronograph.jobs.core.admission.caps import Cap, WhenFull
@@ -23,7 +22,7 @@ from cronograph.jobs.queue.enqueue.enqueue import put_or_drop
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
-from tests.support.storage import START, Stored
+from tests.support.storage import START, Stored, retry_runs
 
 CUSTOMER = UniqueKey(("customer",), "{customer}")
 REFUSE, OLDEST, NEWEST = WhenFull.REFUSE, WhenFull.DROP_OLDEST, WhenFull.DROP_NEWEST

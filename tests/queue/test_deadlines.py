@@ -7,7 +7,6 @@ import pytest
 from sqlalchemy import update
 
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.tasks import trigger_task
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.defaults import JobDefaults
@@ -22,7 +21,7 @@ from cronograph.jobs.store.read import facts
 from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.specs import defaults_document
-from tests.support.storage import START, Stored
+from tests.support.storage import START, Stored, retry_runs
 
 DAY = 86400.0
 SIGNAL = Suspended(Awaits(AwaitedKind.SIGNAL, "approved"))

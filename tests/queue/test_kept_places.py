@@ -9,7 +9,6 @@ from functools import partial
 import pytest
 
 from cronograph.jobs import JobContext, job
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.base.errors import InvalidState
@@ -27,7 +26,7 @@ from cronograph.jobs.store.db.transaction import Tx, Wake
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.testing import Queue, drain
 from tests.actions.test_explaining import of_run, says
-from tests.support.storage import Stored, Worker
+from tests.support.storage import Stored, Worker, retry_runs
 
 CUSTOMER = UniqueKey(("customer",), "{customer}")
 KEPT = Limits(concurrency_key=CUSTOMER, max_concurrent=1, hold=PlaceHold.UNFINISHED)

@@ -8,7 +8,6 @@ import pytest
 from sqlalchemy import select, update
 
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import edit_run, enqueue_runs, trigger_job
 from cronograph.jobs.actions.tasks import trigger_task, update_task
 from cronograph.jobs.core.admission.labels import LabelRule
@@ -35,7 +34,7 @@ from cronograph.jobs.store.read.prunable import RunPlace
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.specs import defaults_document
 from cronograph.jobs.store.write.prune import delete_executions, delete_old_runs
-from tests.support.storage import Stored
+from tests.support.storage import Stored, retry_runs
 
 BILLING = {"team": "billing"}
 OF_CUSTOMERS = LabelRule(BILLING, {"customer": "customer_id"})

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import edit_run
 from cronograph.jobs.actions.tasks import trigger_task, update_task
 from cronograph.jobs.core.admission.caps import Rate
@@ -20,7 +19,7 @@ from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.read.facts import of_runs
 from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
-from tests.support.storage import START, Stored, Worker
+from tests.support.storage import START, Stored, Worker, retry_runs
 
 ONE_A_MINUTE = Rate(1, 60.0, 1)
 OF_JOB = Limits(rate=Rate(1000, 1.0, 1000), rate_key=UniqueKey(("customer",), "{customer}"))

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from cronograph.jobs import Cancellation, ConfigurationError, JobContext, RunSpec, job
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.flows import Flow, FlowState
@@ -20,6 +19,7 @@ from cronograph.jobs.store.schema.tables import flow
 from cronograph.jobs.testing import Queue, drain, run_job
 from tests.runtime.step_jobs import JOBS
 from tests.support.engines import RunningEngine, StartEngine
+from tests.support.storage import retry_runs
 from tests.support.waiting import eventually
 
 

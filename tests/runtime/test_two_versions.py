@@ -16,7 +16,6 @@ import pytest
 from sqlalchemy import select
 
 from cronograph.jobs import Flow, JobContext, Result, RunSpec, connect, enqueue_many_sync, enqueue_sync, job
-from cronograph.jobs.actions.retries import retry_runs
 from cronograph.jobs.actions.runs import enqueue_runs, trigger_job
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.actions.tasks import create_task, trigger_task
@@ -33,6 +32,7 @@ from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.read.runs import run_from, select_runs
 from cronograph.jobs.store.schema.tables import run as run_table
 from tests.support.engines import QUICK, RunningEngine, running_engine
+from tests.support.storage import retry_runs
 from tests.support.waiting import eventually
 
 

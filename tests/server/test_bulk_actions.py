@@ -113,6 +113,29 @@ def test_a_bulk_action_that_is_stopped_says_how_far_it_came_and_undoes_just_that
 
 
 @pytest.mark.costly
+def test_an_undo_makes_and_counts_none_of_the_runs_whose_unique_keys_others_have_meanwhile(
+    database_url: str, processes: ProcessStarter
+) -> None:
+    server = processes.serve(database_url, *BEAT)
+    ask(server, 'mutation { pauseGroup(input: { name: "many" }) { errors { message } } }')
+    put = "mutation($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { errors { message } } }"
+    runs = [{"jobName": "prune_history", "group": "many", "uniqueKey": f"day {day}"} for day in range(6)]
+    ask(server, put, input={"runs": runs})
+    group = {"group": {"eq": "many"}}
+    cancelled = begin(server, "bulk_action", action="cancel", filter=group)
+    assert ended(server, cancelled, "SUCCESS")["result"]["changed"] == 6
+    ask(server, put, input={"runs": runs[:2]})
+    undo = begin(server, "undo_bulk_action", run=int(cancelled))
+    assert ended(server, undo, "SUCCESS")["result"] == {"changed": 4, "matched": 6, "done": "retried"}
+    assert number(server, "WAITING") == 6
+    again = "mutation($input: RetryRunsInput!) { retryRuns(input: $input) { count runs { isDeduplicated } } }"
+    chosen = {"runs": {"filter": {**group, "state": {"eq": "CANCELLED"}}}, "excludeRetried": False}
+    for _ in range(2):
+        answer = ask(server, again, input={**chosen, "idempotencyKey": "once"})["retryRuns"]
+        assert answer == {"count": 6, "runs": [{"isDeduplicated": True}] * 6}
+
+
+@pytest.mark.costly
 def test_what_cannot_be_done_is_said_at_once(sqlite_url: str, processes: ProcessStarter) -> None:
     server = processes.serve(sqlite_url)
     for args, why in (

@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import Table, event, select
 
 from cronograph.jobs.actions.nodes import NewNode, join
+from cronograph.jobs.actions.retries import retry_each
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.base.signature import VERSION
@@ -184,3 +185,8 @@ def stored(database_url: str, request: pytest.FixtureRequest) -> Iterator[Stored
             assert opened.do(lambda tx: counted_minutes(tx.conn)) == opened.do(lambda tx: minutes_of_log(tx.conn))
     finally:
         opened.close()
+
+
+def retry_runs(tx: Tx, /, ids: Sequence[int], **more: Any) -> list[Run]:
+    """The runs that retries of others make, or those that stand for them."""
+    return [one.run for one in retry_each(tx, ids, **more)]

@@ -156,7 +156,8 @@ MAX_COUNTED: Final = 10**9
 class Changed(Generic[M]):
     """Hold the changed rows: the rows afterwards, how many, whether more match and behind what.
 
-    On a dry run ``preview`` is what would become of the new runs.
+    On a dry run ``preview`` is what would become of the new runs. ``existing`` are the ids of rows that were there
+    already, and of which no new ones were made.
     """
 
     rows: list[M]
@@ -164,6 +165,7 @@ class Changed(Generic[M]):
     has_more: bool = False
     end_cursor: str | None = None
     preview: Preview | None = None
+    existing: frozenset[int] = frozenset()
 
 
 def codec_of(name: str, load: Callable[[Tx, Json], list[M]]) -> AnswerCodec[Changed[M]]:
@@ -179,8 +181,15 @@ def codec_of(name: str, load: Callable[[Tx, Json], list[M]]) -> AnswerCodec[Chan
             "count": done.count,
             "hasMore": done.has_more,
             "endCursor": done.end_cursor,
+            "existing": sorted(done.existing),
         },
-        load=lambda tx, stored: Changed(load(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]),
+        load=lambda tx, stored: Changed(
+            load(tx, stored),
+            stored["count"],
+            stored["hasMore"],
+            stored["endCursor"],
+            existing=frozenset(stored["existing"]),
+        ),
     )
 
 

@@ -432,7 +432,19 @@ class RunMutations:
         """The new runs."""
         labels, actor = given(input.labels), info.context.person.name
         once_only = [_unless_retried] if input.exclude_retried else []
-        again = bulk_action(FINAL, partial(retries.retry_runs, labels=labels, actor=actor), *once_only)
+        existing: set[int] = set()
+
+        def retry(tx: Tx, ids: Sequence[int]) -> list[Run]:
+            made = retries.retry_each(tx, ids, labels=labels, actor=actor)
+            existing.update(one.run.id for one in made if one.deduplicated)
+            return [one.run for one in made]
+
+        def again(tx: Tx) -> Changed[Run]:
+            # The transaction may be tried again.
+            existing.clear()
+            found = many_runs(tx, input, bulk_action(FINAL, retry, *once_only))
+            return replace(found, existing=frozenset(existing))
+
         would = bulk_action(FINAL, _as_they_are, *once_only)
 
         def tried(tx: Tx) -> Changed[Run]:
@@ -442,9 +454,11 @@ class RunMutations:
                 found, preview=preview(tx, names, lambda tx: retries.retry_each(tx, ids, labels=labels, actor=actor))
             )
 
-        action = tried if is_dry(input) else partial(many_runs, input=input, bulk_action=again)
-        done = await perform_many(info, input, action, CHANGED)
-        payload = answer_many(RunsRetried, done, runs=entities.Run.from_model)
+        done = await perform_many(info, input, tried if is_dry(input) else again, CHANGED)
+        there = frozenset[int]() if done.result is None else done.result.existing
+        payload = answer_many(
+            RunsRetried, done, runs=lambda run: entities.Run.from_model(run, deduplicated=run.id in there)
+        )
         payload.preview = _shown(None if done.result is None else done.result.preview)
         return payload
 

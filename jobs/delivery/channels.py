@@ -35,6 +35,8 @@ WHOLE: Final = 30.0
 """Seconds for a whole try."""
 SHOWN_ANSWER: Final = 1_000
 MAX_RECIPIENTS: Final = 50
+MAX_URL: Final = 4_000
+"""Each failed try of a message is a line in the log with the address."""
 GONE: Final = 410
 
 
@@ -88,6 +90,10 @@ def _route_faults(route: Route) -> Iterator[UserError]:
 
 
 def _url_faults(kind: ChannelKind, url: str) -> Iterator[InvalidInput]:
+    if len(url) > MAX_URL:
+        message = f"url: must have at most {MAX_URL:,} characters, got {len(url):,}"
+        yield InvalidInput(message, path=(kind.value, "url"))
+        return
     try:
         http_client.parse_url(url)
     except ValueError as error:

@@ -463,6 +463,11 @@ async def test_a_message_to_a_deleted_channel_fails(alarms: Alarms, stored: Stor
     ("kind", "settings", "fault"),
     [
         (ChannelKind.WEBHOOK, {"url": "ftp://example.com/", "secrets": [SECRET]}, "url: must be an absolute http"),
+        (
+            ChannelKind.WEBHOOK,
+            {"url": f"https://x.io/{'a' * 4_000}", "secrets": [SECRET]},
+            "url: must have at most 4,000",
+        ),
         (ChannelKind.WEBHOOK, {"url": "https://example.com/", "secrets": ["abc"]}, "secrets: the secret of a webhook"),
         (ChannelKind.MAIL, {**mail_settings(0)}, "port: must be from 1 to 65535"),
         (ChannelKind.MAIL, {**mail_settings(25), "recipients": ["a\nb@x"]}, "recipients: must be a mail address"),

@@ -162,10 +162,10 @@ def test_the_wheel_stays_small(wheel: Path) -> None:
     """A fifth is GraphiQL, in the one form in which it is sent; nothing is there as it is and packed.
 
     Raised from 2.4 MB for hooks, pings, addresses, revisions and further alarms, and from 2.55 MB for webhooks, jobs at
-    engines, and the pages of hooks and deliveries, and from 2.65 MB for groups of failures, files of channels, and the
-    archive.
+    engines, and the pages of hooks and deliveries, from 2.65 MB for groups of failures, files of channels, and the
+    archive, and from 2.7 MB for the read replica and the pages of webhooks and channels.
     """
-    assert wheel.stat().st_size <= 2_700_000
+    assert wheel.stat().st_size <= 2_740_000
     packed = {name for name in names_in(wheel) if name.endswith(".gz") and "/assets/" in name}
     assert packed
     assert not {name.removesuffix(".gz") for name in packed} & names_in(wheel)

@@ -132,6 +132,8 @@ def test_no_query_misses_a_write_on_any_node_while_the_standby_answers_is_behind
     page = new_page(other.url)
     page.goto("/settings")
     expect(page.get_by_role("region", name="This server")).to_contain_text("behind, so the database answers")
+    # Before its server is ended with the others.
+    page.close()
 
     standby.value("SELECT pg_wal_replay_resume()")
     wait_in_use(other)

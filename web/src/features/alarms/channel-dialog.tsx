@@ -109,7 +109,7 @@ export function ChannelDialog({ channel, names, onClose, onSet }: ChannelDialogP
 
 type Faults = Readonly<Record<string, string | undefined>>;
 
-/** What is said of the settings and of the route: asked for here, since what no field asks for stands above them all. */
+/** What is said of the settings and of the route; first what no field asks for, which stands above them all. */
 function faultsOf({ kind, isRouted }: ChannelForm, fault: (field: string) => string | undefined): Faults {
   const routed = isRouted ? ["groups", "labels"] : [];
   const names = ["route", ...routed, ...kindOf(kind).fields.map(({ name }) => name)];

@@ -7,6 +7,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -29,7 +30,7 @@ AuthType=auth/none
 CredType=cred/none
 SlurmctldPort={controller}
 StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool
+SlurmdSpoolDir={spool}
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.pid
 ProctrackType=proctrack/linuxproc
@@ -65,10 +66,11 @@ class Slurm:
         if None in programs.values() or os.getuid() != 0:
             unavailable("Slurm", "as root, apt-get install slurm-wlm")
         self._folder = folder
-        for name in ("state", "spool"):
-            (folder / name).mkdir()
+        (folder / "state").mkdir()
+        # Each job has a socket there: where the folder of a test has a long name, none could be started.
+        self._spool = TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True)
         config = {"host": socket.gethostname(), "controller": free_port(), "node": free_port(), "folder": folder}
-        self._settings = SETTINGS.format(**config)
+        self._settings = SETTINGS.format(**config, spool=self._spool.name)
         self._first = 1
         self._configure()
         (folder / "gres.conf").write_text("NodeName=worker Name=gpu File=/dev/null,/dev/zero,/dev/full,/dev/random\n")
@@ -130,6 +132,7 @@ class Slurm:
     def stop(self) -> None:
         """End both daemons, and all that they have started."""
         self._nursery.close()
+        self._spool.cleanup()
 
 
 @pytest.fixture

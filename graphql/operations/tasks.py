@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import strawberry
 from strawberry.scalars import JSON
@@ -39,9 +39,11 @@ from ..types.payloads import (
 )
 from .base.bulk import (
     BulkAction,
+    Changed,
     DeleteTasksInput,
     PauseTasksInput,
     ResumeTasksInput,
+    TasksInput,
     answer_many,
     codec_of,
     many_tasks,
@@ -159,6 +161,7 @@ class TriggerTaskInput(MutationInput):
     )
 
 
+T = TypeVar("T")
 MAX_NAMES: Final = 200
 MAX_RUNS: Final = 200
 """Unfinished runs of a deleted task that are shown."""
@@ -174,42 +177,31 @@ class Deletion:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Deleted:
-    """The result of `deleteTasks`, or of its dry run."""
-
-    names: list[str]
-    count: int
-    has_more: bool
-    end_cursor: str | None
-
-
 DELETION: Final[AnswerCodec[Deletion]] = AnswerCodec(
     dump=lambda done: {"name": done.name, "runs": [run.id for run in done.runs], "count": done.count},
     load=lambda tx, stored: Deletion(stored["name"], restore_runs(tx, stored), stored["count"]),
 )
 
 
-TASKS: Final = codec_of("tasks", restore_tasks)
-DELETED: Final[AnswerCodec[Deleted]] = AnswerCodec(
-    dump=lambda done: {
-        "names": done.names,
-        "count": done.count,
-        "hasMore": done.has_more,
-        "endCursor": done.end_cursor,
-    },
-    load=lambda _, stored: Deleted(stored["names"], stored["count"], stored["hasMore"], stored["endCursor"]),
+TASKS: Final[AnswerCodec[Changed[Task]]] = codec_of(
+    AnswerCodec(dump=lambda tasks: {"tasks": [task.id for task in tasks]}, load=restore_tasks)
 )
+DELETED: Final = codec_of(NAMES)
 
 
-def each(action: Callable[[Tx, str], Task]) -> Callable[[Tx, Sequence[int]], list[Task]]:
-    """An action on one task as one on many."""
+def many(
+    input: TasksInput,
+    action: Callable[[Tx, str], T],
+    also: Callable[[Tx], Criteria],
+    accepts: Callable[[Task], bool] = lambda _: True,
+) -> Callable[[Tx], Changed[T]]:
+    """Return an action on one task as one on the selected tasks; see ``BulkAction``."""
 
-    def apply(tx: Tx, ids: Sequence[int]) -> list[Task]:
+    def apply(tx: Tx, ids: Sequence[int]) -> list[T]:
         names = [task.name for task in task_store.by_ids(tx.conn, ids).values()]
         return [action(tx, name) for name in sorted(names)]
 
-    return apply
+    return partial(many_tasks, input=input, bulk_action=BulkAction(apply, also, accepts))
 
 
 @strawberry.type
@@ -325,19 +317,15 @@ class TaskMutations:
     async def pause_tasks(self, info: Info, input: PauseTasksInput) -> TasksChanged:
         """Pauses many tasks, as `pauseTask` does."""
         reason, until, actor = given(input.reason), given(input.resume_at), info.context.person.name
-        pause = each(lambda tx, name: actions.pause_task(tx, name, reason=reason, actor=actor, until=until))
-        bulk_action = BulkAction(pause, lambda _: equal("enabled", value=True), lambda _: True)
-        action = partial(many_tasks, input=input, bulk_action=bulk_action)
-        done = await perform_many(info, input, action, TASKS)
-        return answer_many(TasksChanged, done, tasks=entities.Task.from_model)
+        pause = partial(actions.pause_task, reason=reason, actor=actor, until=until)
+        action = many(input, pause, lambda _: equal("enabled", value=True))
+        return answer_many(TasksChanged, await perform_many(info, input, action, TASKS), tasks=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
     async def resume_tasks(self, info: Info, input: ResumeTasksInput) -> TasksChanged:
         """Resumes many paused tasks."""
-        actor = info.context.person.name
-        resume = each(lambda tx, name: actions.resume_task(tx, name, actor=actor))
-        bulk_action = BulkAction(resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
-        action = partial(many_tasks, input=input, bulk_action=bulk_action)
+        resume = partial(actions.resume_task, actor=info.context.person.name)
+        action = many(input, resume, lambda _: equal("enabled", value=False), lambda task: task.paused)
         return answer_many(TasksChanged, await perform_many(info, input, action, TASKS), tasks=entities.Task.from_model)
 
     @mutates(requires=Role.OPERATOR)
@@ -346,20 +334,12 @@ class TaskMutations:
 
         Those that a live node declares in its code are not found by a filter, and refused by name (error `CODE_TASK`).
         """
-        delete = each(lambda tx, name: deletion.delete_task(tx, name, actor=info.context.person.name).task)
-        bulk_action = BulkAction(delete, _deletable, lambda _: True)
 
-        def action(tx: Tx) -> Deleted:
-            done = many_tasks(tx, input, bulk_action)
-            return Deleted([task.name for task in done.rows], done.count, done.has_more, done.end_cursor)
+        def delete(tx: Tx, name: str) -> str:
+            return deletion.delete_task(tx, name, actor=info.context.person.name).task.name
 
-        return (await perform_many(info, input, action, DELETED)).answer(
-            TasksDeleted,
-            deleted_names=lambda deleted: deleted.names[:MAX_NAMES],
-            count=lambda deleted: BigInt(deleted.count),
-            has_more=lambda deleted: deleted.has_more,
-            end_cursor=lambda deleted: deleted.end_cursor,
-        )
+        action = many(input, delete, _deletable)
+        return answer_many(TasksDeleted, await perform_many(info, input, action, DELETED), deleted_names=str)
 
 
 def _previewed(tried: Done[tuple[Task, core.Preview]]) -> TaskTried:

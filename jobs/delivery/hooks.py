@@ -160,7 +160,7 @@ def addressed(conn: Connection, name: str, ring: KeyRing, clock: Clock | None) -
         raise NotFound("There is no hook of this name, or it is disabled.", path=("name",))
     found, now = sealed(conn, hook.secrets), database_now(conn) if clock is None else clock()
     try:
-        values = [unseal(ring, found[one].key_id, one, found[one].text) for one in hook.secrets if one in found]
+        values = [unseal(ring, found[one]) for one in hook.secrets if one in found]
     except UnsealError as error:
         return Addressed(hook, None, str(error), now)
     usable = [one for one in values if secret_fault(hook.kind, one) is None]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from cronograph.jobs.accounts.rules.secrets import (
     KeyRing,
+    Sealed,
     SecretKey,
     UnsealError,
     check_secret,
@@ -96,13 +97,13 @@ def test_a_secret_that_is_too_short_or_too_long_is_refused_without_showing_it(va
 
 def test_what_is_sealed_opens_with_its_key_and_under_its_name_alone() -> None:
     sealed = seal(OLD, "db", "hunter2-hunter2", NONCE)
-    assert "hunter2" not in sealed
-    assert unseal(KeyRing((NEW, OLD)), OLD.id, "db", sealed) == "hunter2-hunter2"
+    assert "hunter2" not in sealed.text
+    assert unseal(KeyRing((NEW, OLD)), sealed) == "hunter2-hunter2"
     with pytest.raises(UnsealError, match=f"encrypted with the key {OLD.id}, which this node does not have"):
-        unseal(KeyRing((NEW,)), OLD.id, "db", sealed)
-    for name, text in (("other", sealed), ("db", sealed[:-8] + "AAAAAAA="), ("db", "no base64!")):
+        unseal(KeyRing((NEW,)), sealed)
+    for name, text in (("other", sealed.text), ("db", sealed.text[:-8] + "AAAAAAA="), ("db", "no base64!")):
         with pytest.raises(UnsealError, match="is not as it was stored"):
-            unseal(KeyRing((OLD,)), OLD.id, name, text)
+            unseal(KeyRing((OLD,)), Sealed(name, OLD.id, text))
 
 
 def test_keys_are_read_from_text_and_never_shown() -> None:

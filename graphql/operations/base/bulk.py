@@ -14,7 +14,7 @@ import strawberry
 from ....jobs.actions.idempotent import AnswerCodec
 from ....jobs.core.base.errors import ErrorCode, InvalidInput, NotFound, UserError
 from ....jobs.core.explain.previews import Preview
-from ....jobs.core.model import Json, Priority, Run, Task
+from ....jobs.core.model import Priority, Run, Task
 from ....jobs.core.rules import unknown
 from ....jobs.store.db.transaction import Tx
 from ....jobs.store.read import runs as stored_runs
@@ -153,43 +153,29 @@ MAX_COUNTED: Final = 10**9
 
 
 @dataclass(frozen=True, slots=True)
-class Changed(Generic[M]):
-    """Hold the changed rows: the rows afterwards, how many, whether more match and behind what.
+class Changed(Generic[T]):
+    """Hold what an action answered of each row, how many these are, whether more match and behind what.
 
-    On a dry run ``preview`` is what would become of the new runs. ``existing`` are the ids of rows that were there
-    already, and of which no new ones were made.
+    On a dry run ``preview`` is what would become of the new runs.
     """
 
-    rows: list[M]
+    rows: list[T]
     count: int
     has_more: bool = False
     end_cursor: str | None = None
     preview: Preview | None = None
-    existing: frozenset[int] = frozenset()
 
 
-def codec_of(name: str, load: Callable[[Tx, Json], list[M]]) -> AnswerCodec[Changed[M]]:
-    """Return how a repeated request on many finds its answer: the keys of the rows that it showed, under a name.
-
-    Args:
-        name: What the rows are called.
-        load: Finds them again by what was kept.
-    """
+def codec_of(rows: AnswerCodec[list[T]]) -> AnswerCodec[Changed[T]]:
+    """Return how a repeated request on many finds its answer, by how it finds the rows that it showed."""
     return AnswerCodec(
         dump=lambda done: {
-            name: [row.id for row in done.rows[:MAX_SHOWN]],
+            **rows.dump(done.rows[:MAX_SHOWN]),
             "count": done.count,
             "hasMore": done.has_more,
             "endCursor": done.end_cursor,
-            "existing": sorted(done.existing),
         },
-        load=lambda tx, stored: Changed(
-            load(tx, stored),
-            stored["count"],
-            stored["hasMore"],
-            stored["endCursor"],
-            existing=frozenset(stored["existing"]),
-        ),
+        load=lambda tx, stored: Changed(rows.load(tx, stored), stored["count"], stored["hasMore"], stored["endCursor"]),
     )
 
 
@@ -200,10 +186,10 @@ async def perform_many(
     return await perform(info, input, action, codec, faults=_selection_faults(info, input))
 
 
-def answer_many(kind: type[P], done: Done[Changed[M]], **shown: Callable[[M], object]) -> P:
+def answer_many(kind: type[P], done: Done[Changed[T]], **shown: Callable[[T], object]) -> P:
     """Return what a mutation of many answers; ``shown`` is the field with the first of the rows, and what shows one."""
     ((name, show),) = shown.items()
-    rows: dict[str, Callable[[Changed[M]], object]] = {name: lambda done: [show(row) for row in done.rows[:MAX_SHOWN]]}
+    rows: dict[str, Callable[[Changed[T]], object]] = {name: lambda done: [show(row) for row in done.rows[:MAX_SHOWN]]}
     return done.answer(
         kind,
         count=lambda done: BigInt(done.count),
@@ -214,16 +200,16 @@ def answer_many(kind: type[P], done: Done[Changed[M]], **shown: Callable[[M], ob
 
 
 @dataclass(frozen=True, slots=True)
-class BulkAction(Generic[M]):
+class BulkAction(Generic[M, T]):
     """Something that is done to many.
 
     Attributes:
-        apply: Does it to the rows of these keys; the rows that it answers are shown.
-        also: What rows must be besides what a filter says, so that it does something to them.
+        apply: Does it to the rows of these keys; what it answers of each is shown.
+        criteria: The conditions on rows besides those of a filter, so that it does something to them.
         accepts: Whether it does something to a row that was named.
     """
 
-    apply: Callable[[Tx, Sequence[int]], list[M]]
+    apply: Callable[[Tx, Sequence[int]], list[T]]
     criteria: Callable[[Tx], Criteria]
     accepts: Callable[[M], bool]
 
@@ -256,7 +242,7 @@ def _selection_faults(info: Info, input: RunsInput | TasksInput) -> Iterator[Use
         )
 
 
-def many_runs(tx: Tx, input: RunsInput, bulk_action: BulkAction[Run]) -> Changed[Run]:
+def many_runs(tx: Tx, input: RunsInput, bulk_action: BulkAction[Run, T]) -> Changed[T]:
     """Do something to the selected runs.
 
     Raises:
@@ -276,7 +262,7 @@ def many_runs(tx: Tx, input: RunsInput, bulk_action: BulkAction[Run]) -> Changed
     return _done(tx, chosen, before, bulk_action)
 
 
-def many_tasks(tx: Tx, input: TasksInput, bulk_action: BulkAction[Task]) -> Changed[Task]:
+def many_tasks(tx: Tx, input: TasksInput, bulk_action: BulkAction[Task, T]) -> Changed[T]:
     """Do something to the selected tasks; as ``many_runs``.
 
     Raises:
@@ -303,7 +289,7 @@ def _bounded(named: list[Any], most: int, place: tuple[str, str]) -> list[Any]:
     return named
 
 
-def _done(tx: Tx, chosen: _Chosen, before: dict[int, M], bulk_action: BulkAction[M]) -> Changed[M]:
+def _done(tx: Tx, chosen: _Chosen, before: dict[int, M], bulk_action: BulkAction[M, T]) -> Changed[T]:
     accepted = sum(1 for key in chosen.keys if bulk_action.accepts(before[key]))
     count = accepted if chosen.matching is None else chosen.matching
     return Changed(bulk_action.apply(tx, chosen.keys), count, chosen.has_more, chosen.end_cursor)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import strawberry
 from strawberry.scalars import JSON
@@ -82,6 +82,8 @@ from .enqueue_inputs import (
     ThrottleInput,
     TriggerJobInput,
 )
+
+T = TypeVar("T")
 
 
 @strawberry.input(description="The history that `pruneHistory` keeps. Absent and null mean the default.")
@@ -164,14 +166,13 @@ class UpdateRunInput(MutationInput):
     )
 
 
-CHANGED: Final = codec_of("runs", restore_runs)
 NOT_ASKED: Final = Condition("cancel_requested_at", Operator.IS_NULL, value=True)
 """A run that was asked to stop is as asked already."""
 
 
-def _as_they_are(tx: Tx, ids: Sequence[int]) -> list[Run]:
+def _as_they_are(tx: Tx, ids: Sequence[int]) -> list[Enqueued]:
     found = run_store.by_ids(tx.conn, ids)
-    return [found[key] for key in ids]
+    return [Enqueued(found[key], deduplicated=False) for key in ids]
 
 
 def _unless_retried(_tx: Tx) -> Condition:
@@ -200,11 +201,15 @@ ENQUEUED: Final[AnswerCodec[list[Enqueued]]] = AnswerCodec(
     },
     load=restore_enqueued,
 )
+CHANGED: Final[AnswerCodec[Changed[Run]]] = codec_of(
+    AnswerCodec(dump=lambda runs: {"runs": [run.id for run in runs]}, load=restore_runs)
+)
+RETRIED: Final = codec_of(ENQUEUED)
 
 
 def bulk_action(
-    states: Collection[RunState], apply: Callable[[Tx, Sequence[int]], list[Run]], *also: Callable[[Tx], Criteria]
-) -> BulkAction[Run]:
+    states: Collection[RunState], apply: Callable[[Tx, Sequence[int]], list[T]], *also: Callable[[Tx], Criteria]
+) -> BulkAction[Run, T]:
     """Return an action on runs in these states; a filter finds only those that meet the further conditions, too."""
     in_states = one_of("state", tuple(sorted(states)))
     return BulkAction(
@@ -322,7 +327,7 @@ class RunMutations:
         message = f"Job {job_name} triggered successfully"
         if made.deduplicated:
             message = f"Job {job_name} was not triggered again: run {made.run.id} with its unique key is unfinished"
-        run = entities.Run.from_model(made.run, deduplicated=made.deduplicated)
+        run = _enqueued(made)
         return JobTriggered(success=True, message=message, job_name=job_name, run=run)
 
     @mutates(size=Size(("input.runs",), default=1, most=MAX_RUNS), requires=Role.OPERATOR)
@@ -347,7 +352,7 @@ class RunMutations:
             return None if put is None else [put]
 
         done = await perform(info, input, action, ENQUEUED, fast_path=fast_path)
-        runs = [entities.Run.from_model(one.run, deduplicated=one.deduplicated) for one in done.result or ()]
+        runs = [_enqueued(one) for one in done.result or ()]
         return RunsEnqueued(runs=runs, errors=done.errors)
 
     @mutates(requires=Role.OPERATOR)
@@ -432,33 +437,18 @@ class RunMutations:
         """The new runs."""
         labels, actor = given(input.labels), info.context.person.name
         once_only = [_unless_retried] if input.exclude_retried else []
-        existing: set[int] = set()
+        retry = partial(retries.retry_each, labels=labels, actor=actor)
 
-        def retry(tx: Tx, ids: Sequence[int]) -> list[Run]:
-            made = retries.retry_each(tx, ids, labels=labels, actor=actor)
-            existing.update(one.run.id for one in made if one.deduplicated)
-            return [one.run for one in made]
+        def again(tx: Tx) -> Changed[Enqueued]:
+            return many_runs(tx, input, bulk_action(FINAL, retry, *once_only))
 
-        def again(tx: Tx) -> Changed[Run]:
-            # The transaction may be tried again.
-            existing.clear()
-            found = many_runs(tx, input, bulk_action(FINAL, retry, *once_only))
-            return replace(found, existing=frozenset(existing))
+        def tried(tx: Tx) -> Changed[Enqueued]:
+            found = many_runs(tx, input, bulk_action(FINAL, _as_they_are, *once_only))
+            names, ids = [one.run.job_name for one in found.rows], [one.run.id for one in found.rows]
+            return replace(found, preview=preview(tx, names, partial(retry, ids=ids)))
 
-        would = bulk_action(FINAL, _as_they_are, *once_only)
-
-        def tried(tx: Tx) -> Changed[Run]:
-            found = many_runs(tx, input, would)
-            names, ids = [run.job_name for run in found.rows], [run.id for run in found.rows]
-            return replace(
-                found, preview=preview(tx, names, lambda tx: retries.retry_each(tx, ids, labels=labels, actor=actor))
-            )
-
-        done = await perform_many(info, input, tried if is_dry(input) else again, CHANGED)
-        there = frozenset[int]() if done.result is None else done.result.existing
-        payload = answer_many(
-            RunsRetried, done, runs=lambda run: entities.Run.from_model(run, deduplicated=run.id in there)
-        )
+        done = await perform_many(info, input, tried if is_dry(input) else again, RETRIED)
+        payload = answer_many(RunsRetried, done, runs=_enqueued)
         payload.preview = _shown(None if done.result is None else done.result.preview)
         return payload
 
@@ -502,6 +492,10 @@ class RunMutations:
         differs = Condition("priority", Operator.NE, input.priority)
         action = partial(many_runs, input=input, bulk_action=bulk_action(CLAIMABLE, change, lambda _: differs))
         return answer_many(RunsChanged, await perform_many(info, input, action, CHANGED), runs=entities.Run.from_model)
+
+
+def _enqueued(one: Enqueued) -> entities.Run:
+    return entities.Run.from_model(one.run, deduplicated=one.deduplicated)
 
 
 def _shown(found: Preview | None) -> shown.Preview | None:

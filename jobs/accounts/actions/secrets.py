@@ -6,8 +6,18 @@ from ...core.base.errors import ErrorCode, InvalidState
 from ...core.rules import unknown
 from ...store.db.transaction import Tx
 from ..read import secrets as stored_secrets
-from ..read.secrets import Sealed
-from ..rules.secrets import KEY_BYTES, NONCE_BYTES, KeyRing, Secret, SecretKey, UnsealError, check_secret, seal, unseal
+from ..rules.secrets import (
+    KEY_BYTES,
+    NONCE_BYTES,
+    KeyRing,
+    Sealed,
+    Secret,
+    SecretKey,
+    UnsealError,
+    check_secret,
+    seal,
+    unseal,
+)
 from ..write import secrets
 
 USERS_SHOWN = 5
@@ -27,7 +37,7 @@ def set_secret(tx: Tx, name: str, value: str, ring: KeyRing) -> Secret:
     """
     check_secret(name, value)
     before = secrets.lock(tx.conn, name)
-    kept = secrets.keep(tx.conn, name, _sealed(ring.newest, name, value), tx.now, tx.actor.name if tx.actor else "")
+    kept = secrets.keep(tx.conn, _sealed(ring.newest, name, value), tx.now, tx.actor.name if tx.actor else "")
     # A new value changes nothing that may be shown but its key, yet that it was set is recorded.
     was = None if before is None else {"key": before.key_id, "updatedBy": before.updated_by}
     tx.record("secret.set", name, before=was, after={"key": kept.key_id, "updatedBy": kept.updated_by})
@@ -72,14 +82,14 @@ def reseal_all(tx: Tx, ring: KeyRing) -> int:
     older = {name: one for name, one in secrets.lock_all(tx.conn).items() if one.key_id != newest.id}
     for name, one in older.items():
         try:
-            value = unseal(ring, one.key_id, name, one.text)
+            value = unseal(ring, one)
         except UnsealError as error:
             raise InvalidState(str(error), code=ErrorCode.UNREADABLE) from None
-        secrets.reseal(tx.conn, name, _sealed(newest, name, value))
+        secrets.reseal(tx.conn, _sealed(newest, name, value))
     if older:
         tx.record("secret.key_rotated", None, after={"key": newest.id, "secrets": len(older)})
     return len(older)
 
 
 def _sealed(key: SecretKey, name: str, value: str) -> Sealed:
-    return Sealed(key.id, seal(key, name, value, token_bytes(NONCE_BYTES)))
+    return seal(key, name, value, token_bytes(NONCE_BYTES))

@@ -1,7 +1,6 @@
 """Secrets: which there are, who uses them, and their encrypted values for those that decrypt them."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from sqlalchemy import Connection, Text, cast, select
 
@@ -14,15 +13,7 @@ from ...store.schema.rows import reader_of
 from ...store.schema.tables import channel, hook
 from ...store.schema.tables import periodic_task as t
 from ...store.schema.tables import secret as s
-from ..rules.secrets import KeyRing, Secret, UnsealError, unseal
-
-
-@dataclass(frozen=True, slots=True)
-class Sealed:
-    """An encrypted value and the key it needs."""
-
-    key_id: str
-    text: str
+from ..rules.secrets import KeyRing, Sealed, Secret, UnsealError, unseal
 
 
 def everything(conn: Connection) -> list[Secret]:
@@ -33,7 +24,7 @@ def everything(conn: Connection) -> list[Secret]:
 def sealed(conn: Connection, names: Collection[str]) -> dict[str, Sealed]:
     """The encrypted values of those of these secrets that exist, by name."""
     statement = select(s.c.name, s.c.key_id, s.c.sealed).where(s.c.name.in_(names))
-    return {name: Sealed(key_id, text) for name, key_id, text in conn.execute(statement)}
+    return {row.name: Sealed(*row) for row in conn.execute(statement)}
 
 
 def names(conn: Connection) -> list[str]:
@@ -73,7 +64,7 @@ def opened(conn: Connection, wanted: Sequence[str], ring: KeyRing) -> list[str]:
         if name not in found:
             raise unknown("secret", name, names(conn), field="secrets")
     try:
-        return [unseal(ring, found[name].key_id, name, found[name].text) for name in wanted]
+        return [unseal(ring, found[name]) for name in wanted]
     except UnsealError as error:
         raise InvalidState(str(error), code=ErrorCode.UNREADABLE) from None
 

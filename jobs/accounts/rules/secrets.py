@@ -75,6 +75,15 @@ class KeyRing:
         return next((key for key in self.keys if key.id == key_id), None)
 
 
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A stored secret: its name, the id of the key that encrypted its value, and the encrypted value in base64."""
+
+    name: str
+    key_id: str
+    text: str = field(repr=False)
+
+
 KeySource = Callable[[], KeyRing]
 """Gives the keys as they are now: a file may have changed."""
 
@@ -100,8 +109,8 @@ def parse_keys(text: str) -> KeyRing:
     return KeyRing(tuple(SecretKey.of(_material(word, place)) for place, word in enumerate(words, 1)))
 
 
-def seal(key: SecretKey, name: str, value: str, nonce: bytes) -> str:
-    """A secret's value as it is stored, in base64.
+def seal(key: SecretKey, name: str, value: str, nonce: bytes) -> Sealed:
+    """Return a secret as it is stored.
 
     Args:
         key: Encrypts it.
@@ -109,24 +118,25 @@ def seal(key: SecretKey, name: str, value: str, nonce: bytes) -> str:
         value: The stored form.
         nonce: 12 random bytes, never the same twice.
     """
-    return base64.b64encode(nonce + aead.AESGCM(key.material).encrypt(nonce, value.encode(), name.encode())).decode()
+    encrypted = nonce + aead.AESGCM(key.material).encrypt(nonce, value.encode(), name.encode())
+    return Sealed(name, key.id, base64.b64encode(encrypted).decode())
 
 
-def unseal(ring: KeyRing, key_id: str, name: str, sealed: str) -> str:
-    """The value behind ``seal``.
+def unseal(ring: KeyRing, sealed: Sealed) -> str:
+    """Return the value of a stored secret.
 
     Raises:
         UnsealError: the key is missing, or the stored value was changed or belongs to another name.
     """
-    key = ring.get(key_id)
+    name, key = sealed.name, ring.get(sealed.key_id)
     if key is None:
         known = ", ".join(one.id for one in ring.keys) or "none"
         raise UnsealError(
-            f"secret '{name}' is encrypted with the key {key_id}, which this node does not have (it has {known}); "
-            "give all nodes the same CRONOGRAPH_SECRET_KEY"
+            f"secret '{name}' is encrypted with the key {sealed.key_id}, which this node does not have (it has "
+            f"{known}); give all nodes the same CRONOGRAPH_SECRET_KEY"
         )
     try:
-        stored = base64.b64decode(sealed, validate=True)
+        stored = base64.b64decode(sealed.text, validate=True)
         return aead.AESGCM(key.material).decrypt(stored[:NONCE_BYTES], stored[NONCE_BYTES:], name.encode()).decode()
     except (exceptions.InvalidTag, ValueError):
         raise UnsealError(f"secret '{name}' is not as it was stored; set it again") from None

@@ -6,8 +6,8 @@ from sqlalchemy import Connection, delete, select, update
 
 from ...store.db import dialect
 from ...store.schema.tables import secret as s
-from ..read.secrets import Sealed, secret_from
-from ..rules.secrets import Secret
+from ..read.secrets import secret_from
+from ..rules.secrets import Sealed, Secret
 
 
 def lock(conn: Connection, name: str) -> Secret | None:
@@ -19,20 +19,20 @@ def lock(conn: Connection, name: str) -> Secret | None:
 def lock_all(conn: Connection) -> dict[str, Sealed]:
     """All encrypted values, which nobody else changes before this transaction ends, by name."""
     statement = select(s.c.name, s.c.key_id, s.c.sealed).order_by(s.c.name).with_for_update()
-    return {name: Sealed(key_id, text) for name, key_id, text in conn.execute(statement)}
+    return {row.name: Sealed(*row) for row in conn.execute(statement)}
 
 
-def keep(conn: Connection, name: str, sealed: Sealed, now: datetime, by: str) -> Secret:
+def keep(conn: Connection, sealed: Sealed, now: datetime, by: str) -> Secret:
     """Set a secret, whether it was there or not."""
-    values = {"name": name, "sealed": sealed.text, "key_id": sealed.key_id, "updated_at": now, "updated_by": by}
+    values = {"name": sealed.name, "sealed": sealed.text, "key_id": sealed.key_id, "updated_at": now, "updated_by": by}
     statement = dialect.upsert(conn, s, ["name"], ["sealed", "key_id", "updated_at", "updated_by"])
     row = conn.execute(statement.values(**values, created_at=now, created_by=by).returning(s)).one()
     return secret_from(row)
 
 
-def reseal(conn: Connection, name: str, sealed: Sealed) -> None:
+def reseal(conn: Connection, sealed: Sealed) -> None:
     """Store the same value under another key."""
-    conn.execute(update(s).where(s.c.name == name).values(sealed=sealed.text, key_id=sealed.key_id))
+    conn.execute(update(s).where(s.c.name == sealed.name).values(sealed=sealed.text, key_id=sealed.key_id))
 
 
 def delete_secret(conn: Connection, name: str) -> None:

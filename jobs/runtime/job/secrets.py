@@ -3,8 +3,7 @@
 from collections.abc import Collection
 
 from ...accounts.read import secrets as stored_secrets
-from ...accounts.read.secrets import Sealed
-from ...accounts.rules.secrets import UnsealError, unseal
+from ...accounts.rules.secrets import Sealed, UnsealError, unseal
 from ...base.services import Services
 from ...core.base.errors import ConfigurationError
 from ...core.outcome import Failed, HandedBack
@@ -31,7 +30,7 @@ async def read_secrets(services: Services, names: Collection[str]) -> dict[str, 
         return Failed(UNAVAILABLE, unknown("secret", missing, known).message)
     try:
         ring = services.keys()
-        return {name: unseal(ring, one.key_id, name, one.text) for name, one in sealed.items()}
+        return {name: unseal(ring, one) for name, one in sealed.items()}
     except (UnsealError, ConfigurationError) as error:
         return Failed(UNAVAILABLE, str(error))
 

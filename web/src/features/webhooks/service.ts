@@ -54,20 +54,23 @@ export type ChangedWebhook = VariablesOf<typeof UpdateWebhook>["input"];
 /** What a webhook would have sent about the last hour; null of one that is stored. */
 export type Preview = ResultOf<typeof CreateWebhook>["createWebhook"]["preview"];
 
+/** Says that it is done, or answers what the webhook would have sent. */
+function answered(outcome: Outcome<{ readonly preview: Preview }>, done: string): Outcome<Preview> {
+  if (!outcome.ok) return outcome;
+  if (outcome.value.preview === null) notify(done);
+  return { ok: true, value: outcome.value.preview };
+}
+
 /** Stores a webhook, or answers what it would have sent. */
 export async function createWebhook(input: NewWebhook): Promise<Outcome<Preview>> {
   const outcome = await mutate(CreateWebhook, { input }, (data) => data.createWebhook);
-  if (!outcome.ok) return outcome;
-  if (outcome.value.preview === null) notify(`Webhook ${input.name} sends from now on`);
-  return { ok: true, value: outcome.value.preview };
+  return answered(outcome, `Webhook ${input.name} sends from now on`);
 }
 
 /** Changes a webhook, or answers what it would have sent. */
 export async function updateWebhook(input: ChangedWebhook): Promise<Outcome<Preview>> {
   const outcome = await mutate(UpdateWebhook, { input }, (data) => data.updateWebhook);
-  if (!outcome.ok) return outcome;
-  if (outcome.value.preview === null) notify(`Webhook ${input.name} is changed`);
-  return { ok: true, value: outcome.value.preview };
+  return answered(outcome, `Webhook ${input.name} is changed`);
 }
 
 export async function deleteWebhook(name: string): Promise<void> {

@@ -329,6 +329,7 @@ describe(
         EventKind.ALARM_FIRED: "An alarm fired.",
         EventKind.ALARM_RESOLVED: "A firing of an alarm was resolved.",
         EventKind.ALARM_UPDATED: "An alarm was made, changed or deleted, its silence changed, or a firing was seen.",
+        EventKind.CHANNEL_UPDATED: "A channel was set or deleted.",
         EventKind.WEBHOOK_UPDATED: "A webhook was made, changed, stopped, resumed or deleted.",
         EventKind.DELIVERIES_UPDATED: "Messages were recorded, tried or given up. Webhooks do not get these events.",
         EventKind.FAILURES_UPDATED: "A group of failures was silenced, solved or reopened, or its silence was ended.",

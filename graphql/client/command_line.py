@@ -103,7 +103,7 @@ _ALARM: Final = """name isEnabled severity condition sentence source owner descr
     silenceReason version createdAt createdBy updatedAt"""
 _FIRING: Final = """id alarmName severity condition runId executionId flowId scheduledFor sentence explanation
     policy channels lastSuccessAt firedAt resolvedAt acknowledgedAt acknowledgedBy note isNotified"""
-_CHANNEL: Final = "name kind address route { severities groups labels } createdAt updatedAt updatedBy"
+_CHANNEL: Final = "name kind address route { severities groups labels } version createdAt updatedAt updatedBy"
 _DELIVERY: Final = """id messageId channel event state attempts createdAt nextAttemptAt endedAt status answer error"""
 ALARMS: Final = _listed("alarms", "Alarm", _ALARM)
 ALARM_FIRINGS: Final = _listed("alarmFirings", "AlarmFiring", _FIRING)

@@ -118,6 +118,7 @@ class Channel(FromModel):
         description="The address of the receiver for people: a URL without its query, the recipients of mails, or the "
         "secret that has the URL."
     )
+    version: int = strawberry.field(description="The number of times that the channel was set, from 1.")
     created_at: datetime = strawberry.field(description="The time when the channel was first set.")
     updated_at: datetime = strawberry.field(description="The time when the channel was last set.")
     updated_by: str = strawberry.field(description="The person or program that last set the channel.")
@@ -277,12 +278,20 @@ class ChannelOfSetInput:
 class SetChannelInput(ChannelOfSetInput, MutationInput):
     """The input of ``setChannel``."""
 
+    expected_version: int | None = optional(
+        "The `version` that the channel must still have, or else the change is refused; 0 = there must be none of its "
+        "name. Any version, or none, unless given."
+    )
+
 
 @strawberry.input(description="The channel that `deleteChannel` deletes.")
 class DeleteChannelInput(MutationInput):
     """The input of ``deleteChannel``."""
 
     name: str = strawberry.field(description="The name of the channel to delete.")
+    expected_version: int | None = optional(
+        "The `version` that the channel must still have, or else it is not deleted. Any version unless given."
+    )
     force: bool | None = optional(
         "True deletes the channel although alarms notify it; messages that wait for it fail. False unless given."
     )
@@ -332,8 +341,8 @@ class ChannelMutations:
         """Sets a channel, new or in the place of the old one of its name."""
 
         def action(tx: Tx) -> rules.Channel:
-            wanted = input.wanted()
-            return actions.set_channel(tx, wanted.name, wanted.kind, wanted.settings)
+            wanted, expected = input.wanted(), given(input.expected_version)
+            return actions.set_channel(tx, wanted.name, wanted.kind, wanted.settings, expected=expected)
 
         done = await perform(info, input, action, CHANNEL, faults=input.faults())
         return done.answer(ChannelChanged, channel=Channel.from_model)
@@ -343,7 +352,8 @@ class ChannelMutations:
         """Deletes a channel; refused with code IN_USE as long as alarms notify it."""
 
         def action(tx: Tx) -> rules.Channel:
-            return actions.delete_channel(tx, input.name, force=bool(given(input.force)))
+            expected = given(input.expected_version)
+            return actions.delete_channel(tx, input.name, force=bool(given(input.force)), expected=expected)
 
         done = await perform(info, input, action, CHANNEL)
         return done.answer(ChannelChanged, channel=Channel.from_model)

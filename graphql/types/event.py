@@ -223,6 +223,15 @@ class FailuresEvent(Event):
     }
 
 
+@strawberry.type(description="A channel was set or deleted.")
+class ChannelEvent(Event):
+    """A change of a channel."""
+
+    channel_name: str = strawberry.field(description="The name of the channel.")
+
+    MADE: ClassVar[Makers] = {**Event.MADE, "channel_name": lambda event: event.change.channel}
+
+
 @strawberry.type(description="A webhook was created, changed, parked, stopped, resumed or deleted.")
 class WebhookEvent(Event):
     """A change of a webhook."""
@@ -271,6 +280,7 @@ TYPES: Final[Mapping[EventKind, type[Event]]] = {
     EventKind.ALARM_FIRED: AlarmEvent,
     EventKind.ALARM_RESOLVED: AlarmEvent,
     EventKind.ALARM_UPDATED: AlarmEvent,
+    EventKind.CHANNEL_UPDATED: ChannelEvent,
     EventKind.WEBHOOK_UPDATED: WebhookEvent,
     EventKind.DELIVERIES_UPDATED: DeliveriesEvent,
     EventKind.FAILURES_UPDATED: FailuresEvent,

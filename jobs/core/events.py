@@ -33,6 +33,7 @@ class EventKind(StrEnum):
     ALARM_FIRED = "alarm_fired"
     ALARM_RESOLVED = "alarm_resolved"
     ALARM_UPDATED = "alarm_updated"
+    CHANNEL_UPDATED = "channel_updated"
     WEBHOOK_UPDATED = "webhook_updated"
     DELIVERIES_UPDATED = "deliveries_updated"
     FAILURES_UPDATED = "failures_updated"
@@ -44,8 +45,8 @@ class Change:
     """One change as it is stored in the outbox, with the ids needed to filter it and to read the changed thing.
 
     ``state`` is the run's state, the execution's outcome or the webhook's state right after the change; ``step`` the
-    label of a step, ``alarm`` the name of an alarm, ``webhook`` that of a webhook, ``fingerprint`` that of a group of
-    failures.
+    label of a step, ``alarm`` the name of an alarm, ``channel`` that of a channel, ``webhook`` that of a webhook,
+    ``fingerprint`` that of a group of failures.
     """
 
     kind: EventKind
@@ -63,6 +64,7 @@ class Change:
     firing_id: int | None = None
     webhook: str | None = None
     fingerprint: str | None = None
+    channel: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The compact stored form: only set fields."""

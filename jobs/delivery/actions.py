@@ -9,7 +9,7 @@ from ..accounts.read.secrets import names as secret_names
 from ..accounts.read.secrets import sealed
 from ..core.alarms import AlarmSpec, Condition, SubjectKind, alarm_faults
 from ..core.arguments.secrets import references
-from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, refuse
+from ..core.base.errors import ErrorCode, InvalidState, NotFound, refuse
 from ..core.events import Change, EventKind
 from ..core.model import Json
 from ..core.rules import check_reason, check_silence, unknown
@@ -223,41 +223,58 @@ def acknowledge(
 
 
 def set_channel(
-    tx: Tx, name: str, kind: ChannelKind, settings: dict[str, Json], *, set_name: str | None = None
+    tx: Tx,
+    name: str,
+    kind: ChannelKind,
+    settings: dict[str, Json],
+    *,
+    set_name: str | None = None,
+    expected: int | None = None,
 ) -> Channel:
     """Set a channel, new or in the place of the old one.
 
+    Args:
+        tx: The transaction.
+        name: Its name.
+        kind: Its kind.
+        settings: Its settings as they are stored.
+        set_name: The set of the file that defines it; None = people set it, and a set that it has stays.
+        expected: The version at which it has to be; 0 = there is none yet, None = any, or none.
+
     Raises:
         InvalidInput: of its values.
-        NotFound: it refers to a secret that does not exist.
+        NotFound: it refers to a secret that does not exist, or a version is expected and there is none of this name.
+        VersionConflict: it is at another version than the caller expects.
         InvalidState: there are too many channels.
         AlreadyExists: a webhook has its name.
     """
-    channel = Channel(name, kind, settings, tx.now, tx.now, tx.by, set_name)
-    refuse(channel_faults(channel))
+    wanted = Channel(name, kind, settings, tx.now, tx.now, tx.by, set_name)
+    refuse(channel_faults(wanted))
     for secret in sorted(references(settings) - sealed(tx.conn, references(settings)).keys()):
         raise unknown("secret", secret, secret_names(tx.conn))
-    before = read.channels(tx.conn, [channel.name]).get(channel.name)
-    if before is None and read.channels(tx.conn, [name], with_webhooks=True):
-        raise AlreadyExists(f"name: there is a webhook '{name}'; choose another name", path=("name",))
-    if before is None and read.count(tx.conn, "channels") >= MAX_CHANNELS:
-        raise InvalidState(f"there are {MAX_CHANNELS} channels, the most there may be; delete one first")
-    if before is not None and set_name is None:
-        channel = replace(channel, set_name=before.set_name)
-    kept = write.keep_channel(tx.conn, channel)
-    was = None if before is None else {"kind": before.kind.value}
-    tx.record("channel.set", channel.name, before=was, after={"kind": kept.kind.value})
+    if expected or write.CHANNELS.find(tx.conn, name, lock=True) is not None:
+        before = locked_by_name(write.CHANNELS, tx, name, expected)
+        of_set = before.set_name if set_name is None else set_name
+        changed = replace(wanted, created_at=before.created_at, set_name=of_set, version=before.version + 1)
+        kept, was = write.CHANNELS.update(tx.conn, changed), {"kind": before.kind.value}
+    else:
+        if read.count(tx.conn, "channels") >= MAX_CHANNELS:
+            raise InvalidState(f"there are {MAX_CHANNELS} channels, the most there may be; delete one first")
+        kept, was = insert(write.CHANNELS, tx.conn, wanted), None
+    _note_channel(tx, name)
+    tx.record("channel.set", name, before=was, after={"kind": kept.kind.value})
     return kept
 
 
-def delete_channel(tx: Tx, name: str, *, force: bool = False) -> Channel:
+def delete_channel(tx: Tx, name: str, *, force: bool = False, expected: int | None = None) -> Channel:
     """Delete a channel; messages that wait for it fail.
 
     Raises:
         NotFound: there is none of this name.
+        VersionConflict: it is at another version than the caller expects.
         InvalidState: code ``IN_USE``: alarms notify it, and it is not to be done nevertheless (``force``).
     """
-    channel = _channel(tx, name)
+    channel = locked_by_name(write.CHANNELS, tx, name, expected)
     users = read.users_of_channel(tx.conn, name)
     if users and not force:
         shown = ", ".join(f"'{one}'" for one in users[:5])
@@ -266,9 +283,14 @@ def delete_channel(tx: Tx, name: str, *, force: bool = False) -> Channel:
             path=("name",),
             code=ErrorCode.IN_USE,
         )
-    write.delete_channel(tx.conn, name)
+    write.CHANNELS.delete(tx.conn, name)
+    _note_channel(tx, name)
     tx.record("channel.deleted", name, before={"kind": channel.kind.value})
     return channel
+
+
+def _note_channel(tx: Tx, name: str) -> None:
+    tx.emit([Change(EventKind.CHANNEL_UPDATED, channel=name)])
 
 
 def send_test(tx: Tx, name: str) -> Delivery:
@@ -277,12 +299,12 @@ def send_test(tx: Tx, name: str) -> Delivery:
     Raises:
         NotFound: there is no channel of this name.
     """
-    channel = _channel(tx, name, with_webhooks=True)
+    _check_receiver(tx, name)
     tx.record("channel.tested", name)
     write.announce(tx)
     is_webhook = name not in read.channels(tx.conn, [name])
     payload = message_of(name, [], None, tx.now) if is_webhook else payload_of(DeliveryEvent.TEST, [], tx.now)
-    return write.insert_delivery(tx.conn, channel.name, DeliveryEvent.TEST, payload, tx.now)
+    return write.insert_delivery(tx.conn, name, DeliveryEvent.TEST, payload, tx.now)
 
 
 def redeliver(tx: Tx, delivery_id: int) -> Delivery:
@@ -297,7 +319,7 @@ def redeliver(tx: Tx, delivery_id: int) -> Delivery:
         raise NotFound(f"id: there is no delivery {delivery_id}", path=("id",))
     if delivery.state is DeliveryState.PENDING:
         raise InvalidState(f"id: delivery {delivery_id} is pending and is sent without this", path=("id",))
-    _channel(tx, delivery.channel, with_webhooks=True)
+    _check_receiver(tx, delivery.channel)
     tx.record("delivery.repeated", delivery.message_id)
     write.announce(tx)
     return write.renew_delivery(tx.conn, delivery_id, tx.now)
@@ -314,11 +336,9 @@ def locked(tx: Tx, name: str, *, expected: int | None = None) -> Alarm:
     return locked_by_name(write.ALARMS, tx, name, expected)
 
 
-def _channel(tx: Tx, name: str, *, with_webhooks: bool = False) -> Channel:
-    channel = read.channels(tx.conn, [name], with_webhooks=with_webhooks).get(name)
-    if channel is None:
+def _check_receiver(tx: Tx, name: str) -> None:
+    if read.receiver(tx.conn, name) is None:
         raise unknown("channel", name, list(read.channels(tx.conn)))
-    return channel
 
 
 def _check_names(tx: Tx, alarm: AlarmSpec, source: AlarmSource, before: AlarmSpec | None = None) -> None:

@@ -22,10 +22,9 @@ from ..core.task_sets import (
     WantedGroup,
     WantedSet,
     check_version,
-    digest_of,
 )
 from ..store.db.transaction import Tx
-from ..store.schema.delivery import alarm
+from ..store.schema.delivery import alarm, channel
 from ..store.schema.delivery import hook as hook_table
 from . import hooks, read, webhooks, write
 from .actions import Owner, change_alarm, create_alarm, delete_channel, remove_alarm, set_channel
@@ -94,11 +93,11 @@ _ALARM: Final = _Noun(
     remove=remove_alarm,
 )
 _CHANNEL: Final = _Noun(
-    find=lambda conn, name: read.channels(conn, [name]).get(name),
-    members=lambda conn, owner: read.channels_of_set(conn, owner.name or ""),
+    find=write.CHANNELS.find,
+    members=lambda conn, owner: write.CHANNELS.having(conn, channel.c.set_name == (owner.name or "")),
     owner=_of_set,
     definition=lambda one: one.definition,
-    version=lambda one: digest_of(one.definition),
+    version=lambda one: one.version,
     create=_set_channel,
     change=lambda tx, _, wanted, owner: _set_channel(tx, wanted, owner),
     remove=lambda tx, one: delete_channel(tx, one.name),

@@ -1,4 +1,4 @@
-"""Keep things that have a unique name and a version, one a row: alarms, webhooks and hooks."""
+"""Keep things that have a unique name and a version, one a row: alarms, channels, webhooks and hooks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -510,12 +510,6 @@ def channels(
     return {row.name: channel_from(row) for row in conn.execute(statement.order_by(c.c.name))}
 
 
-def channels_of_set(conn: Connection, set_name: str) -> list[Channel]:
-    """Return the channels that the file of a set defines, locked."""
-    of_set = select(c).where(c.c.document.is_(None), c.c.set_name == set_name)
-    return [channel_from(row) for row in conn.execute(of_set.order_by(c.c.name).with_for_update())]
-
-
 def stop_messages(conn: Connection, names: Collection[str]) -> dict[str, str]:
     """Return the reasons why these webhooks send nothing, by name."""
     stopped = select(c.c.name, c.c.stop_message).where(c.c.name.in_(names), c.c.stop_message.is_not(None))

@@ -145,6 +145,7 @@ class Channel:
     updated_at: datetime
     updated_by: str
     set_name: str | None = None
+    version: int = 1
 
     @property
     def definition(self) -> dict[str, Json]:

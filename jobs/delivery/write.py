@@ -109,7 +109,12 @@ def _alarm_values(alarm: Alarm) -> dict[str, object]:
     return {**values, **words, "settings": alarm.settings.to_json(), "channels": list(alarm.channels)}
 
 
+def _channel_values(channel: Channel) -> dict[str, object]:
+    return {**{name: getattr(channel, name) for name in Channel.__slots__}, "kind": channel.kind.value}
+
+
 ALARMS: Final = Named("alarm", a, alarm_from, _alarm_values)
+CHANNELS: Final = Named("channel", c, channel_from, _channel_values, c.c.document.is_(None), "a webhook or channel")
 
 
 def set_streaks(conn: Connection, streaks: Mapping[int, int]) -> None:
@@ -193,26 +198,6 @@ def acknowledge(conn: Connection, ids: Collection[int], by: str, note: str | Non
     """Note that somebody has seen these firings."""
     values = {"acknowledged_at": now, "acknowledged_by": by, "note": note}
     conn.execute(update(f).where(f.c.id.in_(ids), f.c.acknowledged_at.is_(None)).values(**values))
-
-
-def keep_channel(conn: Connection, channel: Channel) -> Channel:
-    """Set a channel, new or in the place of the old one."""
-    values = {
-        "name": channel.name,
-        "kind": channel.kind.value,
-        "settings": channel.settings,
-        "updated_at": channel.updated_at,
-        "updated_by": channel.updated_by,
-        "set_name": channel.set_name,
-    }
-    statement = dialect.upsert(conn, c, ["name"], values.keys() - {"name"})
-    row = conn.execute(statement.values(**values, created_at=channel.created_at).returning(c)).one()
-    return channel_from(row)
-
-
-def delete_channel(conn: Connection, name: str) -> None:
-    """Delete a channel."""
-    conn.execute(delete(c).where(c.c.name == name))
 
 
 def announce(tx: Tx) -> None:

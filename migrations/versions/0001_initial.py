@@ -181,12 +181,12 @@ Table(
     Column("updated_at", TIME, nullable=False),
     Column("updated_by", NAME, nullable=False),
     Column("set_name", NAME),
+    Column("version", Integer(), nullable=False),
     Column("document", Text()),
     Column("variables", DOCUMENT),
     Column("description", Text()),
     Column("ordered", Boolean()),
     Column("enabled", Boolean()),
-    Column("version", Integer()),
     Column("account_id", KEY),
     Column("failures", Integer()),
     Column("failing_since", TIME),
@@ -201,9 +201,8 @@ Table(
     CheckConstraint("stop_reason IN ('failing', 'gone', 'parked', 'refused')", name="ck_channel_stop_reason"),
     CheckConstraint("(stop_reason IS NULL) = (stopped_at IS NULL)", name="ck_channel_stopped_has_reason"),
     CheckConstraint(
-        "(document IS NULL) = (version IS NULL) AND (document IS NULL) = (enabled IS NULL) "
-        "AND (document IS NULL) = (ordered IS NULL) AND (document IS NULL) = (failures IS "
-        "NULL)",
+        "(document IS NULL) = (enabled IS NULL) AND (document IS NULL) = (ordered IS NULL) "
+        "AND (document IS NULL) = (failures IS NULL)",
         name="ck_channel_whole_webhooks",
     ),
 )

@@ -37,7 +37,7 @@ def test_names_are_those_of_channels_too(stored: Stored) -> None:
     with pytest.raises(UserError, match="there is a webhook or channel 'taken'"):
         stored.do(webhooks.create_webhook, webhooks.new_webhook("taken", "https://example.com", RUNS, {}))
     stored.do(webhooks.create_webhook, webhooks.new_webhook("ours", "https://example.com", RUNS, {}))
-    with pytest.raises(UserError, match="there is a webhook 'ours'"):
+    with pytest.raises(UserError, match="there is a webhook or channel 'ours'"):
         stored.do(actions.set_channel, "ours", ChannelKind.ALERTMANAGER, {"url": "https://example.com"})
     with pytest.raises(NotFound):
         stored.do(actions.delete_channel, "ours", force=True)

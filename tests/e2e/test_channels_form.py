@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.e2e.conftest import Site
-from tests.e2e.test_alarms import alarmed, create_alarm, fits
+from tests.e2e.test_alarms import alarmed, changed, create_alarm, fits
 from tests.e2e.test_pages import violations
 from tests.e2e.test_truth import live
 from tests.support.browser import PageOpener
@@ -59,6 +59,19 @@ def routed(page: Page, dialog: Locator) -> None:
     expect(dialog).to_have_count(0)
 
 
+def not_overwritten(site: Site, row: Locator, dialog: Locator, url: str) -> None:
+    """Change a channel in the form, while somebody else does so."""
+    row.get_by_role("button", name="Change").click()
+    expect(dialog.get_by_label("Groups")).to_have_value("nightly, reports")
+    settings = f'settings: {{ webhook: {{ url: "{url}", secrets: ["hook"] }} }}'
+    changed(site, f'setChannel(input: {{ name: "night", {settings} }})')
+    dialog.get_by_label("Groups").fill("weekly")
+    dialog.get_by_role("button", name="Save", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Channel 'night' is at version 5, got 4")
+    assert stored(site)["night"] == {"kind": "webhook", "url": url, "secrets": ["hook"]}
+    dialog.get_by_role("button", name="Cancel").click()
+
+
 @pytest.mark.costly
 @pytest.mark.timeout(180)
 def test_a_channel_is_made_tested_changed_and_deleted(alarmed: tuple[Site, Receiver], new_page: PageOpener) -> None:
@@ -91,6 +104,7 @@ def test_a_channel_is_made_tested_changed_and_deleted(alarmed: tuple[Site, Recei
     dialog.get_by_role("button", name="Save", exact=True).click()
     expect(dialog).to_have_count(0)
     assert stored(site)["night"] == {**night, "route": {**route, "groups": ["nightly", "reports"]}}
+    not_overwritten(site, row, dialog, url)
     row.get_by_role("button", name="Change").click()
     dialog.get_by_label("It sends to").select_option("chat")
     dialog.get_by_role("button", name="Save", exact=True).click()

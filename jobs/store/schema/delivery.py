@@ -100,13 +100,13 @@ channel = Table(
     Column("updated_by", Name, nullable=False),
     # The set of the file that defines it.
     Column("set_name", Name),
+    Column("version", Integer, nullable=False),
     # Of webhooks, which are channels with a document: the subscription whose results they get, and its settings.
     Column("document", Text),
     Column("variables", JsonDocument),
     Column("description", Text),
     Column("ordered", Boolean),
     Column("enabled", Boolean),
-    Column("version", Integer),
     # The account with whose rights the document is executed; no value: the local administrator, or job code.
     Column("account_id", Key),
     # How the receiver does: failed tries in a row, since when, until when it is left alone, and the last success.
@@ -121,8 +121,8 @@ channel = Table(
     CheckConstraint("kind IN ('alertmanager', 'apprise', 'chat', 'mail', 'webhook')", name="kind"),
     CheckConstraint("document IS NULL OR kind = 'webhook'", name="documents_of_webhooks"),
     CheckConstraint(
-        "(document IS NULL) = (version IS NULL) AND (document IS NULL) = (enabled IS NULL) "
-        "AND (document IS NULL) = (ordered IS NULL) AND (document IS NULL) = (failures IS NULL)",
+        "(document IS NULL) = (enabled IS NULL) AND (document IS NULL) = (ordered IS NULL) "
+        "AND (document IS NULL) = (failures IS NULL)",
         name="whole_webhooks",
     ),
     CheckConstraint("stop_reason IN ('failing', 'gone', 'parked', 'refused')", name="stop_reason"),

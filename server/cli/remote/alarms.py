@@ -231,7 +231,7 @@ add_list(
 
 
 @channels.command(name="set")
-@changes_server()
+@changes_server(version=True)
 def set_channel(
     api: Api,
     name: ChannelName,
@@ -251,7 +251,7 @@ def set_channel(
 
 
 @channels.command(name="delete")
-@changes_server()
+@changes_server(version=True)
 def delete_channel(
     api: Api,
     name: ChannelName,

@@ -38,7 +38,7 @@ IdempotencyKey = Annotated[
 ]
 ExpectedVersion = Annotated[
     int | None,
-    typer.Option("--expected-version", metavar="VERSION", help="Refuse unless the task still has this version."),
+    typer.Option("--expected-version", metavar="VERSION", help="Refuse unless its version is still this one."),
 ]
 OPTIONS: Final = {"idempotency_key": "idempotencyKey", "dry_run": "dryRun", "expected_version": "expectedVersion"}
 """Options that become members of the input of a mutation."""

@@ -168,6 +168,26 @@ async def test_channels_show_no_secret(world: World) -> None:
         assert error["message"].startswith("route.labels: must be a mapping of keys to values, got ")
 
 
+async def test_a_channel_is_changed_at_the_version_that_was_read_and_tells_of_it(world: World) -> None:
+    change = """mutation($input: SetChannelInput!) { setChannel(input: $input) {
+      channel { version } errors { code path } } }"""
+    given = {"name": "new", "settings": {"chat": {"urlSecret": "hook"}}}
+    for expected in (0, 1, None):
+        done = (await world.api.ask(change, input={**given, "expectedVersion": expected}))["setChannel"]
+        assert done["errors"] == []
+    assert done["channel"] == {"version": 3}
+    conflict = [{"code": "VERSION_CONFLICT", "path": ["expectedVersion"]}]
+    for expected in (0, 2):
+        refused = (await world.api.ask(change, input={**given, "expectedVersion": expected}))["setChannel"]
+        assert refused == {"channel": None, "errors": conflict}
+    delete = """mutation($input: DeleteChannelInput!) { deleteChannel(input: $input) {
+      channel { version } errors { code path } } }"""
+    refused = (await world.api.ask(delete, input={"name": "new", "expectedVersion": 2}))["deleteChannel"]
+    assert refused == {"channel": None, "errors": conflict}
+    gone = (await world.api.ask(delete, input={"name": "new", "expectedVersion": 3}))["deleteChannel"]
+    assert gone == {"channel": {"version": 3}, "errors": []}
+
+
 async def test_a_channel_in_use_is_deleted_by_force_only(world: World) -> None:
     delete = """mutation($input: DeleteChannelInput!) { deleteChannel(input: $input) {
       channel { name } errors { code } } }"""

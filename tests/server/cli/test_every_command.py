@@ -322,6 +322,7 @@ def test_each_command_that_changes_something_at_a_server_takes_a_key_a_trial_and
         assert "--idempotency-key" in taken, name
         assert "--dry-run" in taken or name == "apply", f"{name}: plan is the dry run of apply alone"
         versioned = words[0] in {"tasks", "alarms", "hooks", "webhooks"} and words[1] not in {"create", "acknowledge"}
+        versioned |= name in {"channels set", "channels delete"}
         assert ("--expected-version" in taken) is versioned, name
 
 

@@ -6,6 +6,7 @@ import { notify } from "../state/announce";
 const SetChannel = graphql(`
   mutation SetChannel($input: SetChannelInput!) {
     setChannel(input: $input) {
+      channel { version }
       errors { code message path }
     }
   }
@@ -21,23 +22,25 @@ const DeleteChannel = graphql(`
 
 const ChannelDefinition = graphql(`
   query ChannelDefinition($name: String!) {
-    channels(first: 1, filter: { name: { eq: $name } }) { nodes { definition } }
+    channels(first: 1, filter: { name: { eq: $name } }) { nodes { definition version } }
   }
 `);
 
 export type ChannelSet = VariablesOf<typeof SetChannel>["input"];
 
-/** A channel as a task file has it, with its whole URL; null if it is no longer there. */
-export async function channelDefinition(name: string): Promise<unknown> {
-  return (await request(ChannelDefinition, { name })).channels.nodes[0]?.definition ?? null;
+/** A channel as a task file has it, with its whole URL, and its version; null if it is no longer there. */
+export async function channelDefinition(
+  name: string,
+): Promise<{ readonly definition: unknown; readonly version: number } | null> {
+  return (await request(ChannelDefinition, { name })).channels.nodes[0] ?? null;
 }
 
-/** Sets a channel, new or in the place of the old one of its name. */
-export async function setChannel(input: ChannelSet): Promise<Outcome<null>> {
+/** Sets a channel, new or in the place of the old one of its name; answers its version. */
+export async function setChannel(input: ChannelSet): Promise<Outcome<number>> {
   const outcome = await mutate(SetChannel, { input }, (data) => data.setChannel);
   if (!outcome.ok) return outcome;
   notify(`Channel ${input.name} is set`);
-  return { ok: true, value: null };
+  return { ok: true, value: outcome.value.channel?.version ?? 0 };
 }
 
 /** Deletes a channel; `force`: although alarms notify it. */

@@ -26,6 +26,8 @@ export interface KnownChannel {
   readonly row: ChannelRow;
   /** As a task file has it. */
   readonly definition: unknown;
+  /** That of the definition. */
+  readonly version: number;
 }
 
 interface ChannelDialogProps {
@@ -42,19 +44,21 @@ interface ChannelDialogProps {
 export function ChannelDialog({ channel, names, onClose, onSet }: ChannelDialogProps) {
   const [form, setForm] = useState(() => (channel === undefined ? NEW : formOf(channel.row.name, channel.definition)));
   const [made, setMade] = useState<string | null>(null);
+  const [version, setVersion] = useState(channel?.version ?? 0);
   const [delivery, setDelivery] = useState<string | null>(null);
   const change = (changes: Partial<ChannelForm>): void => setForm({ ...form, ...changes });
   const fixed = channel?.row.name ?? made;
-  const send = async (): Promise<Outcome<null>> => {
+  const send = async (): Promise<Outcome<unknown>> => {
     const name = fixed ?? form.name.trim();
-    // The server would set it in the place of the other one.
     if (fixed === null && names.includes(name))
       return refused("name", `There is a channel '${name}'; choose another name, or change that one`);
     const input = channelOf({ ...form, name }, channel?.definition);
     if (!("name" in input)) return { ok: false, errors: input };
-    const outcome = await setChannel(input);
+    // What somebody else has set meanwhile is not overwritten.
+    const outcome = await setChannel({ ...input, expectedVersion: version });
     if (!outcome.ok) return { ok: false, errors: atFields(outcome.errors, form.kind) };
     setMade(name);
+    setVersion(outcome.value);
     onSet();
     return outcome;
   };
@@ -116,7 +120,7 @@ function faultsOf({ kind, isRouted }: ChannelForm, fault: (field: string) => str
   return Object.fromEntries(names.map((name) => [name, fault(name)]));
 }
 
-function refused(field: string, message: string): Outcome<null> {
+function refused(field: string, message: string): Outcome<never> {
   return { ok: false, errors: [{ code: "INVALID_INPUT", message, path: [field] }] };
 }
 

@@ -100,6 +100,7 @@ export function Channels() {
     document: ChannelsDocument,
     variables: () => ({ first: MOST }),
     init: ({ channels }) => channels?.nodes ?? [],
+    outdates: ({ kind }) => kind === "CHANNEL_UPDATED",
   });
   const [opened, setOpened] = useState<Opened | null>(null);
   const context = useMemo(
@@ -110,7 +111,9 @@ export function Channels() {
       },
       change: async (row) => {
         try {
-          setOpened({ kind: "change", channel: { row, definition: await channelDefinition(row.name) } });
+          const stored = await channelDefinition(row.name);
+          if (stored === null) notify(`Channel ${row.name} is no longer there`, { tone: "bad" });
+          else setOpened({ kind: "change", channel: { row, ...stored } });
         } catch (error) {
           notify(error instanceof Error ? error.message : String(error), { tone: "bad" });
         }

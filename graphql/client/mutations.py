@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, Unpack
 
-from . import triggering, view_mutations
+from . import triggering
 from .base.shapes import Seconds, read, read_all, selection
 from .builders import changed, mutation, present, whole
 from .enums import Priority, WhenFull
@@ -31,13 +31,10 @@ from .mutation_parts import (
     settings_of,
 )
 from .operation import Operation
-from .records import Flow, Group, Job, Node, Preview, Run, Task, Webhook
+from .records import Flow, Group, Job, Node, Preview, Run, SavedView, Task, Webhook
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Pruning
 
 trigger_job = triggering.trigger_job
-save_view = view_mutations.save_view
-update_view = view_mutations.update_view
-delete_view = view_mutations.delete_view
 
 
 def trigger_task(
@@ -454,3 +451,46 @@ def redeliver_webhook(name: str, after: str, **options: Unpack[WebhookOptions]) 
     given = present(name=name, after=after, **options)
     where = "redeliverWebhook.count"
     return mutation("redeliverWebhook", given, "count", lambda payload: read(int, payload.get("count"), where))
+
+
+def save_view(
+    page: str, name: str, search: str = "", *, shared: bool = False, **options: Unpack[MutationOptions]
+) -> Operation[SavedView]:
+    """Save an address of the dashboard under a name.
+
+    Args:
+        page: The path of the page, such as ``/runs``.
+        name: What the view is called; one person, and the team, has each name once on a page.
+        search: The query of the address with its ``?``, percent-encoded; empty for the page as it is.
+        shared: Whether the whole team sees it; needs the role ``OPERATOR``.
+    """
+    return changed(
+        "saveView",
+        {"page": page, "name": name, "search": search, "shared": shared, **present(**options)},
+        SavedView,
+        "view",
+    )
+
+
+def update_view(
+    id: int,
+    *,
+    name: str | None = None,
+    search: str | None = None,
+    shared: bool | None = None,
+    **options: Unpack[MutationOptions],
+) -> Operation[SavedView]:
+    """Rename a saved view, point it elsewhere, or move it between oneself and the team; None = as it is.
+
+    Args:
+        id: Its key.
+        name: What it is called from now on.
+        search: The query of its address from now on; empty for the page as it is.
+        shared: Whether the whole team sees it from now on; what concerns the team needs the role ``OPERATOR``.
+    """
+    return changed("updateView", present(id=id, name=name, search=search, shared=shared, **options), SavedView, "view")
+
+
+def delete_view(id: int, **options: Unpack[MutationOptions]) -> Operation[SavedView]:
+    """Delete a saved view; the answer is the view as it was. One of the team needs the role ``OPERATOR``."""
+    return changed("deleteView", present(id=id, **options), SavedView, "view")

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, func, insert, select, update
 
 from ..accounts.actions.throttling import fresh_secret
 from ..accounts.rules.credentials import Prefix, prefix_of, stored_form
@@ -20,7 +21,7 @@ from ..queue.base.shapes import HeldRun
 from ..store.db.transaction import Tx
 from ..store.read import runs as stored_runs
 from ..store.read import steps as stored_steps
-from ..store.write import signal_links as links
+from ..store.schema.tables import signal_link as k
 from .signals import signal_run
 
 MAX_LINKS: Final = 1_000
@@ -30,6 +31,17 @@ ROLE: Final = Role.OPERATOR
 """Role behind an address: an operator's, so that no wait for administrators is answered."""
 PATH: Final = "/signal"
 """The token follows behind a slash."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """Hold the stored part of an address."""
+
+    id: int
+    run_id: int
+    step: str
+    used_at: datetime | None
+    page: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +70,13 @@ def make_link(tx: Tx, held: Run | HeldRun, label: str, page: Mapping[str, Json] 
     fence = (RunState.RUNNING, held.attempt, held.node_id)
     if run is None or (run.state, run.attempt, run.node_id) != fence:
         return None
-    if links.count(tx.conn, run.id) >= MAX_LINKS:
+    if _count(tx.conn, run.id) >= MAX_LINKS:
         raise InvalidState(
             f"signal_url: run {run.id} has made {MAX_LINKS:,} addresses; make each inside the step that sends it, so "
             "that a later attempt does not make another"
         )
     token = fresh_secret(Prefix.SIGNAL)
-    links.keep(tx.conn, stored_form(token), run.id, label, page, tx.now)
+    _keep(tx.conn, stored_form(token), run.id, label, page, tx.now)
     return token
 
 
@@ -76,7 +88,7 @@ def addressee(conn: Connection, token: str) -> Addressee:
         InvalidState: it was used, or its wait or its run is over.
         UserError: ``FORBIDDEN``: its wait takes only signals from accounts of a higher role.
     """
-    return _good(conn, _known(links.find(conn, _hash(token))))
+    return _good(conn, _known(_find(conn, _hash(token))))
 
 
 def signal_by_link(tx: Tx, token: str, payload: Json, rejects: str | None, *, address: str | None) -> Run:
@@ -93,13 +105,13 @@ def signal_by_link(tx: Tx, token: str, payload: Json, rejects: str | None, *, ad
         NotFound, InvalidState: see ``addressee``.
         UserError: its payload does not fit the run's wait, or see ``addressee``.
     """
-    link = _known(links.find(tx.conn, _hash(token), lock=True))
+    link = _known(_find(tx.conn, _hash(token), lock=True))
     # The run is locked before it is judged, so that it stays as it is.
     run_store.lock(tx.conn, [link.run_id])
     found = _good(tx.conn, link)
     tx.actor = Actor("(signal address)", ROLE, address=None if address is None else address[:MAX_ADDRESS])
     run = signal_run(tx, run_id=found.run.id, signal=Signal(found.name, payload, rejects))
-    links.spend(tx.conn, link.id, tx.now)
+    _spend(tx.conn, link.id, tx.now)
     return run
 
 
@@ -109,7 +121,7 @@ def _hash(token: str) -> str:
     return stored_form(token)
 
 
-def _known(link: links.SignalLink | None) -> links.SignalLink:
+def _known(link: _Link | None) -> _Link:
     if link is None:
         raise _unknown()
     return link
@@ -120,7 +132,7 @@ def _unknown() -> NotFound:
     return NotFound(message, code=ErrorCode.NOT_FOUND)
 
 
-def _good(conn: Connection, link: links.SignalLink) -> Addressee:
+def _good(conn: Connection, link: _Link) -> Addressee:
     name = StepName.parse(link.step).signal
     if link.used_at is not None:
         raise InvalidState(f"This address was used at {time_text(link.used_at)}, and works once")
@@ -140,3 +152,28 @@ def _good(conn: Connection, link: links.SignalLink) -> Addressee:
         raise UserError(message, code=ErrorCode.FORBIDDEN)
     stored = link.page or {}
     return Addressee(run, name, stored.get("form") if waits is None else waits.form, AnswerPage.from_json(stored))
+
+
+def _count(conn: Connection, run_id: int) -> int:
+    """Return how many addresses a run has made."""
+    return int(conn.execute(select(func.count()).select_from(k).where(k.c.run_id == run_id)).scalar_one())
+
+
+def _keep(
+    conn: Connection, token_hash: str, run_id: int, step: str, page: Mapping[str, Any] | None, now: datetime
+) -> None:
+    """Keep a new one, with what its page shows."""
+    shown = None if page is None else dict(page)
+    conn.execute(insert(k).values(token_hash=token_hash, run_id=run_id, step=step, page=shown, created_at=now))
+
+
+def _find(conn: Connection, token_hash: str, *, lock: bool = False) -> _Link | None:
+    """The one with this token; with ``lock`` nobody else uses it before the transaction ends."""
+    statement = select(k.c.id, k.c.run_id, k.c.step, k.c.used_at, k.c.page).where(k.c.token_hash == token_hash)
+    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
+    return None if row is None else _Link(row.id, row.run_id, row.step, row.used_at, row.page)
+
+
+def _spend(conn: Connection, link_id: int, now: datetime) -> None:
+    """Use one up that is locked."""
+    conn.execute(update(k).where(k.c.id == link_id).values(used_at=now))

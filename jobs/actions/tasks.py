@@ -8,15 +8,24 @@ from typing import Any
 
 from ..core.actor import CODE, Actor
 from ..core.arguments.revisions import Revised, RevisedKind, task_values
-from ..core.base.errors import AlreadyExists, InvalidState, Overlap, UserError, VersionConflict, refuse
+from ..core.base.errors import (
+    AlreadyExists,
+    ErrorCode,
+    InvalidSchedule,
+    InvalidState,
+    Overlap,
+    UserError,
+    VersionConflict,
+    refuse,
+)
 from ..core.base.resources import carrying, resource_faults
 from ..core.base.times import time_text
 from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
-from ..core.occurrences import Skip, due_of, effective, effective_overlap, overlap_limit
-from ..core.rules import check_reason, check_resume, resource_place_faults, task_faults, unknown
-from ..core.schedule import Syntax
+from ..core.occurrences import Skip, due_of, effective, effective_overlap, first_occurrence, overlap_limit
+from ..core.rules import check_reason, check_resume, resource_place_faults, task_faults, unknown, window_faults
+from ..core.schedule import ScheduleError, Syntax, parse
 from ..queue.base.changes import task_change
 from ..queue.base.skips import record_skips
 from ..queue.cancel import cancel_all, hold_runs_of_tasks
@@ -32,12 +41,12 @@ from ..store.schema.specs import NOT_PAUSED, declared_values, spec_values
 from ..store.write import tasks
 from .acting import account_of, check_submitter
 from .runs import check_job_args, job_faults, published, put_new, version_for
-from .timing import anchor_of, first_of, judged_first, retimed, schedule_faults
 
 BY_CODE = "code"
 """Stands for the code that paused a task: it is declared paused, or its job declares no schedule any more."""
 DECLARED = frozenset({*TASK_POLICIES, "args"})
 """Settings that a declared task takes from its code until somebody sets them."""
+_TIMING = frozenset({"schedule", "start_at", "end_at", "jitter"})
 _REQUIRED = TaskSpec(name="", job_name="", schedule=ScheduleSpec(Syntax.CRON, ""))
 _DEFAULTS: Mapping[str, Any] = {one.name: getattr(_REQUIRED, one.name) for one in fields(TaskSpec)}
 
@@ -98,7 +107,7 @@ def _firsts(specs: Sequence[TaskSpec], now: datetime) -> list[tuple[datetime | N
         timing = (spec.schedule, spec.start_at, spec.end_at)
         judged = known.get(timing)
         if judged is None:
-            judged = known[timing] = judged_first(spec, spec.start_at or now, now)
+            judged = known[timing] = _judged_first(spec, spec.start_at or now, now)
         found.append(judged)
     return found
 
@@ -162,9 +171,9 @@ def update_task(tx: Tx, name: str, changes: Mapping[str, Any], *, actor: str | N
     if rebound:
         faults += job_faults(schemas, spec.job_name, spec.args)
     if spec.schedule != task.spec.schedule:
-        faults += schedule_faults(spec, anchor_of(task, spec, tx.now), tx.now)
+        faults += _schedule_faults(spec, _anchor_of(task, spec, tx.now), tx.now)
     refuse(faults)
-    values = {**spec_values(spec), **retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
+    values = {**spec_values(spec), **_retimed(tx, task, spec), **_paused(tx, task, spec, actor)}
     if rebound:
         check_submitter(tx, [spec.job_name])
         values["signature"] = _signature(schemas, spec)
@@ -214,7 +223,7 @@ def resume_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     values: dict[str, Any] = {"enabled": True, **NOT_PAUSED}
     if task.finished:
         # A task that was set aside because its schedule could not be computed, or one that is really over.
-        occurrence = first_of(task.spec, task.anchor_at, tx.now)
+        occurrence = _first_of(task.spec, task.anchor_at, tx.now)
         due = effective(task.id, task.spec.jitter, occurrence)
         values |= {"next_nominal": occurrence, "next_execution": due}
     return set_columns(tx, task, values)
@@ -238,7 +247,7 @@ def reset_task(tx: Tx, name: str, *, actor: str | None = None) -> Task:
     spec = task_of_job(declared, jobs.defaults(tx.conn, [declared.job_name])[declared.job_name])
     if task.spec.rate is not None:
         change_task_rate(tx, task.id, None)
-    return set_columns(tx, task, {**spec_values(spec), **retimed(tx, task, spec), "overridden": False})
+    return set_columns(tx, task, {**spec_values(spec), **_retimed(tx, task, spec), "overridden": False})
 
 
 def trigger_task(
@@ -292,7 +301,7 @@ def trigger_task(
 def declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[Task]:
     """Write schedules that are declared in code as tasks; those whose names are taken are left out."""
     rows = [
-        _row(tx, one, first_of(one, tx.now, tx.now), source=TaskSource.CODE, submitter=None, declared=one)
+        _row(tx, one, _first_of(one, tx.now, tx.now), source=TaskSource.CODE, submitter=None, declared=one)
         for one in specs
     ]
     return _insert(tx, rows)
@@ -306,7 +315,7 @@ def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
         followed = replace(followed, args=spec.args)
     if not task.overridden:
         followed = replace(followed, schedule=spec.schedule)
-    return set_columns(tx, task, {**declared, **spec_values(followed), **retimed(tx, task, followed)}, actor=CODE)
+    return set_columns(tx, task, {**declared, **spec_values(followed), **_retimed(tx, task, followed)}, actor=CODE)
 
 
 def follow_defaults(tx: Tx, job_names: Sequence[str]) -> None:
@@ -434,3 +443,65 @@ def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, 
     if spec.enabled:
         return dict(NOT_PAUSED)
     return {**NOT_PAUSED, "paused_at": tx.now, "paused_by": actor}
+
+
+def _first_of(spec: TaskSpec, anchor: datetime, now: datetime) -> datetime | None:
+    """The first occurrence after now; refuses a string that is no schedule."""
+    try:
+        schedule = parse(spec.schedule.syntax, spec.schedule.value, spec.schedule.timezone, anchor=anchor)
+    except ScheduleError as error:
+        raise _schedule_fault(error) from error
+    return first_occurrence(spec, schedule, now)
+
+
+def _schedule_faults(spec: TaskSpec, anchor: datetime, now: datetime) -> Sequence[UserError]:
+    """A string that is no schedule, or one without any occurrence after now in its window."""
+    return _judged_first(spec, anchor, now)[1]
+
+
+def _judged_first(spec: TaskSpec, anchor: datetime, now: datetime) -> tuple[datetime | None, Sequence[UserError]]:
+    """The first occurrence after now, and ``_schedule_faults``."""
+    try:
+        occurrence = _first_of(spec, anchor, now)
+    except UserError as error:
+        return None, (error,)
+    # A window that ends before it begins is empty, but that is a fault of the window.
+    if occurrence is None and not any(window_faults(spec.start_at, spec.end_at)):
+        return None, (_never_fires(spec, now),)
+    return occurrence, ()
+
+
+def _schedule_fault(error: ScheduleError) -> InvalidSchedule:
+    """A refused schedule as an error of the API: the sentence with the suggestion, and where the fault is."""
+    hint = f" (suggestion: {error.suggestion})" if error.suggestion and error.suggestion not in error.message else ""
+    field = "timezone" if error.field == "timezone" else "value"
+    return InvalidSchedule(f"{error.message}{hint}", path=("schedule", field), code=error.code, fault=error)
+
+
+def _never_fires(spec: TaskSpec, now: datetime) -> InvalidSchedule:
+    window = " inside startAt and endAt" if spec.start_at or spec.end_at else ""
+    return InvalidSchedule(
+        f"schedule: '{spec.schedule.value}' has no occurrence after {time_text(now)}{window}; "
+        "choose a time in the future",
+        path=("schedule", "value"),
+        code=ErrorCode.NEVER_FIRES,
+    )
+
+
+def _retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
+    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL gets a new anchor."""
+    if all(getattr(spec, name) == getattr(task.spec, name) for name in _TIMING):
+        return {}
+    anchor = _anchor_of(task, spec, tx.now)
+    occurrence = _first_of(spec, anchor, tx.now)
+    return {
+        "anchor_at": anchor,
+        "next_nominal": occurrence,
+        "next_execution": effective(task.id, spec.jitter, occurrence),
+    }
+
+
+def _anchor_of(task: Task, spec: TaskSpec, now: datetime) -> datetime:
+    """Return where the grid of an INTERVAL begins once the task is as ``spec`` says."""
+    moved = spec.schedule != task.spec.schedule or spec.start_at != task.spec.start_at
+    return (spec.start_at or now) if spec.schedule.syntax.is_anchored and moved else task.anchor_at

@@ -3,18 +3,18 @@
 import asyncio
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from typing_extensions import override
 
-from ..core.base.driving import Steps, drive, drive_in_loop
 from ..core.base.errors import StorageError
 from ..store.db.faults import kind_of
 
 A = TypeVar("A")
 R = TypeVar("R")
+T = TypeVar("T")
 A_co = TypeVar("A_co", covariant=True)
 R_contra = TypeVar("R_contra", contravariant=True)
 
@@ -196,7 +196,7 @@ class GroupCommit(Generic[A, R]):
             some = [one for one in _taken(self._waiting, self._most) if not one.is_abandoned]
         try:
             if some:
-                drive(_shares(some), self._write)
+                _drive(_shares(some), self._write)
         except BaseException:
             for one in some:
                 if not one.is_over:
@@ -272,7 +272,7 @@ class LoopGroupCommit(Generic[A, R]):
             await asyncio.sleep(0)
             while waiting:
                 some = _taken(waiting, self._most(one.what for one in waiting))
-                await drive_in_loop(_shares(some), self._write)
+                await _drive_in_loop(_shares(some), self._write)
         finally:
             # Nobody else would end the waiting, for any end of this.
             _cancel(some)
@@ -297,8 +297,11 @@ class _Waiter(Protocol[A_co, R_contra]):
     def failed(self, error: BaseException) -> None: ...
 
 
-def _shares(some: Sequence[_Waiter[A, R]]) -> Steps[list[A], None]:
-    """Write these requests together; each gets its result, or the exception of the writing."""
+def _shares(some: Sequence[_Waiter[A, R]]) -> Generator[list[A], Any, None]:
+    """Write these requests together; each gets its result, or the exception of the writing.
+
+    For threads and for event loops alike: it yields each piece of work, and gets its result or exception.
+    """
     try:
         results: Sequence[R] = yield [one.what for one in some]
     except Exception as error:  # noqa: BLE001 - it is raised to those who asked
@@ -314,12 +317,39 @@ def _shares(some: Sequence[_Waiter[A, R]]) -> Steps[list[A], None]:
             one.done(result)
 
 
+def _drive(steps: Generator[T, Any, None], run: Callable[[T], Any]) -> None:
+    """Let ``run`` do each piece of work."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                found = run(step)
+            except Exception as error:  # noqa: BLE001 - the steps judge it
+                step = steps.throw(error)
+            else:
+                step = steps.send(found)
+    except StopIteration:
+        return
+
+
+async def _drive_in_loop(steps: Generator[T, Any, None], run: Callable[[T], Awaitable[Any]]) -> None:
+    """Let ``run`` do each piece of work, and await it."""
+    try:
+        step = next(steps)
+        while True:
+            try:
+                found = await run(step)
+            except Exception as error:  # noqa: BLE001 - the steps judge it
+                step = steps.throw(error)
+            else:
+                step = steps.send(found)
+    except StopIteration:
+        return
+
+
 def _may_concern_one(error: Exception) -> bool:
     """Return whether an error may come from what only one of several asked for; else all would get the same."""
     return not isinstance(error, StorageError) and not kind_of(error).passes
-
-
-T = TypeVar("T")
 
 
 def _taken(waiting: deque[T], most: int) -> list[T]:

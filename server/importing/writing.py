@@ -2,11 +2,11 @@
 
 import keyword
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from pprint import pformat
 from textwrap import indent
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import yaml
 
@@ -62,7 +62,7 @@ def tasks_file(found: Import, set_name: str) -> str:
         for name, spec in one.tasks:
             tasks[name] = {"job": one.job, "schedule": _schedule(spec)}
             if one.args:
-                tasks[name]["args"] = escaped(_plain(one.args))
+                tasks[name]["args"] = escaped(one.args)
             tasks[name] |= {key: escaped(_plain(value)) for key, value in one.settings.items()}
     head = f"# Made by `cronograph import {found.program}`; its report says what each line meant there.\n"
     return head + yaml.safe_dump({"set": set_name, "tasks": tasks}, sort_keys=False, allow_unicode=True, width=120)
@@ -73,15 +73,8 @@ def _schedule(spec: ScheduleSpec) -> dict[str, str]:
     return {_KEYS[spec.syntax]: escaped(spec.value), **zone}
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - a document
-    """Return a value as YAML and JSON have it."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in cast("dict[Any, Any]", value).items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(one) for one in cast("Iterable[Any]", value)]
-    return value
+def _plain(value: Any) -> Any:  # noqa: ANN401 - a setting
+    return value.isoformat() if isinstance(value, datetime) else value
 
 
 def jobs_module(found: Import) -> str:

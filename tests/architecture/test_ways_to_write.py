@@ -16,7 +16,7 @@ PASSING_BY = {
         "jobs/runtime/lease.py",
         "jobs/testing/capture.py",
         "jobs/testing/queue.py",
-        "server/database/accounts.py",
+        "server/cli/base/database_command.py",
     },
     "autocommit": {"jobs/actions/runs.py"},
     "on_connection": {"jobs/queue/claims/lane.py", "jobs/queue/finish.py", "jobs/queue/steps.py"},

@@ -1,20 +1,27 @@
 """The base of commands that work straight in the database, without a server: their options and their answers."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
+from ....jobs.actions.acting import acting
+from ....jobs.core.actor import Actor, Role
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.store.db.database import Database
+from ....jobs.store.db.filelock import lock_for
 from ....jobs.store.db.transaction import Tx
 from ...configuration.reading import load
 from ...configuration.settings import Settings
-from ...database.accounts import on_accounts
-from ...database.schema import missing
+from ...database.schema import migrate, missing, pending
 from .options import ConfigFile, Create, DatabaseUrl, option, with_options
 from .output import AS_JSON, Output
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+COMMAND_LINE = Actor("(command line)", Role.ADMIN)
+"""Anyone who can open the database may do everything to it; the audit log says that it was done this way."""
 
 
 class DatabaseCommand:
@@ -47,13 +54,38 @@ class DatabaseCommand:
         return url
 
     def do(self, action: Callable[[Tx], T]) -> T:
-        """Run an action in one transaction, in the name of the command line; of a database that is there."""
-        self.check_database()
-        return on_accounts(self._flags, self._config, action)
+        """Run an action in one transaction, in the name of the command line, whether a server uses the database or not.
+
+        Raises:
+            ConfigurationError: the settings cannot work, or there is no database.
+            FileLocked: the schema is to be brought up to date, and a server of another version uses the SQLite file.
+            StorageError: the database cannot be used.
+            UserError: the action refuses.
+        """
+        url = self.check_database()
+        _bring_up_to_date(url)
+        database = Database(url)
+        try:
+            return database.write_sync(acting, COMMAND_LINE, action)
+        finally:
+            asyncio.run(database.close())
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
         """Answer with ``data`` for programs, and ``text`` for people."""
         self.output.result({"ok": True, **data}, text)
+
+
+def _bring_up_to_date(url: str) -> None:
+    if not pending(url):
+        return
+    lock = lock_for(url)
+    if lock is not None:
+        lock.acquire()
+    try:
+        migrate(url)
+    finally:
+        if lock is not None:
+            lock.release()
 
 
 def database_command(function: Callable[Concatenate[DatabaseCommand, P], None]) -> Callable[..., None]:

@@ -31,7 +31,6 @@ from cronograph.graphql.client import (
     queries,
     subscriptions,
     triggering,
-    view_mutations,
 )
 from cronograph.graphql.client.base.shapes import camel
 from cronograph.graphql.client.mutations import WEBHOOK_DOCUMENTS
@@ -235,7 +234,7 @@ LEFT_OUT = {
 def public_functions() -> list[Callable[..., object]]:
     return [
         function
-        for module in (queries, mutations, triggering, view_mutations, subscriptions)
+        for module in (queries, mutations, triggering, subscriptions)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__ and not name.startswith("_")
     ]

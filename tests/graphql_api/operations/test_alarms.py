@@ -172,10 +172,9 @@ async def test_a_channel_is_changed_at_the_version_that_was_read_and_tells_of_it
     change = """mutation($input: SetChannelInput!) { setChannel(input: $input) {
       channel { version } errors { code path } } }"""
     given = {"name": "new", "settings": {"chat": {"urlSecret": "hook"}}}
-    for expected in (0, 1, None):
+    for before, expected in enumerate((0, 1, None)):
         done = (await world.api.ask(change, input={**given, "expectedVersion": expected}))["setChannel"]
-        assert done["errors"] == []
-    assert done["channel"] == {"version": 3}
+        assert done == {"channel": {"version": before + 1}, "errors": []}
     conflict = [{"code": "VERSION_CONFLICT", "path": ["expectedVersion"]}]
     for expected in (0, 2):
         refused = (await world.api.ask(change, input={**given, "expectedVersion": expected}))["setChannel"]

@@ -13,43 +13,6 @@ APPLY_TASKS: Final = """mutation ApplyTasks($input: ApplyTasksInput!) {
     errors { code message path }
   }
 }"""
-EXPORTED_TASKS: Final = """query ExportedTasks($first: Int, $after: String, $filter: TaskFilter) {
-  tasks(first: $first, after: $after, filter: $filter, orderBy: [{ field: NAME }]) {
-    nodes { name source setName definition }
-    pageInfo { hasNextPage endCursor }
-  }
-}"""
-EXPORTED_ALARMS: Final = """query ExportedAlarms($first: Int, $after: String) {
-  alarms(first: $first, after: $after, orderBy: [{ field: NAME }]) {
-    nodes { name source owner definition }
-    pageInfo { hasNextPage endCursor }
-  }
-}"""
-EXPORTED_CHANNELS: Final = """query ExportedChannels($first: Int, $after: String) {
-  channels(first: $first, after: $after, orderBy: [{ field: NAME }]) {
-    nodes { name setName definition }
-    pageInfo { hasNextPage endCursor }
-  }
-}"""
-EXPORTED_WEBHOOKS: Final = """query ExportedWebhooks($first: Int, $after: String) {
-  webhooks(first: $first, after: $after, orderBy: [{ field: NAME }]) {
-    nodes { name setName definition }
-    pageInfo { hasNextPage endCursor }
-  }
-}"""
-EXPORTED_HOOKS: Final = """query ExportedHooks($first: Int, $after: String) {
-  hooks(first: $first, after: $after, orderBy: [{ field: NAME }]) {
-    nodes { name setName definition }
-    pageInfo { hasNextPage endCursor }
-  }
-}"""
-EXPORTED_GROUPS: Final = """query ExportedGroups($first: Int, $after: String) {
-  groups(first: $first, after: $after, orderBy: [{ field: NAME }]) {
-    nodes { name maxRunning maxWaitLow keep cap { limit whenFull } rate { limit per burst } }
-    pageInfo { hasNextPage endCursor }
-  }
-}"""
-
 _RUN: Final = """id state jobName task { name } group priority attempt retries trigger scheduledFor submittedAt
     availableAt startedAt finishedAt node progress { done total message } error args labels expiresAt skipReason
     result"""
@@ -78,12 +41,28 @@ def _listed(field: str, kind: str, fields: str) -> str:
     return f"query {name}({declared}) {{ {field}({given}) {{ {shown} }} }}"
 
 
+def _exported(field: str, fields: str) -> str:
+    """Return the query of all there is of a noun, by name."""
+    name = field[0].upper() + field[1:]
+    given = "first: $first, after: $after, orderBy: [{ field: NAME }]"
+    shown = f"nodes {{ name {fields} }} pageInfo {{ hasNextPage endCursor }}"
+    return f"query Exported{name}($first: Int, $after: String) {{ {field}({given}) {{ {shown} }} }}"
+
+
 def _changing(field: str, fields: str) -> str:
     name = field[0].upper() + field[1:]
     shown = f"{fields} errors {{ code message path }}"
     return f"mutation {name}($input: {name}Input!) {{ {field}(input: $input) {{ {shown} }} }}"
 
 
+EXPORTED_TASKS: Final = _exported("tasks", "source setName definition")
+EXPORTED_ALARMS: Final = _exported("alarms", "source owner definition")
+EXPORTED_CHANNELS: Final = _exported("channels", "setName definition")
+EXPORTED_WEBHOOKS: Final = _exported("webhooks", "setName definition")
+EXPORTED_HOOKS: Final = _exported("hooks", "setName definition")
+EXPORTED_GROUPS: Final = _exported(
+    "groups", "maxRunning maxWaitLow keep cap { limit whenFull } rate { limit per burst }"
+)
 RUNS: Final = _listed("runs", "Run", _RUN)
 TASKS: Final = _listed("tasks", "Task", _TASK)
 EXECUTIONS: Final = _listed("executions", "Execution", _EXECUTION)

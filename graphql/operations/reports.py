@@ -152,6 +152,10 @@ A_DAY_BEFORE = Annotated[
     datetime | None,
     strawberry.argument(name="from", description="The beginning; a day before the end unless given."),
 ]
+FROM_NOW = Annotated[datetime | None, strawberry.argument(name="from", description="The beginning; now unless given.")]
+A_DAY_LATER = Annotated[
+    datetime | None, strawberry.argument(description="The end, not included; a day later unless given.")
+]
 
 
 class Plan:
@@ -304,12 +308,8 @@ class ReportQueries:
         self,
         info: Info,
         *,
-        from_: Annotated[
-            datetime | None, strawberry.argument(name="from", description="The beginning; now unless given.")
-        ] = None,
-        to: Annotated[
-            datetime | None, strawberry.argument(description="The end, not included; a day later unless given.")
-        ] = None,
+        from_: FROM_NOW = None,
+        to: A_DAY_LATER = None,
         apart: Annotated[
             Duration | None,
             strawberry.argument(
@@ -338,12 +338,8 @@ class ReportQueries:
         self,
         info: Info,
         *,
-        from_: Annotated[
-            datetime | None, strawberry.argument(name="from", description="The beginning; now unless given.")
-        ] = None,
-        to: Annotated[
-            datetime | None, strawberry.argument(description="The end, not included; a day later unless given.")
-        ] = None,
+        from_: FROM_NOW = None,
+        to: A_DAY_LATER = None,
         bucket: Annotated[
             StatisticsBucket, strawberry.argument(description="The width of the stretches; at most 1,500 of them.")
         ] = StatisticsBucket.MINUTE,

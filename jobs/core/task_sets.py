@@ -260,12 +260,8 @@ class PlannedGroup:
 
 def version_of(group: Group) -> int:
     """Return a number of 31 bits that is the same as long as the limits of a group are."""
-    return digest_of([shown(getattr(group, limit)) for limit in LIMITS])
-
-
-def digest_of(values: Json) -> int:
-    """Return a number of 31 bits that is the same as long as these values are: the version of what counts none."""
-    return int.from_bytes(hashlib.sha256(json.dumps(values).encode()).digest()[:4]) >> 1
+    limits = json.dumps([shown(getattr(group, limit)) for limit in LIMITS])
+    return int.from_bytes(hashlib.sha256(limits.encode()).digest()[:4]) >> 1
 
 
 def limits_that_differ(group: Group, wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,7 +42,6 @@ class _Noun:
         members: Returns those of an owner.
         owner: Returns the owner of one.
         definition: Returns one as a file has it.
-        version: Returns its version.
         create: Makes one for an owner.
         change: Makes one like another one, for an owner.
         remove: Deletes one.
@@ -53,7 +52,6 @@ class _Noun:
     members: Callable[[Connection, Owner], Sequence[Any]]
     owner: Callable[[Any], Owner]
     definition: Callable[[Any], dict[str, Json]]
-    version: Callable[[Any], int]
     create: Callable[[Tx, Any, Owner], object]
     change: Callable[[Tx, Any, Any, Owner], object]
     remove: Callable[[Tx, Any], object]
@@ -82,7 +80,6 @@ _ALARM: Final = _Noun(
     members=lambda conn, owner: _alarms_of(conn, owner.source, [owner.name or ""]),
     owner=lambda one: Owner(one.source, one.owner),
     definition=definition_of,
-    version=lambda one: one.version,
     create=lambda tx, wanted, owner: create_alarm(tx, wanted, owner=owner),
     change=lambda tx, before, wanted, owner: change_alarm(
         tx,
@@ -97,7 +94,6 @@ _CHANNEL: Final = _Noun(
     members=lambda conn, owner: write.CHANNELS.having(conn, channel.c.set_name == (owner.name or "")),
     owner=_of_set,
     definition=lambda one: one.definition,
-    version=lambda one: one.version,
     create=_set_channel,
     change=lambda tx, _, wanted, owner: _set_channel(tx, wanted, owner),
     remove=lambda tx, one: delete_channel(tx, one.name),
@@ -115,7 +111,6 @@ def _nouns(keys: KeySource) -> dict[DefinitionKind, _Noun]:
         members=lambda conn, owner: webhooks.of_set(conn, owner.name or ""),
         owner=_of_set,
         definition=lambda one: one.definition,
-        version=lambda one: one.version,
         create=lambda tx, wanted, owner: webhooks.create_webhook(tx, replace(wanted, set_name=owner.name), keys=keys),
         change=change_webhook,
         remove=lambda tx, one: webhooks.delete_webhook(tx, one.name),
@@ -130,7 +125,6 @@ def _nouns(keys: KeySource) -> dict[DefinitionKind, _Noun]:
         members=lambda conn, owner: hooks.NAMED.having(conn, hook_table.c.set_name == (owner.name or "")),
         owner=_of_set,
         definition=lambda one: one.definition,
-        version=lambda one: one.version,
         create=lambda tx, wanted, owner: hooks.create_hook(tx, replace(wanted, set_name=owner.name), keys()),
         change=change_hook,
         remove=lambda tx, one: hooks.delete_hook(tx, one.name),
@@ -259,7 +253,7 @@ def _bring(
             f"name: there is {_A[kind]} '{wanted.name}' of {by} already; choose another name", path=("name",)
         )
     action = TaskAction.CREATE if before is None else TaskAction.CHANGE if changes else TaskAction.KEEP
-    version = None if before is None else noun.version(before)
+    version = None if before is None else before.version
     planned = PlannedDefinition(wanted.name, owner.name or "", action, version, changes, kind=kind)
     check_version(planned, options or ApplyOptions())
     if action is not TaskAction.KEEP:
@@ -305,7 +299,7 @@ def _left_over(
     planned: list[PlannedDefinition] = []
     for one in members:
         if one.name not in names:
-            planned.append(PlannedDefinition(one.name, wanted.name, action, noun.version(one), kind=kind))
+            planned.append(PlannedDefinition(one.name, wanted.name, action, one.version, kind=kind))
             check_version(planned[-1], options)
             if options.prune:
                 _check_role(tx, kind, noun)

@@ -241,9 +241,6 @@ def coded(error: GraphQLError, code: str) -> GraphQLError:
     return error
 
 
-def error_answer(errors: Sequence[GraphQLError], extensions: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A GraphQL response without data, as a JSON-ready dict."""
-    answer: dict[str, Any] = {"errors": [error.formatted for error in errors]}
-    if extensions:
-        answer["extensions"] = extensions
-    return answer
+def error_answer(errors: Sequence[GraphQLError]) -> dict[str, Any]:
+    """Return a GraphQL response without data, as a JSON-ready dict."""
+    return {"errors": [error.formatted for error in errors]}

@@ -236,13 +236,13 @@ def _as_cancelled(outcome: JobOutcome, verdict: Verdict) -> Verdict:
     )
 
 
-def retry_delay(retries_so_far: int, base: float, *, cap: float = MAX_RETRY_DELAY) -> float:
-    """Seconds to wait after a failure before the next attempt: ``base`` × 2^n, at most ``cap``.
+def retry_delay(retries_so_far: int, base: float) -> float:
+    """Seconds to wait after a failure before the next attempt: ``base`` × 2^n, at most an hour.
 
     2^n: exponential back-off; n = ``retries_so_far`` counts the failures before this one, so the first retry comes
     after 1 × ``base``. The retry is due strictly after that time.
     """
-    return exponential(base, cap, retries_so_far)
+    return exponential(base, MAX_RETRY_DELAY, retries_so_far)
 
 
 @dataclass(frozen=True, slots=True)

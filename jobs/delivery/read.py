@@ -500,11 +500,9 @@ def unnotified(conn: Connection, alarm_ids: Collection[int] | None = None) -> li
     return [firing_from(row) for row in conn.execute(statement.order_by(f.c.id))]
 
 
-def channels(
-    conn: Connection, names: Collection[str] | None = None, *, with_webhooks: bool = False
-) -> dict[str, Channel]:
-    """Return channels by name, ``with_webhooks`` those too that have a document."""
-    statement = select(c) if with_webhooks else select(c).where(c.c.document.is_(None))
+def channels(conn: Connection, names: Collection[str] | None = None) -> dict[str, Channel]:
+    """Return channels that are no webhooks, by name."""
+    statement = select(c).where(c.c.document.is_(None))
     if names is not None:
         statement = statement.where(c.c.name.in_(names))
     return {row.name: channel_from(row) for row in conn.execute(statement.order_by(c.c.name))}

@@ -207,7 +207,7 @@ def rehearse(tx: Tx) -> None:
     occurrences.write(tx.conn, [], [], tx.now, with_event=True)
 
 
-def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
+def catch_up(tx: Tx, task: Task) -> Task:
     """Let occurrences due until now become runs or skips, before the task is edited, paused or deleted.
 
     So an edit never changes the fate of a past occurrence. Returns the task as it is then.
@@ -218,7 +218,7 @@ def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
     for _ in range(_CATCH_UP_ROUNDS):
         if task.next_execution is None or task.next_execution > tx.now:
             return task
-        task = catch_up_some(tx, task, node)
+        task = catch_up_some(tx, task)
     raise InvalidState(
         f"task '{task.name}' is still catching up with what it missed (now at {task.next_nominal}); "
         "try again in a moment",
@@ -226,12 +226,12 @@ def catch_up(tx: Tx, task: Task, node: str | None = None) -> Task:
     )
 
 
-def catch_up_some(tx: Tx, task: Task, node: str | None = None) -> Task:
+def catch_up_some(tx: Tx, task: Task) -> Task:
     """Let due occurrences become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
     if task.next_execution is None or task.next_execution > tx.now:
         return task
     known, any_cap = jobs.published_defaults_and_caps(tx.conn, {task.spec.job_name})
-    visit(tx, [due_of(task)], node, known, any_cap=any_cap)
+    visit(tx, [due_of(task)], None, known, any_cap=any_cap)
     return stored_tasks.by_ids(tx.conn, [task.id])[task.id]
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Collection
-from random import Random, SystemRandom
+from random import SystemRandom
 
 from ..actions.nodes import Beat, NewNode, join, leave, live_names, set_state
 from ..base.services import Services
@@ -120,9 +120,9 @@ SURNAMES = (
 ).split()
 
 
-def random_name(random: Random | None = None) -> str:
-    """A name that is easy to say and, with its number, practically unique."""
-    source = random or SystemRandom()
+def random_name() -> str:
+    """Return a name that is easy to say and, with its number, practically unique."""
+    source = SystemRandom()
     return f"{source.choice(ADJECTIVES)}-{source.choice(SURNAMES)}-{source.randint(10_000, 99_999)}"
 
 

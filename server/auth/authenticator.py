@@ -119,13 +119,11 @@ class Authenticator:
     Args:
         database: Where sessions and tokens are.
         cookie: Of browser sessions.
-        clock: Monotonic seconds, for what is remembered.
     """
 
-    def __init__(self, database: Database, cookie: SessionCookie, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, database: Database, cookie: SessionCookie) -> None:
         self.cookie = cookie
         self._database = database
-        self._clock = clock
         self._known: OrderedDict[str, tuple[Identity, float]] = OrderedDict()
         self._forgotten = 0
 
@@ -184,12 +182,12 @@ class Authenticator:
         key = stored_form(secret)
         known = self._known.get(key)
         # What is remembered was of the right form: its checksum need not be computed for each request.
-        if known is not None and self._clock() < known[1] and _is_of(secret, accepted):
+        if known is not None and time.monotonic() < known[1] and _is_of(secret, accepted):
             return known[0]
         prefix = prefix_of(secret)
         if prefix not in accepted:
             return None
-        asked, forgotten = self._clock(), self._forgotten
+        asked, forgotten = time.monotonic(), self._forgotten
         now = await server_time(self._database)
         read = sessions.by_token if prefix is Prefix.API_TOKEN else sessions.by_session
         found = await self._database.read(read, key, now)

@@ -37,12 +37,10 @@ class HostSignIn:
 
     Args:
         who: Says who asks.
-        every: Seconds between two questions about an open stream.
     """
 
-    def __init__(self, who: Who, every: float = EVERY) -> None:
+    def __init__(self, who: Who) -> None:
         self._who = who
-        self._every = every
 
     @contextmanager
     def watching(
@@ -65,7 +63,7 @@ class HostSignIn:
         self, person: Person, connection: HTTPConnection, lost: Callable[[UserFacingError], None]
     ) -> None:
         while True:
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(EVERY)
             try:
                 found = await self._who(connection)
             except Exception as error:  # noqa: BLE001 - code of the application, whose database may be unavailable

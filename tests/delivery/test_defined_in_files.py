@@ -12,12 +12,13 @@ from cronograph.jobs.core.alarms import Severity, spec_of
 from cronograph.jobs.core.base.errors import ErrorCode, UserError
 from cronograph.jobs.core.base.times import EARLIEST
 from cronograph.jobs.core.task_sets import ApplyOptions, DefinitionKind, Named, PlannedDefinition, TaskAction, WantedSet
-from cronograph.jobs.delivery import actions, hooks, read, webhooks
+from cronograph.jobs.delivery import actions, hooks, webhooks
 from cronograph.jobs.delivery.declared import apply_files
 from cronograph.jobs.delivery.inbound import Hook, HookKind
 from cronograph.jobs.delivery.rules import ROUTE, Channel, ChannelKind, Route, stored_settings
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import audit_log, event
+from cronograph.jobs.store.schema.tables import channel as channel_table
 from tests.delivery.conftest import KEYS, SECRET
 from tests.support.storage import Stored
 
@@ -112,7 +113,7 @@ def test_they_are_made_kept_changed_left_over_and_pruned(files: Files) -> None:
     ]
     assert files.apply(webhook(ordered=True)) == {"feed": KEEP, "ops": LEFT, "deploy": LEFT}
     assert files.apply(webhook(ordered=True), prune=True) == {"feed": KEEP, "ops": GONE, "deploy": GONE}
-    assert files.stored.do(lambda tx: list(read.channels(tx.conn, with_webhooks=True))) == ["feed"]
+    assert [one.name for one in files.stored.rows(channel_table)] == ["feed"]
     assert files.apply(channel(), of="other", prune=True) == {"ops": CREATE}
 
 
@@ -161,7 +162,7 @@ def test_all_faults_are_named_with_their_places_and_nothing_is_done(files: Files
         ("sets", "0", "webhooks", "0", "url"),
         ("sets", "0", "hooks", "0", "secrets"),
     ]
-    assert files.stored.do(lambda tx: read.channels(tx.conn, with_webhooks=True)) == {}
+    assert files.stored.rows(channel_table) == []
 
 
 def test_a_plan_shows_no_query_of_an_address_and_sees_changes_of_others(files: Files) -> None:

@@ -297,17 +297,15 @@ def _taken(row: deque[Waiter]) -> Iterator[Waiter]:
         yield row.popleft()
 
 
-def cap_faults(limit: object, when_full: object, field: str = "cap") -> Iterator[InvalidInput]:
+def cap_faults(limit: object, when_full: object) -> Iterator[InvalidInput]:
     """Yield the faults of the parts of a cap."""
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_WAITING:
-        message = f"{field}.limit: must be a whole number of waiting runs from 1 to {MAX_WAITING:,}, got {limit!r:.60}"
-        yield InvalidInput(message, path=(field, "limit"))
+        message = f"cap.limit: must be a whole number of waiting runs from 1 to {MAX_WAITING:,}, got {limit!r:.60}"
+        yield InvalidInput(message, path=("cap", "limit"))
     words = [one.value for one in WhenFull]
     if when_full not in words:
         allowed = ", ".join(f"'{one}'" for one in words)
-        yield InvalidInput(
-            f"{field}.when_full: must be one of {allowed}, got {when_full!r:.60}", path=(field, "whenFull")
-        )
+        yield InvalidInput(f"cap.when_full: must be one of {allowed}, got {when_full!r:.60}", path=("cap", "whenFull"))
 
 
 def refusal(full: Full, cap: Cap) -> QueueFull:

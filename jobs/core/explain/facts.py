@@ -270,7 +270,7 @@ def no_job(
     return None
 
 
-def all_stalled(facts: RunFacts | TaskFacts, details: tuple[str, ...] = ()) -> Explanation | None:
+def all_stalled(facts: RunFacts | TaskFacts) -> Explanation | None:
     """Of those nodes that can run it, none makes progress."""
     stalled = [f"the {facts.stalls[name]} of node {name}" for name in facts.nodes if name in facts.stalls]
     if not stalled or len(stalled) < len(facts.nodes):
@@ -280,7 +280,7 @@ def all_stalled(facts: RunFacts | TaskFacts, details: tuple[str, ...] = ()) -> E
         f"{what} alive but not working: for longer than a lease, no progress was made by {' and '.join(stalled)}. "
         "Its log says why; restarting its process helps."
     )
-    return Explanation(ExplanationCode.NODE_STALLED, sentence, details)
+    return Explanation(ExplanationCode.NODE_STALLED, sentence)
 
 
 def _what_is_left(job_name: str, group: str, left: Sequence[Leaving]) -> str:

@@ -15,12 +15,10 @@ def task_change(kind: EventKind, task: Task) -> Change:
     return Change(kind, task_id=task.id, task_name=task.name, job_name=task.spec.job_name, group=task.spec.group)
 
 
-def run_change(
-    run: Run | HeldRun | Reserved, state: RunState, *, kind: EventKind = EventKind.RUN_UPDATED, node: str | None = None
-) -> Change:
-    """The event of a run that is in ``state`` now."""
+def run_change(run: Run | HeldRun | Reserved, state: RunState, *, node: str | None = None) -> Change:
+    """Return the event of a run that is in ``state`` now."""
     return Change(
-        kind,
+        EventKind.RUN_UPDATED,
         task_id=run.task_id,
         task_name=run.task_name,
         run_id=run.id,

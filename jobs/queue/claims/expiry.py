@@ -34,10 +34,10 @@ EXPIRY_OF: Final = "expiryOf"
 """Carried by the run of a job that is notified: the run that expired. The expiry of such a run notifies no job."""
 
 
-def skip_due(tx: Tx, node: str | None, limit: int = BATCH) -> int:
-    """Skip up to ``limit`` runs that are too old to start; how many."""
+def skip_due(tx: Tx, node: str | None) -> int:
+    """Skip some runs that are too old to start; return how many."""
     hold_of(tx.conn, *run_store.has_expired(tx.now))
-    late = run_store.expired(tx.conn, tx.now, limit)
+    late = run_store.expired(tx.conn, tx.now, BATCH)
 
     def skip(ids: Sequence[int]) -> None:
         skip_expired(tx, list(stored_runs.by_ids(tx.conn, ids).values()), node=node)

@@ -69,9 +69,9 @@ def args_of(conn: Connection, ids: Sequence[int]) -> dict[int, dict[str, Json]]:
     return {row.id: row.args for row in conn.execute(select(t.c.id, t.c.args).where(t.c.id.in_(ids)))}
 
 
-def names_like(conn: Connection, prefix: str, limit: int = 200) -> list[str]:
+def names_like(conn: Connection, prefix: str) -> list[str]:
     """Some names, for a suggestion when one is not found."""
-    statement = select(t.c.name).where(t.c.name.startswith(prefix[:1], autoescape=True)).order_by(t.c.name).limit(limit)
+    statement = select(t.c.name).where(t.c.name.startswith(prefix[:1], autoescape=True)).order_by(t.c.name).limit(200)
     return list(conn.execute(statement).scalars())
 
 

@@ -594,8 +594,7 @@ describe(
         StopReason.FAILING: "The receiver has accepted nothing for five days.",
         StopReason.GONE: "The receiver answered 410: it wants nothing more.",
         StopReason.PARKED: "A message of an ordered webhook was not accepted within 75 hours.",
-        StopReason.REFUSED: "The document cannot be executed any more: its owner lacks the rights, or the "
-        "schema changed.",
+        StopReason.REFUSED: "The document can no longer be executed: its owner lacks rights, or the schema changed.",
     },
     name="WebhookStopReason",
 )

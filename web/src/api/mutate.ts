@@ -34,6 +34,13 @@ export async function mutate<R, V, P extends Payload>(
   }
 }
 
+/** Says what was done, unless it was refused: for forms, which show a refusal themselves. */
+export function announced<P>(outcome: Outcome<P>, done: string | ((payload: P) => string)): Outcome<null> {
+  if (!outcome.ok) return outcome;
+  notify(typeof done === "string" ? done : done(outcome.value));
+  return { ok: true, value: null };
+}
+
 /** Shows what was refused, and why. */
 export function complain(errors: readonly UserError[]): void {
   for (const error of errors) notify(refusalText(error), { tone: "bad" });

@@ -1,4 +1,4 @@
-import { mutate, type Outcome, report } from "../api/mutate";
+import { announced, mutate, type Outcome, report } from "../api/mutate";
 import { graphql, type VariablesOf } from "../api/tada";
 import { plural } from "../lib/format";
 import { notify } from "../state/announce";
@@ -57,9 +57,7 @@ export type NewAlarm = VariablesOf<typeof CreateAlarm>["input"];
 
 export async function createAlarm(input: NewAlarm): Promise<Outcome<null>> {
   const outcome = await mutate(CreateAlarm, { input }, (data) => data.createAlarm);
-  if (!outcome.ok) return outcome;
-  notify(`Alarm ${input.name} watches from now on`);
-  return { ok: true, value: null };
+  return announced(outcome, `Alarm ${input.name} watches from now on`);
 }
 
 export async function deleteAlarm(name: string): Promise<void> {
@@ -72,18 +70,14 @@ export async function acknowledge(which: { readonly id: string } | "all", note: 
   const firings = which === "all" ? { all: true } : { ids: [which.id] };
   const input = { firings, ...(note !== "" && { note }) };
   const outcome = await mutate(AcknowledgeAlarms, { input }, (data) => data.acknowledgeAlarms);
-  if (!outcome.ok) return outcome;
-  notify(`${plural(outcome.value.count ?? 0, "firing")} acknowledged`);
-  return { ok: true, value: null };
+  return announced(outcome, ({ count }) => `${plural(count ?? 0, "firing")} acknowledged`);
 }
 
 /** Keeps an alarm quiet until a time. */
 export async function silence(name: string, endsAt: string, reason: string): Promise<Outcome<null>> {
   const input = { name, endsAt, ...(reason !== "" && { reason }) };
   const outcome = await mutate(SilenceAlarm, { input }, (data) => data.silenceAlarm);
-  if (!outcome.ok) return outcome;
-  notify(`Alarm ${name} is silenced`);
-  return { ok: true, value: null };
+  return announced(outcome, `Alarm ${name} is silenced`);
 }
 
 /** Lets an alarm notify its channels again. */

@@ -1,5 +1,5 @@
 import { request } from "../api/client";
-import { mutate, type Outcome } from "../api/mutate";
+import { announced, mutate, type Outcome } from "../api/mutate";
 import { graphql, type VariablesOf } from "../api/tada";
 import { notify } from "../state/announce";
 
@@ -46,7 +46,5 @@ export async function setChannel(input: ChannelSet): Promise<Outcome<number>> {
 /** Deletes a channel; `force`: although alarms notify it. */
 export async function deleteChannel(name: string, force: boolean): Promise<Outcome<null>> {
   const outcome = await mutate(DeleteChannel, { input: { name, force } }, (data) => data.deleteChannel);
-  if (!outcome.ok) return outcome;
-  notify(`Channel ${name} is deleted`);
-  return { ok: true, value: null };
+  return announced(outcome, `Channel ${name} is deleted`);
 }

@@ -1,4 +1,4 @@
-import { mutate, type Outcome, report } from "../api/mutate";
+import { announced, mutate, type Outcome, report } from "../api/mutate";
 import { graphql } from "../api/tada";
 import { notify } from "../state/announce";
 
@@ -40,9 +40,7 @@ export async function silenceFailures(
 ): Promise<Outcome<null>> {
   const input = { fingerprint, jobName, endsAt, ...(reason !== "" && { reason }) };
   const outcome = await mutate(SilenceFailures, { input }, (data) => data.silenceFailures);
-  if (!outcome.ok) return outcome;
-  notify("This error is silenced");
-  return { ok: true, value: null };
+  return announced(outcome, "This error is silenced");
 }
 
 /** Lets an error count again. */
@@ -56,9 +54,7 @@ export async function endSilenceOfFailures({ fingerprint, jobName }: Group): Pro
 export async function solveFailures({ fingerprint, jobName }: Group, codeVersion: string): Promise<Outcome<null>> {
   const input = { fingerprint, jobName, ...(codeVersion !== "" && { codeVersion }) };
   const outcome = await mutate(SolveFailures, { input }, (data) => data.solveFailures);
-  if (!outcome.ok) return outcome;
-  notify("This error counts as solved");
-  return { ok: true, value: null };
+  return announced(outcome, "This error counts as solved");
 }
 
 /** Lets an error count as unsolved again. */

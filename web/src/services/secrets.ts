@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { request } from "../api/client";
-import { mutate, type Outcome, report } from "../api/mutate";
+import { announced, mutate, type Outcome, report } from "../api/mutate";
 import { graphql } from "../api/tada";
 import { notify } from "../state/announce";
 
@@ -50,9 +50,7 @@ export function useSecretNames(): readonly string[] | null {
 /** Keeps a value, which is never shown again. */
 export async function setSecret(name: string, value: string): Promise<Outcome<null>> {
   const outcome = await mutate(SetSecret, { input: { name, value } }, (data) => data.setSecret);
-  if (!outcome.ok) return outcome;
-  notify(`Secret ${name} is set`);
-  return { ok: true, value: null };
+  return announced(outcome, `Secret ${name} is set`);
 }
 
 export async function deleteSecret(name: string): Promise<boolean> {

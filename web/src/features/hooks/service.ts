@@ -1,4 +1,4 @@
-import { mutate, type Outcome, report } from "../../api/mutate";
+import { announced, mutate, type Outcome, report } from "../../api/mutate";
 import { graphql, type VariablesOf } from "../../api/tada";
 import { at } from "../../lib/base";
 import { notify } from "../../state/announce";
@@ -55,16 +55,12 @@ export function urlOf(path: string): string {
 
 export async function createHook(input: NewHook): Promise<Outcome<null>> {
   const outcome = await mutate(CreateHook, { input }, (data) => data.createHook);
-  if (!outcome.ok) return outcome;
-  notify(`Hook ${input.name} takes requests`);
-  return { ok: true, value: null };
+  return announced(outcome, `Hook ${input.name} takes requests`);
 }
 
 export async function updateHook(input: ChangedHook): Promise<Outcome<null>> {
   const outcome = await mutate(UpdateHook, { input }, (data) => data.updateHook);
-  if (!outcome.ok) return outcome;
-  notify(`Hook ${input.name} is changed`);
-  return { ok: true, value: null };
+  return announced(outcome, `Hook ${input.name} is changed`);
 }
 
 export async function deleteHook(name: string): Promise<void> {

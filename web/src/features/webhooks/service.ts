@@ -1,4 +1,4 @@
-import { mutate, type Outcome, report } from "../../api/mutate";
+import { announced, mutate, type Outcome, report } from "../../api/mutate";
 import { graphql, type ResultOf, type VariablesOf } from "../../api/tada";
 import { plural } from "../../lib/format";
 import { secretNames, setSecret } from "../../services/secrets";
@@ -86,9 +86,7 @@ export async function resumeWebhook(name: string, skip: boolean): Promise<void> 
 
 export async function redeliverWebhook(name: string, after: string): Promise<Outcome<null>> {
   const outcome = await mutate(RedeliverWebhook, { input: { name, after } }, (data) => data.redeliverWebhook);
-  if (!outcome.ok) return outcome;
-  notify(`${plural(outcome.value.count ?? 0, "message")} of webhook ${name} sent again`);
-  return { ok: true, value: null };
+  return announced(outcome, ({ count }) => `${plural(count ?? 0, "message")} of webhook ${name} sent again`);
 }
 
 /** Stores a new secret, which signs beside those of the webhook; answers its value, which is never shown again. */

@@ -271,7 +271,7 @@ async def _by_one_statement(database: Database, run: NewRun, record: Record) -> 
     audited = Audited(record, schema.signature, defaults_document(schema.defaults).get(PER_RUN))
     signed = NewRuns.of([settle(replace(run, signature=schema.signature), schema.defaults)])
     stored = await database.autocommit(
-        lambda send: insert_by(by_driver(send, audited=True), signed, audited=audited).stored(signed) or None, WAKES
+        lambda send: insert_by(by_driver(send, "audited"), signed, audited=audited).stored(signed) or None, WAKES
     )
     if stored is None:
         database.cache.pop(_name(run.job_name), None)

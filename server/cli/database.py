@@ -8,7 +8,7 @@ import typer
 
 from ...jobs.core.base.times import counted
 from ...jobs.core.rules import unknown
-from ...jobs.queue.base.statements import POSTGRES, SQLITE, names, plan, statement
+from ...jobs.queue.base.statements import POSTGRES, SQLITE, every, names, plan
 from ...jobs.store.db.address import is_sqlite, parse_url
 from ...jobs.store.db.filelock import lock_for
 from ...jobs.store.db.opening import connected
@@ -117,10 +117,21 @@ def sql(command: DatabaseCommand, name: StatementName = None) -> None:
     if name is not None and name not in known:
         raise unknown("statement", name, known, field="name")
     with connected(url) as connection:
-        found = [(statement(database, one), plan(connection, one)) for one in ([name] if name is not None else known)]
+        found = [(one, plan(connection, one.name, one.form)) for one in every(database) if name in (None, one.name)]
     data = [
-        {"name": one.name, "heading": one.heading, "parameters": one.parameters, "statement": one.text, "plan": lines}
+        {
+            "name": one.name,
+            "form": one.form,
+            "heading": one.heading,
+            "parameters": one.parameters,
+            "statement": one.text,
+            "plan": lines,
+        }
         for one, lines in found
     ]
-    texts = ["\n".join([f"-- {one.name}", f"{one.heading}\n", one.text, "Plan:", *lines]) for one, lines in found]
+    titles = [one.name if one.form is None else f"{one.name}, form {one.form}" for one, _ in found]
+    texts = [
+        "\n".join([f"-- {title}", f"{one.heading}\n", one.text, "Plan:", *lines])
+        for title, (one, lines) in zip(titles, found, strict=True)
+    ]
     command.result({"database": database, "statements": data}, "\n\n".join(texts))

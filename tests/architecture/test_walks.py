@@ -67,7 +67,7 @@ def test_every_row_of_the_table_names_what_is_in_its_folder() -> None:
 def test_every_module_statement_and_function_of_the_page_is_in_the_queue() -> None:
     text = page_of_the_way()
     files = {name for name in FILE.findall(text) if "/" not in name}
-    assert {"claim.py", "start_waiting.sql"} <= files
+    assert {"claim.py", "start.sql"} <= files
     assert [name for name in sorted(files) if not [*QUEUE.rglob(name)]] == []
     attributes = [found for found in ATTRIBUTE.findall(text) if found[1] not in {"py", "sql"}]
     assert ("finish", "store") in attributes

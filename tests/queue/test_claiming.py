@@ -114,6 +114,30 @@ def test_a_due_stuck_run_comes_before_waiting_ones_of_its_group(stored: Stored) 
     assert worker.start().run.id == first.id
 
 
+@pytest.mark.parametrize("unknown", [False, True])
+def test_due_stuck_runs_come_in_the_order_of_their_times_whatever_their_priorities(
+    stored: Stored, unknown: bool
+) -> None:
+    worker = stored.node(jobs=("work", "play"))
+    if unknown:
+        stored.node("other", jobs=("nobody knows it",))
+        stored.enqueue(job_name="nobody knows it", available_at=START - timedelta(days=1))
+    put = [
+        stored.enqueue(job_name=job, priority=priority, retry_delay=delay).id
+        for job, priority, delay in (
+            ("work", Priority.LOW, 30.0),
+            ("play", Priority.HIGH, 20.0),
+            ("work", Priority.HIGH, 40.0),
+            ("play", Priority.LOW, 10.0),
+        )
+    ]
+    for one in worker.take(4).started:
+        worker.end(one, Failed("ValueError", "boom"))
+    stored.at(41)
+    again = [one.run.id for slots in (1, 2, 1) for one in worker.take(slots).started]
+    assert again == [put[3], put[1], put[0], put[2]]
+
+
 def test_a_retry_is_due_strictly_after_its_time(stored: Stored) -> None:
     worker = stored.node()
     stored.enqueue(retry_delay=10.0)

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from cronograph.jobs.queue.base import statements
-from cronograph.jobs.queue.base.statements import FOLDER, POSTGRES, SQLITE, names, statement
+from cronograph.jobs.queue.base.statements import FOLDER, POSTGRES, SQLITE, every, names, statement
 from cronograph.jobs.store.db import outbox
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.schema.tables import metadata
@@ -83,8 +83,8 @@ def test_what_a_row_of_an_event_is_made_of_stands_in_one_place() -> None:
 
 def test_each_statement_can_be_planned(conn: Connection) -> None:
     database = POSTGRES if is_postgresql(conn) else SQLITE
-    for name in names(database):
-        assert statements.plan(conn, name), name
+    for one in every(database):
+        assert statements.plan(conn, one.name, one.form), one
 
 
 @pytest.mark.parametrize("name", names(SQLITE))
@@ -94,8 +94,19 @@ def test_what_writes_begins_with_the_word_by_which_the_driver_of_sqlite_begins_a
         assert written.startswith(("INSERT", "UPDATE", "DELETE"))
 
 
+def test_a_form_has_its_own_lines_and_not_those_of_the_plain_one() -> None:
+    plain, by_job = (statement(POSTGRES, "candidates", form) for form in (None, "by_job"))
+    assert [(one.name, one.form) for one in every(POSTGRES) if one.form] == [
+        ("candidates", "by_job"),
+        ("insert_runs", "audited"),
+    ]
+    assert "--" not in plain.text + by_job.text
+    assert ("j.name" in plain.text, "j.name" in by_job.text) == (False, True)
+    assert ("r.group_name = g.name" in plain.text, "r.group_name = g.name" in by_job.text) == (True, False)
+
+
 def test_parameters_are_marked_as_each_driver_wants_them() -> None:
-    found = statements.Statement("x", "", "SELECT CAST(:a AS text), 5 % 2, :a, now()::date WHERE :b_2 > 1")
+    found = statements.Statement("x", None, "", "SELECT CAST(:a AS text), 5 % 2, :a, now()::date WHERE :b_2 > 1")
     assert found.parameters == ("a", "b_2")
     assert found.for_driver == "SELECT CAST(%(a)s AS text), 5 %% 2, %(a)s, now()::date WHERE %(b_2)s > 1"
     assert str(text(found.text)) == found.text

@@ -62,7 +62,7 @@ def test_schema_prints_the_committed_text(processes: ProcessStarter) -> None:
 def test_sql_prints_a_statement_with_its_plan_on_the_present_database(
     processes: ProcessStarter, database_url: str
 ) -> None:
-    name, index = ("candidates_of_group" if database_url.startswith("sqlite") else "candidates"), "ix_run_claimable"
+    name, index = "candidates", "ix_run_claimable"
     status, output = processes.run("sql", name, "--database-url", database_url)
     assert status == DONE
     assert output.startswith(f"-- {name}\n")

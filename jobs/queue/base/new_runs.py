@@ -250,9 +250,9 @@ def sender(conn: Connection) -> SendNamed:
     return lambda name, parameters: statements.execute(conn, name, parameters).all()
 
 
-def by_driver(send: Send, *, audited: bool = False) -> SendNamed:
+def by_driver(send: Send, form: str | None = None) -> SendNamed:
     """Return a function that sends a statement on a connection of the driver's own, as a transaction of its own."""
-    return lambda name, parameters: send(statements.for_driver(name, audited=audited), parameters)
+    return lambda name, parameters: send(statements.for_driver(name, form), parameters)
 
 
 def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:

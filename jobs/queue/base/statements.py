@@ -2,14 +2,15 @@
 
 Each begins with a heading: its effect, its parameters, the index that must serve it, its callers. Parameters
 are written ``:name``, the word ``cronograph`` stands for the schema of the tables, ``{event_written}`` for the
-beginning of the part that writes the event (``outbox.EVENT_WRITTEN``), and ``{audited}`` for the part that writes an
-entry of the audit log where one is asked for (``audit.AUDITED``). Rows are read by the names of their columns.
+beginning of the part that writes the event (``outbox.EVENT_WRITTEN``), and ``{audit_begun}`` and ``{audited}`` for the
+parts that write an entry of the audit log (``audit``). Rows are read by the names of their columns.
+
+A statement may have another form beside its plain one, which is asked for by its name. The lines between ``--if NAME``
+and ``--end`` are only in that form, those between ``--else`` and ``--end`` only in the plain one.
 """
 
 import json
-import logging
 import re
-from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -17,16 +18,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, CursorResult, Row, TextClause, TextualSelect, bindparam, column
+from sqlalchemy import Connection, CursorResult, TextClause, TextualSelect, bindparam, column
 from sqlalchemy.types import JSON, TypeEngine
 
 from ...store.db import audit, dialect, outbox
 from ...store.db.autocommit import PLANNED
-from ...store.db.unreadable import is_undecodable
 from ...store.schema.tables import job_execution, periodic_task, run
 from ...store.schema.types import SQLITE_SCHEMA, SchemaText, UtcDateTime, in_schema
-
-log = logging.getLogger(__name__)
 
 POSTGRES: Final = "postgres"
 SQLITE: Final = "sqlite"
@@ -36,11 +34,18 @@ PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
 """A parameter in a statement; two colons are none."""
 
 
+_PARTS: Final = re.compile(r"^ *--if (\w+)\n(.*?)(?:^ *--else\n(.*?))?^ *--end\n", re.MULTILINE | re.DOTALL)
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement as its file has it: ``heading`` without its dashes, and the ``text`` behind it."""
+    """A statement as its file has it: ``heading`` without its dashes, and the ``text`` behind it.
+
+    ``form``: the name of its form; None = the plain one.
+    """
 
     name: str
+    form: str | None
     heading: str
     text: str
 
@@ -60,56 +65,77 @@ def names(database: str) -> list[str]:
     return sorted(path.stem for path in (FOLDER / database).glob("*.sql"))
 
 
+def every(database: str) -> Iterator[Statement]:
+    """Yield all statements for ``POSTGRES`` or ``SQLITE``, in each of their forms."""
+    for name in names(database):
+        for form in (None, *dict.fromkeys(found[1] for found in _PARTS.finditer(_read(database, name)))):
+            yield statement(database, name, form)
+
+
 @cache
-def statement(database: str, name: str, *, audited: bool = False) -> Statement:
+def _read(database: str, name: str) -> str:
+    return (FOLDER / database / f"{name}.sql").read_text(encoding="utf-8")
+
+
+@cache
+def statement(database: str, name: str, form: str | None = None) -> Statement:
     """Return the statement of this name for ``POSTGRES`` or ``SQLITE``.
 
     Args:
         database: Which of the two.
         name: Of its file, without the ending.
-        audited: Whether it writes an entry of the audit log too; then it has the parameters of ``audit.link_values``.
+        form: The name of a form of it; None = the plain one. ``audited``, which writes an entry of the audit log too,
+            has the parameters of ``audit.link_values``.
 
     Raises:
         FileNotFoundError: there is none.
     """
-    whole = (FOLDER / database / f"{name}.sql").read_text(encoding="utf-8")
+    whole = _read(database, name)
     heading = _HEADING.match(whole)
     assert heading is not None, f"{name}.sql has no heading"
     lines = (line.removeprefix("--").removeprefix(" ") for line in heading[0].splitlines())
-    text = whole[heading.end() :].replace("{event_written}", outbox.EVENT_WRITTEN)
-    for mark, part in (("{audit_begun}", audit.BEGUN), ("{audited}", audit.AUDITED)):
-        text = text.replace(mark, part if audited else "")
-    return Statement(name, "\n".join(lines), text)
+    text = _PARTS.sub(lambda part: part[2] if part[1] == form else part[3] or "", whole[heading.end() :])
+    for mark, part in _SHARED.items():
+        text = text.replace(mark, part)
+    return Statement(name, form, "\n".join(lines), text)
+
+
+_SHARED: Final = {
+    "{event_written}": outbox.EVENT_WRITTEN,
+    "{audit_begun}": audit.BEGUN,
+    "{audited}": audit.AUDITED,
+}
+"""Parts of statements that stand elsewhere."""
 
 
 def read_all(database: str) -> None:
     """Read all statements for ``POSTGRES`` or ``SQLITE``, for a process that may be able to open no file later on."""
-    for name in names(database):
-        statement(database, name)
+    for one in every(database):
+        assert one.text, one.name
 
 
 @cache
-def for_driver(name: str, *, audited: bool = False) -> str:
+def for_driver(name: str, form: str | None = None) -> str:
     """Return a statement for a connection of psycopg's own, whose rows are named tuples; see ``statement``."""
-    return statement(POSTGRES, name, audited=audited).for_driver
+    return statement(POSTGRES, name, form).for_driver
 
 
-def execute(conn: Connection, name: str, parameters: Mapping[str, Any]) -> CursorResult[Any]:
+def execute(conn: Connection, name: str, parameters: Mapping[str, Any], form: str | None = None) -> CursorResult[Any]:
     """Execute a statement; lists among the parameters are arrays on PostgreSQL and JSON on SQLite."""
     if dialect.is_postgresql(conn):
-        return _prepared(POSTGRES, name).execute(conn, parameters)
+        return _prepared(POSTGRES, name, form).execute(conn, parameters)
     values = {key: json.dumps(value) if isinstance(value, list | tuple) else value for key, value in parameters.items()}
-    return _prepared(SQLITE, name).execute(conn, values)
+    return _prepared(SQLITE, name, form).execute(conn, values)
 
 
 def execute_on_sqlite(conn: Connection, name: str, parameters: dict[str, Any] | list[dict[str, Any]]) -> None:
     """Execute a statement without rows, for each set of parameters; they are sent as they are."""
-    conn.exec_driver_sql(_for_sqlite(name), parameters)
+    conn.exec_driver_sql(_for_sqlite(name, None), parameters)
 
 
 @cache
-def _for_sqlite(name: str) -> str:
-    return in_schema(statement(SQLITE, name).text, SQLITE_SCHEMA)
+def _for_sqlite(name: str, form: str | None) -> str:
+    return in_schema(statement(SQLITE, name, form).text, SQLITE_SCHEMA)
 
 
 def _converted() -> Mapping[str, TypeEngine[Any]]:
@@ -146,8 +172,8 @@ class _Prepared:
 
 
 @cache
-def _prepared(database: str, name: str) -> _Prepared:
-    return _Prepared(statement(database, name))
+def _prepared(database: str, name: str, form: str | None) -> _Prepared:
+    return _Prepared(statement(database, name, form))
 
 
 def picked(
@@ -156,47 +182,6 @@ def picked(
     """Execute a statement; the ``wanted`` columns of its rows, at least two, in this order."""
     rows = execute(conn, name, parameters)
     return list(map(picker(tuple(rows.keys()), wanted), rows.all()))
-
-
-def readable(conn: Connection, name: str, parameters: Mapping[str, Any]) -> list[Row[Any]]:
-    """Execute a statement that only reads; its rows without those that cannot be read, which is logged."""
-    try:
-        return list(execute(conn, name, parameters).all())
-    except Exception as error:
-        if not is_undecodable(error):
-            raise
-        cause = error
-    rows = execute(conn, name, parameters)
-    found = list(_by_driver(rows) if dialect.is_postgresql(conn) else _one_by_one(rows))
-    rows.close()
-    log.error("statement %s: left out rows that cannot be read: %s", name, cause)
-    return found
-
-
-def _one_by_one(rows: CursorResult[Any]) -> Iterator[Row[Any]]:
-    while not rows.closed:
-        try:
-            row = rows.fetchone()
-        except Exception as error:
-            if not is_undecodable(error):
-                raise
-            continue
-        if row is None:
-            return
-        yield row
-
-
-def _by_driver(rows: CursorResult[Any]) -> Iterator[Any]:
-    """Read the rows of psycopg, which has all of an answer, and stays in front of a row that it cannot read."""
-    cursor: Any = rows.cursor
-    made = namedtuple("Row", tuple(rows.keys()))  # type: ignore[misc]  # noqa: PYI024
-    for place in range(cursor.rowcount):
-        cursor.scroll(place, mode="absolute")
-        try:
-            yield made(*cursor.fetchone())
-        except Exception as error:
-            if not is_undecodable(error):
-                raise
 
 
 @lru_cache(maxsize=64)
@@ -208,16 +193,16 @@ def picker(found: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Sequenc
     return itemgetter(*map(found.index, wanted))
 
 
-def plan(conn: Connection, name: str) -> list[str]:
+def plan(conn: Connection, name: str, form: str | None = None) -> list[str]:
     """The lines of the plan by which the present database would execute a statement; it is not executed.
 
     On PostgreSQL that for all values of the parameters, made as on the connections that send it.
     """
     if dialect.is_postgresql(conn):
-        return _plan_on_postgres(conn, statement(POSTGRES, name))
-    found = statement(SQLITE, name)
+        return _plan_on_postgres(conn, statement(POSTGRES, name, form))
+    found = statement(SQLITE, name, form)
     nothing: dict[str, Any] = dict.fromkeys(found.parameters)
-    rows = conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {_for_sqlite(name)}", nothing)
+    rows = conn.exec_driver_sql(f"EXPLAIN QUERY PLAN {_for_sqlite(name, form)}", nothing)
     depths = {0: -1}
     lines: list[str] = []
     for row in rows:

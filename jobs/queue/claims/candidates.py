@@ -1,17 +1,17 @@
 """Find the oldest claimable runs of every lane for a node, group by group in round-robin order."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import json
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain
 from operator import itemgetter
-from typing import Any
+from typing import Any, Final
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, select
 
 from ...core.model import Priority
 from ...core.nodes import in_turn
-from ...core.states import RunState
-from ...store.db import dialect
 from ...store.schema.tables import run as r
 from ..base import statements
 from ..base.shapes import Candidate
@@ -74,101 +74,43 @@ def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidat
 
     Enough groups are read that ``fairness.choose`` of ``want.depth`` runs sees all that matter to it.
     """
-    if dialect.is_postgresql(conn):
-        return _from_postgres(conn, want, after or "")
-    return _from_sqlite(conn, want, after or "")
-
-
-def _from_postgres(conn: Connection, want: Want, after: str) -> list[Candidate]:
+    limit = want.lane or want.depth
     parameters = {
         "now": want.now,
         "jobs": list(want.jobs),
         "foreign": sorted(want.foreign),
-        "groups": list(in_turn(want.groups, after)) if want.groups else None,
-        "after": after,
+        "groups": list(in_turn(want.groups, after or "")) if want.groups else None,
+        "after": after or "",
         "depth": want.depth,
-        "lane": want.lane or want.depth,
+        "lane": limit,
     }
-    return _candidates(statements.readable(conn, "candidates_by_job" if want.by_job else "candidates", parameters))
-
-
-def _from_sqlite(conn: Connection, want: Want, after: str) -> list[Candidate]:
     found: list[Candidate] = []
     groups = 0
-    for name, limited in _groups_with_work(conn, want, after):
-        of_group = _of_group(conn, want, name, limited=limited)
-        groups += 1 if of_group else 0
+    # SQLite looks into a group when it is asked for the next row, and not into more than are wanted.
+    rows = statements.execute(conn, "candidates", parameters, "by_job" if want.by_job else None)
+    for row in rows:
+        of_group = list(_in_order(row.group_name, bool(row.limited), row.runs, limit))
         found += of_group
+        groups += 1 if of_group else 0
         if groups == want.depth:
             break
+    rows.close()
     return found
 
 
-def _of_group(conn: Connection, want: Want, group: str, *, limited: bool) -> list[Candidate]:
-    limit = want.lane or want.depth
-    asked = {"now": want.now, "lane": limit, "group": group}
-    if not want.by_job:
-        return _candidates(statements.readable(conn, "candidates_of_group", {**asked, "jobs": want.jobs}), limited)
-    name = "candidates_of_group_by_job"
-    lanes: dict[object, list[tuple[object, Candidate]]] = {}
-    for job in want.jobs:
-        rows = statements.readable(conn, name, {**asked, "job": job})
-        if not rows:
-            continue
-        pick = _picker(rows)
-        for row in rows:
-            one = _candidate(pick(row), limited=limited)
-            lanes.setdefault((one.stuck, not one.stuck and one.priority), []).append(((row.available_at, row.id), one))
-    # What is behind so many of one job may come before what is left of another one.
-    in_order = (sorted(lane, key=itemgetter(0))[:limit] for lane in lanes.values())
-    return [one for lane in in_order for _, one in lane]
+def _in_order(group: str, limited: bool, runs: Any, limit: int) -> Iterator[Candidate]:
+    """Yield the candidates of a group, the first ``limit`` of each class in their order."""
+    by_class: dict[int, list[Sequence[Any]]] = {}
+    for class_, lane in json.loads(runs) if isinstance(runs, str) else runs:
+        by_class.setdefault(class_, []).append(lane)
+    for class_, lanes in sorted(by_class.items()):
+        # What is behind so many of one lane may come before what is left of another one.
+        merged = lanes[0] if len(lanes) == 1 else sorted(chain(*lanes), key=_FIRST_IN)[:limit]
+        stuck, priority = _CLASSES[class_]
+        for run_id, blocks, judged, keyed, _ in merged:
+            yield Candidate(run_id, group, priority, stuck, blocks, bool(judged), limited, bool(keyed))
 
 
-def _groups_with_work(conn: Connection, want: Want, after: str) -> Iterator[tuple[str, bool]]:
-    """Groups and whether they have a limit, in round-robin order, ``depth`` per statement.
-
-    Those that ``want`` names, whether or not something is pending there, else all with something pending.
-    """
-    if want.groups:
-        for row in statements.execute(
-            conn, "chosen_groups", {"groups": list(in_turn(want.groups, after)), "now": want.now}
-        ):
-            yield row.name, bool(row.limited)
-        return
-    name, asked = (
-        "pending_groups",
-        {"after": after, "from_name": after, "from_lap": 0, "depth": want.depth, "now": want.now},
-    )
-    if want.by_job:
-        name, asked = "pending_groups_by_job", {**asked, "jobs": want.jobs}
-    while True:
-        page = statements.execute(conn, name, asked).all()
-        for row in page:
-            yield row.name, bool(row.limited)
-        if len(page) < want.depth:
-            return
-        asked |= {"from_name": page[-1].name, "from_lap": page[-1].lap}
-
-
-_PRIORITIES = {one.value: one for one in Priority}
-_FOUND = ("id", "group_name", "priority", "state", "exclusive", "task_id", "judged", "keyed")
-
-
-def _picker(rows: Sequence[Any]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    return statements.picker(rows[0]._fields, _FOUND)
-
-
-def _candidates(rows: Sequence[Row[Any]], limited: bool | None = None) -> list[Candidate]:
-    """The candidates of rows; ``limited`` of all of them, unless each row says it."""
-    if not rows:
-        return []
-    pick = _picker(rows)
-    return [_candidate(pick(row), limited=row.limited if limited is None else limited) for row in rows]
-
-
-def _candidate(values: Sequence[Any], *, limited: bool) -> Candidate:
-    # The word of the priority is looked up: a third of the time of asking the enumeration.
-    run_id, group, priority, state, exclusive, task_id, judged, keyed = values
-    stuck = state == RunState.STUCK.value
-    blocks = task_id if exclusive else None
-    return Candidate(run_id, group, _PRIORITIES[priority], stuck, blocks, bool(judged), limited, bool(keyed))
+_FIRST_IN: Final = itemgetter(4, 0)
+_CLASSES: Final = ((True, Priority.LOW), (False, Priority.HIGH), (False, Priority.LOW))
+"""By their number in the statement. Stuck runs are of one class, whatever their priority."""

@@ -35,14 +35,13 @@ class Lane(Enum):
     """Hold the result of a look at the queue.
 
     ``TAKEN``: nothing or one lane, which was served. ``MIXED``: more than one lane, or runs that have to be judged; the
-    general claim sees to them, and nothing was taken. ``NOT_ACCEPTING``: the node may take nothing. ``SHARED``: runs of
-    jobs that the node does not know are pending too, and nothing was taken.
+    general claim sees to them, and nothing was taken. So it is where runs of jobs are pending that the node does not
+    know. ``NOT_ACCEPTING``: the node may take nothing.
     """
 
     TAKEN = "taken"
     MIXED = "mixed"
     NOT_ACCEPTING = "not accepting"
-    SHARED = "shared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +99,10 @@ async def claim_lane(
         "node": claimant.node,
         "jobs": list(claimant.jobs),
         "slots": slots,
+        **(_BEHIND_NOTHING if behind is None else behind._asdict()),
     }
-    place: Mapping[str, Any] = _BEHIND_NOTHING if behind is None else behind._asdict()
     try:
-        rows = await connection.execute(statements.for_driver("claim_lane"), {**parameters, **place})
-        by_job = bool(rows) and rows[0].found == Lane.SHARED.value
-        if by_job:
-            rows = await connection.execute(statements.for_driver("claim_lane_by_job"), parameters)
+        rows = await connection.execute(statements.for_driver("claim_lane"), parameters)
     except NotConnectedError:
         # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
         return not_served
@@ -128,12 +124,9 @@ async def claim_lane(
         return LaneClaim(True, (), fairness, behind is not None, first.next_in, None), Wake.NONE
     started = _started(rows, claimant)
     after = fairness.after(started[0].run.group, len(started))
-    is_next = first.runs == slots and not by_job
-    last = (
-        LanePosition(first.lane_group, first.lane_high, first.last_available_at, started[-1].run.id)
-        if is_next
-        else None
-    )
+    last = None
+    if first.runs == slots:
+        last = LanePosition(first.lane_group, first.lane_high, first.last_available_at, started[-1].run.id)
     return LaneClaim(True, started, after, first.is_full or behind is not None, first.next_in, last), Wake.EVENTS
 
 

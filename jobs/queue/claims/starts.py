@@ -110,13 +110,17 @@ def start(
     Returns:
         By id, what has begun.
     """
-    parameters: dict[str, Any] = {"ids": list(ids), "node_id": node[0], "node": node[1], "now": now}
-    name = "start_waiting"
-    if source is not Source.QUEUE:
-        name, parameters["unjudged"] = "start_reserved", source is Source.UNJUDGED
+    parameters: dict[str, Any] = {
+        "ids": list(ids),
+        "node_id": node[0],
+        "node": node[1],
+        "now": now,
+        "reserved": source is not Source.QUEUE,
+        "unjudged": source is Source.UNJUDGED,
+    }
     postgres = dialect.is_postgresql(conn)
     try:
-        rows = statements.picked(conn, name, parameters, (*_BEGUN, "execution_id") if postgres else _BEGUN)
+        rows = statements.picked(conn, "start", parameters, (*_BEGUN, "execution_id") if postgres else _BEGUN)
     except Exception as error:
         if not is_undecodable(error):
             raise

@@ -2,7 +2,8 @@
 --
 -- A lane is the due runs of one group and one priority. Where only one group has runs pending, nothing stuck is due, the
 -- group is neither paused nor limited, and all that is due has one priority, the fair order is the order of the lane.
--- Otherwise nothing is taken, and `found` says why. Nothing is joined but lists of keys with primary keys. What is the
+-- Otherwise nothing is taken, and `found` says why; so it is where runs are pending of jobs that the node does not know,
+-- since they may stand in front of its own. Nothing is joined but lists of keys with primary keys. What is the
 -- same for all rows and costs the node more than a number to read comes with the first row alone.
 --
 -- Parameters:
@@ -44,8 +45,8 @@ ends AS MATERIALIZED (
         false
     WHERE CAST(:group AS text) IS NOT NULL),
 classes AS MATERIALIZED (
-    SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM accepting) AS accepts, e.shared,
-        e.lowest IS DISTINCT FROM e.highest
+    SELECT e.lowest AS name, m.at, EXISTS (SELECT FROM accepting) AS accepts,
+        e.shared OR e.lowest IS DISTINCT FROM e.highest
         OR EXISTS (SELECT FROM cronograph.queue_group q
                    WHERE q.name = e.lowest
                      AND (q.paused_at IS NOT NULL OR q.max_running IS NOT NULL OR q.rate IS NOT NULL))
@@ -83,7 +84,7 @@ locked AS MATERIALIZED (
           AND (r.available_at, r.id)
               > (coalesce(CAST(:available_at AS timestamptz), '-infinity'), coalesce(CAST(:run_id AS bigint), 0))
         ORDER BY r.available_at, r.id LIMIT :slots FOR UPDATE OF r SKIP LOCKED) r
-    WHERE c.accepts AND NOT c.shared AND NOT c.mixed AND NOT (c.high AND c.low)),
+    WHERE c.accepts AND NOT c.mixed AND NOT (c.high AND c.low)),
 chosen AS MATERIALIZED (
     SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id
     FROM (SELECT l.id FROM locked l WHERE NOT l.blocked AND NOT EXISTS (SELECT FROM locked WHERE judged)
@@ -119,7 +120,7 @@ marked AS (
         'node', CAST(:node AS text)))
     FROM start s WHERE s.runs > 0)
 SELECT s.runs,
-    CASE WHEN NOT c.accepts THEN 'not accepting' WHEN c.shared THEN 'shared'
+    CASE WHEN NOT c.accepts THEN 'not accepting'
         WHEN c.mixed AND c.name IS NOT NULL OR c.high AND c.low OR EXISTS (SELECT FROM locked WHERE judged)
         THEN 'mixed' ELSE 'taken' END AS found,
     (SELECT count(*) FROM locked) = :slots AS is_full,

@@ -6,8 +6,8 @@
 -- of runs. What a run takes from its job is found out once for each kind. What follows from the arguments is no matter of
 -- this statement: if a run lacks its keys or its labels, or its job is not as the caller knew it, nothing is inserted.
 --
--- With an entry of the audit log (`audit.linking` has its parameters), nothing is inserted either where there is none yet
--- that it could follow. A client that only enqueues sends the statement without that part, and needs no rights to the log.
+-- In the form `audited`, with an entry of the audit log (`audit.linking` has its parameters), nothing is inserted either where there is none yet
+-- that it could follow. A client that only enqueues sends the plain form, and needs no rights to the log.
 --
 -- Parameters:
 --   kinds: a JSON array of objects with the columns of each kind; a policy that is null is as its job says, unless
@@ -70,7 +70,10 @@ inserted AS (
             json_array_elements(CAST(:carried AS json)), json_array_elements(CAST(:labels AS json)))
             WITH ORDINALITY AS l(kind, args, carried, labels, place)
         JOIN decided d ON d.kind = CAST(l.kind AS int)
-    WHERE NOT EXISTS (SELECT FROM decided WHERE lacking) {audit_begun}
+    WHERE NOT EXISTS (SELECT FROM decided WHERE lacking)
+    --if audited
+    {audit_begun}
+    --end
     ORDER BY l.place
     ON CONFLICT DO NOTHING
     RETURNING id, job_name, group_name, labels),
@@ -78,7 +81,9 @@ labelled AS (
     INSERT INTO cronograph.run_label (key, value, run_id)
     SELECT e.key, e.value, i.id FROM inserted i CROSS JOIN LATERAL jsonb_each_text(i.labels) e
     WHERE i.labels IS NOT NULL ORDER BY e.key, e.value, i.id),
+--if audited
 {audited}
+--end
 {event_written}
     SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()),
         jsonb_build_array(jsonb_build_object('created', jsonb_agg(alike.created)))

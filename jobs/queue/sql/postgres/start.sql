@@ -1,12 +1,14 @@
--- Begins attempts of runs that were reserved for this node, and opens their executions.
+-- Begins attempts of runs that wait or are stuck, or of those that were reserved for this node, and opens executions.
 --
--- As `start_waiting`: a run that somebody else has locked, who may well take it away, is left alone. If it is this
--- node's still after that, `disown` gives it back to the queue.
+-- In ascending order, so that those who wait for each other do so in one order; each run is found by its key. A join of
+-- the parts of a statement would compare each run with each other one. What others have locked is passed over, and so is
+-- a run whose group was paused since. If a reserved run is this node's still after that, `disown` gives it back.
 --
 -- Parameters:
 --   ids: the runs, in the order in which their executions are numbered
 --   node_id, node: the node that executes them
 --   now: when the attempts begin; null: when this statement sees that they may
+--   reserved: whether they were reserved for this node
 --   unjudged: true: leave out runs that the tolerance of their task may keep from starting
 -- Index: pk_run
 -- Called by: starts.start
@@ -15,7 +17,9 @@ WITH locked AS MATERIALIZED (
     FROM (SELECT id, place FROM unnest(CAST(:ids AS bigint[])) WITH ORDINALITY AS u(id, place) ORDER BY id) w
     CROSS JOIN LATERAL (
         SELECT r.id FROM cronograph.run_open r
-        WHERE r.id = w.id AND r.state || '' = 'scheduled' AND r.node_id + 0 = :node_id
+        WHERE r.id = w.id
+          AND CASE WHEN CAST(:reserved AS boolean) THEN r.state || '' = 'scheduled' AND r.node_id + 0 = :node_id
+              ELSE r.state || '' IN ('stuck', 'waiting') END
           AND NOT EXISTS (
               SELECT FROM cronograph.queue_group q WHERE q.name = r.group_name AND q.paused_at IS NOT NULL)
           AND NOT (CAST(:unjudged AS boolean) AND r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (

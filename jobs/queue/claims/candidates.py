@@ -113,4 +113,4 @@ def _in_order(group: str, limited: bool, runs: Any, limit: int) -> Iterator[Cand
 
 _FIRST_IN: Final = itemgetter(4, 0)
 _CLASSES: Final = ((True, Priority.LOW), (False, Priority.HIGH), (False, Priority.LOW))
-"""By their number in the statement. Stuck runs are of one class, whatever their priority."""
+"""By their number in the statement. Stuck runs of both priorities are one class."""

@@ -2,7 +2,7 @@
 --
 -- Of each group its due stuck runs (strictly after their time), then its waiting ones by priority, first in, first out.
 -- The groups with something pending are found by steps along the index, first those after `after`, then those before
--- it; whoever has read enough of them stops. `by_job` is the form for a queue in which runs of jobs are pending that
+-- it; a reader that has enough of them stops. `by_job` is the form for a queue in which runs of jobs are pending that
 -- the node does not know: each of its own is looked for by itself. A time of text comes before itself with an end more.
 --
 -- Parameters:

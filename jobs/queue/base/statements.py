@@ -5,7 +5,7 @@ are written ``:name``, the word ``cronograph`` stands for the schema of the tabl
 beginning of the part that writes the event (``outbox.EVENT_WRITTEN``), and ``{audit_begun}`` and ``{audited}`` for the
 parts that write an entry of the audit log (``audit``). Rows are read by the names of their columns.
 
-A statement may have a form with a name beside its plain one. The lines between ``--if NAME`` and ``--end`` are only in
+A statement may have a plain form and one with a name. The lines between ``--if NAME`` and ``--end`` are only in
 that form, those between ``--else`` and ``--end`` only in the plain one.
 """
 

@@ -1,6 +1,7 @@
 """Group commit: requests of several callers at the same moment are written by one of them, in one transaction."""
 
 import asyncio
+import contextvars
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
@@ -254,7 +255,9 @@ class LoopGroupCommit(Generic[A, R]):
             self._writer, self._waiting = None, deque()
         self._waiting.append(asked)
         if self._writer is None or self._writer.done():
-            self._writer = loop.create_task(self._write_all(self._waiting), name="group commit")
+            # Not in the context of the job that happens to be the first to ask: it would be kept until the next one.
+            context = contextvars.Context()
+            self._writer = loop.create_task(self._write_all(self._waiting), name="group commit", context=context)
         return asked.answer
 
     async def close(self) -> None:

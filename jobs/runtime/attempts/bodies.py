@@ -24,7 +24,7 @@ from ..job.results import from_exception, from_return, message_of, stopped
 from ..process.children import ChildPool
 from .attempt import NO_PLACE, Attempt, Running
 from .child_bodies import ProcessBody
-from .threads import Call, ThreadPool
+from .threads import ThreadPool
 
 if TYPE_CHECKING:
     from .remote_bodies import RemoteBody
@@ -63,19 +63,15 @@ class CoroutineBody:
             returned = await self._handler(**self._arguments)
             if host.exit is None:
                 return from_return(returned, host.redactor)
-            return self._raised(host.exit)
+            return _raised(self.attempt, host.exit)
         except asyncio.CancelledError:
             # One of its tasks wanted to end the process: that ends the attempt, and is why it was cancelled.
             if host.exit is None:
                 raise
-            return self._raised(host.exit)
+            return _raised(self.attempt, host.exit)
         except BaseException as error:
             # A SystemExit inside a job must not end the server, nor a GeneratorExit its attempt without a result.
-            return self._raised(error)
-
-    def _raised(self, error: BaseException) -> JobOutcome:
-        attempt = self.attempt
-        return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.redactor)
+            return _raised(self.attempt, error)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Cancel it until it ends; on shutdown one that swallows every cancel is left behind."""
@@ -92,6 +88,10 @@ class CoroutineBody:
         return stopped(self.attempt.signal.reason)
 
 
+def _raised(attempt: Attempt, error: BaseException) -> JobOutcome:
+    return from_exception(error, attempt.signal.reason, attempt.definition.policies, attempt.host.redactor)
+
+
 class ThreadBody:
     """A plain function in a thread of the node: nothing can stop it but itself.
 
@@ -105,7 +105,6 @@ class ThreadBody:
         self._arguments = arguments
         self._threads = threads
         self._info = info
-        self._call: Call[JobOutcome] | None = None
         self._raised: BaseException | None = None
 
     def begin(self, context: contextvars.Context) -> Running:
@@ -117,9 +116,9 @@ class ThreadBody:
         return asyncio.get_running_loop().create_task(self._within(around.outside(self._info)), context=context)
 
     def _submit(self, context: contextvars.Context) -> Running:
-        self._call = self._threads.submit(self._work, NO_PLACE[Isolation.THREAD], context)
-        self._attempt.host.subscribe_stops(self._recall)
-        return self._call.ended
+        call = self._threads.submit(self._work, NO_PLACE[Isolation.THREAD], context)
+        self._attempt.host.subscribe_stops(lambda _reason: self._threads.recall(call))
+        return call.ended
 
     async def _within(self, around: HookStack) -> JobOutcome:
         current_host.set(self._attempt.host)
@@ -132,10 +131,8 @@ class ThreadBody:
             raise
         finally:
             await around.leave(self._raised)
-
-    def _recall(self, _reason: StopReason) -> None:
-        if self._call is not None:
-            self._threads.recall(self._call)
+            # Its traceback holds what holds this.
+            self._raised = None
 
     def _work(self) -> JobOutcome:
         attempt = self._attempt
@@ -144,11 +141,11 @@ class ThreadBody:
             returned = self._handle()
             if attempt.host.exit is None:
                 return from_return(returned, attempt.host.redactor)
-            fault = attempt.host.exit
+            return _raised(attempt, attempt.host.exit)
         except BaseException as error:
             # A SystemExit inside a job must not pass for success.
-            fault = self._raised = error
-        return from_exception(fault, attempt.signal.reason, attempt.definition.policies, attempt.host.redactor)
+            self._raised = None if attempt.middleware is None else error
+            return _raised(attempt, error)
 
     def _handle(self) -> object:
         around = self._attempt.middleware

@@ -251,8 +251,12 @@ class LocalHost:
     def end(self) -> None:
         """Take nothing more: the run may begin its next attempt."""
         self._is_over = True
+        # What holds this is let go: the garbage collector stops the loop for long where it finds thousands of cycles.
         if self._branches is not None:
             self._branches.close()
+            if self._branches.is_quiet:
+                self._branches = None
+        self._on_stop, self._on_hurry, self.main, self._savings, self._job_steps = [], None, None, [], None
 
     def _refuse_if_over(self, what: str) -> None:
         if self._is_over:
@@ -333,7 +337,7 @@ class LocalHost:
 
     def wants_exit(self, error: BaseException) -> None:
         """A task or callback of the job wants to end the process or the loop; called in the event loop."""
-        if self.main is not None and self.main.done():
+        if self._is_over or (self.main is not None and self.main.done()):
             words = "what run %d (job '%s') left behind raised %s, and nothing else ends"
             log.error(words, self.run.id, self.run.job_name, type(error).__name__, exc_info=error)
         if self.exit is None:

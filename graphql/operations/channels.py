@@ -342,7 +342,8 @@ class ChannelMutations:
 
         def action(tx: Tx) -> rules.Channel:
             wanted, expected = input.wanted(), given(input.expected_version)
-            return actions.set_channel(tx, wanted.name, wanted.kind, wanted.settings, expected=expected)
+            chosen: dict[str, Any] = {"expected": expected, "keys": info.context.keys}
+            return actions.set_channel(tx, wanted.name, wanted.kind, wanted.settings, **chosen)
 
         done = await perform(info, input, action, CHANNEL, faults=input.faults())
         return done.answer(ChannelChanged, channel=Channel.from_model)

@@ -23,6 +23,8 @@ FOLLOWED: Final = ("events", "executions", "run")
 """The subscriptions whose results follow from the events of the log; not from the clock, or from lines of a log."""
 _PLACES: Final = frozenset({"after", "snapshot"})
 """Arguments that say where a subscription begins: a webhook has its own place."""
+_NEVER_SENT: Final = frozenset({DELIVERIES.kind})
+"""Kinds of events that webhooks do not get: each message about a message would make a further one."""
 ENOUGH: Final = 5.0
 """Seconds after which the rest of the events is left for the next time."""
 
@@ -96,12 +98,16 @@ async def check(schema: GuardedSchema, document: str, variables: Mapping[str, An
     """Judge a document, its variables and the rights that it needs by an execution without events.
 
     Raises:
-        InvalidInput: it cannot be executed.
+        InvalidInput: it cannot be executed, or asks only for events that webhooks do not get.
     """
     prepared = prepare(schema, document, variables)
     followed = await follow(schema, prepared, context, [], 0)
     if followed.refusal is not None:
         raise InvalidInput(f"document: {followed.refusal}", path=("document",))
+    if followed.wanted is not None and followed.wanted.kinds == _NEVER_SENT:
+        (name,) = (kind.name for kind in _NEVER_SENT)
+        message = f"document: asks only for events of kind {name}, which webhooks do not get: nothing would be sent"
+        raise InvalidInput(message, path=("document",))
 
 
 async def follow(

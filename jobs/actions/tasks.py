@@ -420,14 +420,17 @@ def by(actor: str | None) -> str:
     return f" by {actor}" if actor else ""
 
 
+def _is_inside(spec: TaskSpec, occurrence: datetime) -> bool:
+    """Return whether an occurrence is within ``startAt`` and ``endAt``, both included."""
+    return (spec.start_at is None or occurrence >= spec.start_at) and (spec.end_at is None or occurrence <= spec.end_at)
+
+
 def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
     """The occurrence that was announced as the next one and that a moved window leaves out is a recorded skip."""
     announced = task.next_nominal
     if announced is None or spec.schedule != task.spec.schedule:
         return
-    too_early = spec.start_at is not None and announced < spec.start_at
-    too_late = spec.end_at is not None and announced > spec.end_at
-    if too_early or too_late:
+    if not _is_inside(spec, announced):
         window = {
             "startAt": None if spec.start_at is None else time_text(spec.start_at),
             "endAt": None if spec.end_at is None else time_text(spec.end_at),
@@ -489,11 +492,18 @@ def _never_fires(spec: TaskSpec, now: datetime) -> InvalidSchedule:
 
 
 def _retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
-    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL gets a new anchor."""
+    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL gets a new anchor.
+
+    An occurrence whose time has passed, and which only its jitter delays, stays the next one of the same schedule.
+    """
     if all(getattr(spec, name) == getattr(task.spec, name) for name in _TIMING):
         return {}
     anchor = _anchor_of(task, spec, tx.now)
     occurrence = _first_of(spec, anchor, tx.now)
+    delayed = task.next_nominal
+    is_same = spec.schedule == task.spec.schedule and anchor == task.anchor_at
+    if is_same and delayed is not None and delayed <= tx.now and _is_inside(spec, delayed):
+        occurrence = delayed
     return {
         "anchor_at": anchor,
         "next_nominal": occurrence,

@@ -94,6 +94,11 @@ async def bulk_action(
 
 
 _OPPOSITE: Final = {"cancel": "retry", "retry": "cancel", "high": "low", "low": "high"}
+_AS_LEFT: Final[Mapping[str, Mapping[str, Json]]] = {
+    "cancel": {"state": {"eq": "CANCELLED"}},
+    "retry": {"attempt": {"eq": 0}},
+}
+"""Conditions that hold for the runs of an action as long as they have neither started nor ended since."""
 _STEPS: Final = """query Steps($id: ID!, $first: Int!, $after: String) { run(id: $id) { jobName finishedAt args
   steps(first: $first, after: $after) { nodes { name isLatest state value } pageInfo { hasNextPage endCursor } } } }"""
 
@@ -105,7 +110,7 @@ async def undo_bulk_action(context: JobContext, run: BulkRun) -> Result:
     """
     action, portions = await _portions_of(context, run)
     change = _change_of(_OPPOSITE[action], context.run_id, f"bulk action {run} is undone")
-    among: dict[str, Json] = {"state": {"eq": "CANCELLED"}} if action == "cancel" else {}
+    among = _AS_LEFT.get(action, {})
     work = _Work(context, change, sum(map(len, portions)))
     for ids in filter(None, portions):
         await work.portion({**change.input, "runs": {"filter": {"id": {"in": [*ids]}, **among}}})

@@ -315,7 +315,8 @@ def decide(
     last_due = due[-1] if due else None
     skips = _Skips()
     if not task.enabled:
-        until = len(due) if task.resume_at is None else bisect_left(due, task.resume_at)
+        # A pause ends by the clock by which occurrences start, as if a node had been there.
+        until = len(due) if task.resume_at is None else bisect_left(due, task.resume_at - offset)
         skips.add(SkipReason.PAUSED, {"pausedBy": task.paused_by, "reason": task.pause_reason}, due[:until])
         due = due[until:]
     if not due or not job_known:

@@ -5,10 +5,11 @@ from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
+from ..accounts.read.secrets import check_proofs, sealed
 from ..accounts.read.secrets import names as secret_names
-from ..accounts.read.secrets import sealed
+from ..accounts.rules.secrets import STANDARD, KeySource, no_keys
 from ..core.alarms import AlarmSpec, Condition, SubjectKind, alarm_faults
-from ..core.arguments.secrets import references
+from ..core.arguments.secrets import REFERENCE, is_reference, references
 from ..core.base.errors import ErrorCode, InvalidState, NotFound, refuse
 from ..core.events import Change, EventKind
 from ..core.model import Json
@@ -230,6 +231,7 @@ def set_channel(
     *,
     set_name: str | None = None,
     expected: int | None = None,
+    keys: KeySource = no_keys,
 ) -> Channel:
     """Set a channel, new or in the place of the old one.
 
@@ -240,12 +242,13 @@ def set_channel(
         settings: Its settings as they are stored.
         set_name: The set of the file that defines it; None = people set it, and a set that it has stays.
         expected: The version at which it has to be; 0 = there is none yet, None = any, or none.
+        keys: The keys of secrets, which are read if others sign than before.
 
     Raises:
-        InvalidInput: of its values.
+        InvalidInput: of its values, or of the value of a secret that signs.
         NotFound: it refers to a secret that does not exist, or a version is expected and there is none of this name.
         VersionConflict: it is at another version than the caller expects.
-        InvalidState: there are too many channels.
+        InvalidState: there are too many channels, or a secret that signs cannot be read.
         AlreadyExists: a webhook has its name.
     """
     wanted = Channel(name, kind, settings, tx.now, tx.now, tx.by, set_name)
@@ -254,16 +257,25 @@ def set_channel(
         raise unknown("secret", secret, secret_names(tx.conn))
     if expected or write.CHANNELS.find(tx.conn, name, lock=True) is not None:
         before = locked_by_name(write.CHANNELS, tx, name, expected)
+        if before.settings.get("secrets") != settings.get("secrets"):
+            _check_signers(tx, wanted, keys)
         of_set = before.set_name if set_name is None else set_name
         changed = replace(wanted, created_at=before.created_at, set_name=of_set, version=before.version + 1)
         kept, was = write.CHANNELS.update(tx.conn, changed), {"kind": before.kind.value}
     else:
         if read.count(tx.conn, "channels") >= MAX_CHANNELS:
             raise InvalidState(f"there are {MAX_CHANNELS} channels, the most there may be; delete one first")
+        _check_signers(tx, wanted, keys)
         kept, was = insert(write.CHANNELS, tx.conn, wanted), None
     _note_channel(tx, name)
     tx.record("channel.set", name, before=was, after={"kind": kept.kind.value})
     return kept
+
+
+def _check_signers(tx: Tx, channel: Channel, keys: KeySource) -> None:
+    signers = [one[REFERENCE] for one in channel.settings.get("secrets", ()) if is_reference(one)]
+    if signers:
+        check_proofs(tx.conn, STANDARD, signers, keys(), (channel.kind.value, "secrets"))
 
 
 def delete_channel(tx: Tx, name: str, *, force: bool = False, expected: int | None = None) -> Channel:

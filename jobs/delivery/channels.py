@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
+from ..accounts.rules.secrets import signature_key
 from ..base.outcomes import PermanentFailure
 from ..builtin.address_guard import AddressGuard
 from ..core.admission.labels import label_faults
@@ -21,7 +22,7 @@ from ..core.base.errors import InvalidInput, UserError
 from ..core.base.lazy import LazyModule
 from ..core.rules import name_faults, text_faults
 from ..own.threads import in_own_thread
-from .messages import body_of, mail_of, shown, signature_key, signed_headers, text_of
+from .messages import body_of, mail_of, shown, signed_headers, text_of
 from .rules import MOST_ROUTED, Channel, ChannelKind, Delivery, Route
 
 if TYPE_CHECKING:

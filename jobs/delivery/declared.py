@@ -24,7 +24,8 @@ from ..core.task_sets import (
     check_version,
 )
 from ..store.db.transaction import Tx
-from ..store.schema.delivery import alarm, channel
+from ..store.schema.delivery import alarm
+from ..store.schema.delivery import channel as channel_table
 from ..store.schema.delivery import hook as hook_table
 from . import hooks, read, webhooks, write
 from .actions import Owner, change_alarm, create_alarm, delete_channel, remove_alarm, set_channel
@@ -62,10 +63,6 @@ def _of_set(one: Channel | Webhook | Hook) -> Owner:
     return Owner(AlarmSource.API if one.set_name is None else AlarmSource.FILE, one.set_name)
 
 
-def _set_channel(tx: Tx, wanted: Channel, owner: Owner) -> Channel:
-    return set_channel(tx, wanted.name, wanted.kind, wanted.settings, set_name=owner.name)
-
-
 def _changes(before: object, wanted: object, names: str) -> dict[str, Any]:
     values = {name: getattr(wanted, name) for name in names.split()}
     return {name: value for name, value in values.items() if value != getattr(before, name)}
@@ -89,19 +86,23 @@ _ALARM: Final = _Noun(
     ),
     remove=remove_alarm,
 )
-_CHANNEL: Final = _Noun(
-    find=write.CHANNELS.find,
-    members=lambda conn, owner: write.CHANNELS.having(conn, channel.c.set_name == (owner.name or "")),
-    owner=_of_set,
-    definition=lambda one: one.definition,
-    create=_set_channel,
-    change=lambda tx, _, wanted, owner: _set_channel(tx, wanted, owner),
-    remove=lambda tx, one: delete_channel(tx, one.name),
-    needs=Role.ADMIN,
-)
 
 
 def _nouns(keys: KeySource) -> dict[DefinitionKind, _Noun]:
+    def set_one(tx: Tx, wanted: Channel, owner: Owner) -> Channel:
+        return set_channel(tx, wanted.name, wanted.kind, wanted.settings, set_name=owner.name, keys=keys)
+
+    channel = _Noun(
+        find=write.CHANNELS.find,
+        members=lambda conn, owner: write.CHANNELS.having(conn, channel_table.c.set_name == (owner.name or "")),
+        owner=_of_set,
+        definition=lambda one: one.definition,
+        create=set_one,
+        change=lambda tx, _, wanted, owner: set_one(tx, wanted, owner),
+        remove=lambda tx, one: delete_channel(tx, one.name),
+        needs=Role.ADMIN,
+    )
+
     def change_webhook(tx: Tx, before: Webhook, wanted: Webhook, owner: Owner) -> Webhook:
         changes = _changes(before, wanted, "url secrets document variables description ordered")
         return webhooks.update_webhook(tx, before.name, {**changes, "set_name": owner.name}, keys=keys)
@@ -131,7 +132,7 @@ def _nouns(keys: KeySource) -> dict[DefinitionKind, _Noun]:
         needs=Role.ADMIN,
     )
     kinds = DefinitionKind
-    return {kinds.CHANNEL: _CHANNEL, kinds.WEBHOOK: webhook, kinds.HOOK: hook, kinds.ALARM: _ALARM}
+    return {kinds.CHANNEL: channel, kinds.WEBHOOK: webhook, kinds.HOOK: hook, kinds.ALARM: _ALARM}
 
 
 def declare(

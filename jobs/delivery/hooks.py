@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from ..accounts.read.secrets import opened, sealed
-from ..accounts.rules.secrets import KeyRing, UnsealError, unseal
+from ..accounts.read.secrets import check_proofs, sealed
+from ..accounts.rules.secrets import KeyRing, UnsealError, proof_fault, unseal
 from ..actions.acting import ACTS_FOR_ITS_SUBMITTER, acting
 from ..actions.idempotent import AnswerCodec, Request, once
 from ..actions.runs import published, trigger, triggered
@@ -28,7 +28,7 @@ from ..store.read.runs import by_ids
 from ..store.schema.delivery import hook as h
 from ..store.schema.rows import reader_of
 from . import read
-from .inbound import MAX_HOOKS, NAME, Hook, HookKind, hook_faults, secret_fault
+from .inbound import MAX_HOOKS, NAME, Hook, HookKind, hook_faults
 from .named import Named, insert
 from .named import locked as locked_by_name
 
@@ -124,10 +124,7 @@ def _check(tx: Tx, hook: Hook, ring: KeyRing) -> None:
             f"argument: job '{hook.job_name}' has no argument '{hook.argument}'; its arguments: {shown}",
             path=("argument",),
         )
-    for place, value in enumerate(opened(tx.conn, hook.secrets, ring)):
-        fault = secret_fault(hook.kind, value)
-        if fault is not None:
-            raise InvalidInput(f"secrets: {hook.secrets[place]!r}: {fault}", path=("secrets", str(place)))
+    check_proofs(tx.conn, hook.kind, hook.secrets, ring)
 
 
 def _described(hook: Hook) -> dict[str, Json]:
@@ -163,7 +160,7 @@ def addressed(conn: Connection, name: str, ring: KeyRing, clock: Clock | None) -
         values = [unseal(ring, found[one]) for one in hook.secrets if one in found]
     except UnsealError as error:
         return Addressed(hook, None, str(error), now)
-    usable = [one for one in values if secret_fault(hook.kind, one) is None]
+    usable = [one for one in values if proof_fault(hook.kind, one) is None]
     fault = None if usable else f"none of the secrets {', '.join(hook.secrets)} can be used"
     return Addressed(hook, usable or None, fault, now)
 

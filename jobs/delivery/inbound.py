@@ -9,15 +9,14 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, Final, cast
 
+from ..accounts.rules.secrets import STANDARD
 from ..core.base.errors import InvalidInput, UserError
 from ..core.model import Json
 from ..core.rules import name_faults, text_faults
-from .messages import signature_key, signed_headers
+from .messages import signed_headers
 
 MAX_HOOKS: Final = 1_000
 MAX_SECRETS: Final = 3
-MIN_SECRET: Final = 16
-"""Characters of the secret of a hook: nobody guesses so many, so wrong ones need not be counted."""
 TOLERANCE: Final = 300.0
 """Seconds by which the time of a signed request may differ from ours, as Stripe and Standard Webhooks have it."""
 NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -29,7 +28,7 @@ class HookKind(StrEnum):
 
     GITHUB = "github"
     STRIPE = "stripe"
-    STANDARD = "standard"
+    STANDARD = STANDARD
     BEARER = "bearer"
 
 
@@ -95,18 +94,6 @@ def hook_faults(hook: Hook) -> Iterator[UserError]:
         yield InvalidInput(f"secrets: must be 1 to {MAX_SECRETS} names, got {len(hook.secrets)}", path=("secrets",))
     if hook.argument is not None:
         yield from name_faults(hook.argument, "argument")
-
-
-def secret_fault(kind: HookKind, value: str) -> str | None:
-    """Return the reason why a value cannot be the secret of a hook, without showing the value."""
-    if kind is HookKind.STANDARD:
-        try:
-            signature_key(value)
-        except ValueError as error:
-            return str(error)
-    if len(value) < MIN_SECRET:
-        return f"the secret of a hook must have at least {MIN_SECRET} characters"
-    return None
 
 
 def refusal(

@@ -1,7 +1,6 @@
 """The messages of each kind of channel, made of the payload of a delivery. No input or output."""
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
@@ -12,6 +11,7 @@ from email.message import EmailMessage
 from html import escape
 from typing import Any, Final, NamedTuple, cast
 
+from ..accounts.rules.secrets import signature_key
 from ..base.services import Result
 from ..core.base.times import time_text
 from ..core.model import Json
@@ -20,24 +20,8 @@ from .rules import ChannelKind, Delivery, DeliveryEvent, heading
 
 SHOWN: Final = 10
 """Alarms that a chat message or a mail shows in full."""
-SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - the beginning of every one
 NEVER: Final = timedelta(days=365)
 """Alertmanager ends an alarm by itself after five minutes unless it is given a time: it ends when we say so."""
-
-
-def signature_key(secret: str) -> bytes:
-    """Return the key of a webhook's secret, ``whsec_`` and base64.
-
-    Raises:
-        ValueError: it is none, or shorter than 16 bytes.
-    """
-    try:
-        found = base64.b64decode(secret.removeprefix(SECRET_PREFIX), validate=True)
-    except binascii.Error:
-        found = b""
-    if len(found) < 16:
-        raise ValueError("the secret of a webhook must be 'whsec_' and at least 16 bytes in base64")
-    return found
 
 
 def signed_headers(secrets: Sequence[str], message_id: str, at: datetime, body: bytes) -> dict[str, str]:

@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from ..accounts.read.secrets import opened
-from ..accounts.rules.secrets import KeySource, no_keys
+from ..accounts.read.secrets import check_proofs
+from ..accounts.rules.secrets import STANDARD, KeySource, no_keys
 from ..base.services import Followed, Result
 from ..core.actor import Submitter
 from ..core.arguments.secrets import REFERENCE
@@ -30,7 +30,7 @@ from ..store.schema.delivery import delivery as d
 from ..store.schema.rows import reader_of
 from . import read, write
 from .channels import GONE, Sent, channel_faults
-from .messages import WrittenResults, signature_key
+from .messages import WrittenResults
 from .named import Named, insert
 from .named import locked as locked_by_name
 from .read import Place
@@ -401,12 +401,8 @@ def _check(tx: Tx, webhook: Webhook, keys: KeySource, changed: Collection[str] =
             f"{tx.actor.role.value}; use a token of the account's own role",
             code=ErrorCode.FORBIDDEN,
         )
-    signing = webhook.secrets if "secrets" in changed else ()
-    for place, value in enumerate(opened(tx.conn, signing, keys()) if signing else ()):
-        try:
-            signature_key(value)
-        except ValueError as error:
-            raise InvalidInput(f"secrets: '{signing[place]}': {error}", path=("secrets", str(place))) from None
+    if webhook.secrets and "secrets" in changed:
+        check_proofs(tx.conn, STANDARD, webhook.secrets, keys())
 
 
 def _faults(webhook: Webhook) -> Iterator[UserError]:

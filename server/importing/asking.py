@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.model import ScheduleSpec
 from ...jobs.core.schedule import Syntax
-from .fields import Fields, interval_of, schedules_of
+from .fields import Fields, interval_of, judged, schedules_of
 from .model import Call, Carried, Import, LeftOut, UnsaidError, plain_name
 
 NOTES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -147,7 +147,7 @@ def _task(entry: Mapping[str, Any], text: str) -> Carried:
 
 def _schedules(entry: Mapping[str, Any]) -> tuple[list[ScheduleSpec], str]:
     if "at" in entry:
-        return [ScheduleSpec(Syntax.TIMESTAMP, entry["at"])], "it is due once"
+        return [judged(ScheduleSpec(Syntax.TIMESTAMP, entry["at"]))], "it is due once"
     if "interval" in entry:
         return [interval_of(float(entry["interval"]))], _FROM_THE_START
     cron: dict[str, Any] = dict(entry["cron"])

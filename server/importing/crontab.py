@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from ...jobs.core.schedule import ScheduleError
 from ...jobs.core.schedule.zones import find_zone
 from .fields import NICKNAMES, Fields, parse_crontab, schedules_of, times_of
-from .model import AtStart, Carried, LeftOut, UnsaidError, plain_name, variables
+from .model import BLANKS, AtStart, Carried, LeftOut, UnsaidError, plain_name, variables
 from .probe import windows
 
 NOTES: Final = (
@@ -30,8 +30,11 @@ NOTES: Final = (
     "The job `shell` is there only on nodes with the setting `shell = true`, and runs as the user of the server.",
 )
 SYSTEM_NOTE: Final = "{path} has a column for the user, as /etc/crontab; it was read as with `--system`."
+_BLANK: Final = re.compile(f"[{BLANKS}]+")
 _REBOOT: Final = "@reboot"
-_ASSIGNMENT: Final = re.compile(r"""\s*(?:"([^"]*)"|'([^']*)'|([^\s=]+))\s*=\s*(.*?)\s*""", re.DOTALL)
+_ASSIGNMENT: Final = re.compile(
+    r"""B*(?:"([^"]*)"|'([^']*)'|([^ \t\r\n=]+))B*=B*(.*?)B*""".replace("B", f"[{BLANKS}]"), re.DOTALL
+)
 _USER_IN_HEADER: Final = re.compile(r"#.*\bdow\s+user(?:-?name)?\s+command", re.IGNORECASE)
 _ROOT: Final = re.compile(r"-?(?:@\w+|(?:[\d*][^\s=]*\s+){2}\S+\s+\S+\s+\S+)\s+root\s+\S")
 _INTERPRETERS: Final = frozenset(
@@ -60,7 +63,7 @@ def read(
     environment: dict[str, str] = {}
     remark = ""
     for number, line in enumerate(text.split("\n"), start=1):
-        stripped = line.strip()
+        stripped = line.strip(BLANKS)
         if stripped.startswith("#") or not stripped:
             remark = stripped.lstrip("# ")
             continue
@@ -92,7 +95,7 @@ def _line(
 ) -> Carried | AtStart:
     bare = line.removeprefix("-")
     count = (1 if bare.startswith("@") else 5) + is_system
-    parts = bare.split(None, count)
+    parts = _BLANK.split(bare, count)
     if len(parts) <= count:
         raise UnsaidError(f"has too few fields; a line has {count} and a command")
     expression, command = " ".join(parts[: count - is_system]), parts[count]
@@ -131,7 +134,7 @@ def read_crontab(text: str) -> tuple[Fields, bool]:
     Raises:
         UnsaidError: cron refuses it, or the crons disagree about it.
     """
-    fields = NICKNAMES.get(text, text).split()
+    fields = NICKNAMES.get(text, text).split(" ")
     if len(fields) != 5:
         known = text.lower() if text.lower() in {*NICKNAMES, _REBOOT} else ""
         hint = f", which wants small letters: '{known}'" if known else ""
@@ -146,7 +149,7 @@ def read_crontab(text: str) -> tuple[Fields, bool]:
 def _command(command: str, environment: dict[str, str], notes: list[str]) -> dict[str, Any]:
     """Return the arguments of ``shell``."""
     line, *given = re.split(r"(?<!\\)%", command)
-    arguments: dict[str, Any] = {"command": line.replace("\\%", "%").strip()}
+    arguments: dict[str, Any] = {"command": line.replace("\\%", "%").strip(BLANKS)}
     if given:
         arguments["input"] = "\n".join(given).replace("\\%", "%").removesuffix("\n") + "\n"
     shell = environment.get("SHELL", "/bin/sh")

@@ -8,6 +8,7 @@ from datetime import date, datetime, time, timedelta, tzinfo
 from itertools import pairwise, product
 from typing import Final
 
+from ...jobs.core.base.times import EARLIEST
 from ...jobs.core.model import ScheduleSpec
 from ...jobs.core.schedule import NEVER_FIRES, ScheduleError, Syntax, parse
 from .model import UnsaidError
@@ -34,7 +35,7 @@ _FIELDS: Final[Mapping[str, tuple[int, int, Mapping[str, int]]]] = {
     "month": (1, 12, {name: number for number, name in enumerate(_MONTH_NAMES, start=1)}),
     "weekday": (0, 7, {name: number for number, name in enumerate(_WEEKDAY_NAMES)}),
 }
-_ITEM: Final = re.compile(r"(\*|(\w+)(?:-(\w+))?)(?:/(\d+))?", re.ASCII)
+_ITEM: Final = re.compile(r"(\*|(\w{1,20})(?:-(\w{1,20}))?)(?:/(\d{1,20}))?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ def parse_crontab(fields: Iterable[str], *, opens: bool = False, highest_weekday
 def _item(part: str, low: int, high: int, names: Mapping[str, int], *, opens: bool) -> Iterable[int]:
     match = _ITEM.fullmatch(part)
     if match is None:
-        raise UnsaidError(f"'{part}' is not understood")
+        raise UnsaidError(f"'{part[:60]}' is not understood")
     everything, first, last, step = match.groups()
     by = int(step) if step else 1
     if by == 0:
@@ -173,11 +174,24 @@ def interval_of(seconds: float) -> ScheduleSpec:
     """Return the schedule of an interval.
 
     Raises:
-        UnsaidError: it is less than a second.
+        UnsaidError: it is less than a second, or no interval here.
     """
     if seconds < 1:
         raise UnsaidError(f"an interval is at least one second here, got {seconds:g} s")
-    return ScheduleSpec(Syntax.INTERVAL, f"{f'{seconds:f}'.rstrip('0').rstrip('.')}s")
+    return judged(ScheduleSpec(Syntax.INTERVAL, f"{f'{seconds:f}'.rstrip('0').rstrip('.')}s"))
+
+
+def judged(spec: ScheduleSpec) -> ScheduleSpec:
+    """Return a schedule that can be here.
+
+    Raises:
+        UnsaidError: it cannot; the message says why.
+    """
+    try:
+        parse(spec.syntax, spec.value, spec.timezone, anchor=EARLIEST)
+    except ScheduleError as error:
+        raise UnsaidError(str(error)) from None
+    return spec
 
 
 # Expressions --------------------------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def _cron_job(place: str, schedule: str, document: Mapping[str, Any], zone: str,
 
 def _overlap(spec: Mapping[str, Any]) -> str:
     policy = spec.get("concurrencyPolicy") or "Allow"
-    if policy not in _OVERLAP:
+    if not isinstance(policy, str) or policy not in _OVERLAP:
         raise UnsaidError(f"concurrencyPolicy must be Allow, Forbid or Replace, got {policy!r:.60}")
     return _OVERLAP[policy]
 

@@ -188,8 +188,7 @@ def _apscheduler_entry(scheduler: Any, job: Any, created: datetime) -> Entry:  #
         if trigger.run_date <= datetime.now(timezone.utc):
             raise UnsaidError("it has no trigger, or one in the past, which runs it at once: enqueue it instead")
         return {**made, "at": trigger.run_date.isoformat()}
-    if kind not in ("CronTrigger", "IntervalTrigger"):
-        raise UnsaidError(f"it has the trigger {trigger}; only cron, interval and date are carried")
+    _judge_trigger(trigger)
     if trigger.jitter:
         settings["jitter"] = trigger.jitter
         notes.append("jitter is another delay each time there; here it is one delay that stays the task's.")
@@ -207,6 +206,14 @@ def _apscheduler_entry(scheduler: Any, job: Any, created: datetime) -> Entry:  #
     if trigger.start_date is not None:
         settings["start_at"] = trigger.start_date.isoformat()
     return {**made, "cron": _apscheduler_cron(trigger), "zone": trigger.timezone, "times": times}
+
+
+def _judge_trigger(trigger: Any) -> None:  # noqa: ANN401 - of APScheduler
+    now = datetime.now(timezone.utc)
+    if type(trigger).__name__ not in ("CronTrigger", "IntervalTrigger"):
+        raise UnsaidError(f"it has the trigger {trigger}; only cron, interval and date are carried")
+    if trigger.end_date is not None and trigger.end_date <= max(trigger.start_date or now, now):
+        raise UnsaidError(f"it has ended, at {trigger.end_date}")
 
 
 def _apscheduler_policies(scheduler: Any, job: Any, notes: list[str]) -> Entry:  # noqa: ANN401 - of APScheduler

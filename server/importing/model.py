@@ -7,8 +7,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from ...jobs.core.model import ScheduleSpec
+from pydantic import ValidationError
 
+from ...jobs.core.model import ScheduleSpec, TaskSpec
+from ...jobs.core.rules import task_faults
+from ..task_files.model import TaskOfFile
+
+BLANKS: Final = " \t\r\n"
+"""The blanks of cron and systemd. Python knows more: bytes such as 0x85 and 0xA0 of Latin-1, which are text there."""
 _NO_NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,199}")
 
@@ -118,13 +124,35 @@ class Import:
         carried: list[Carried] = []
         for one in several:
             if isinstance(one, Carried):
-                named, number = one, 2
+                fitting = _fitting(one)
+                named, number = fitting, 2
                 while not taken.isdisjoint(name for name, _ in named.tasks):
-                    named, number = replace(one, name=f"{one.name}-{number}"), number + 1
+                    named, number = replace(fitting, name=f"{one.name}-{number}"), number + 1
                 taken |= {name for name, _ in named.tasks}
                 carried.append(named)
         left_out = [one for one in several if isinstance(one, LeftOut)]
         return cls(program, carried, left_out, notes, [one for one in several if isinstance(one, AtStart)])
+
+
+def _fitting(one: Carried) -> Carried:
+    """Return a schedule without the settings that a task cannot have; a note says of each why."""
+    settings, notes = dict(one.settings), [*one.notes]
+    lost = _misfits(one, settings)
+    while lost:
+        notes += [f"{name}={settings.pop(name)!r:.60} is not carried: {why}." for name, why in lost.items()]
+        lost = _misfits(one, settings)
+    return replace(one, settings=settings, notes=notes)
+
+
+def _misfits(one: Carried, settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings that a task cannot have, with the reasons."""
+    try:
+        given = TaskOfFile.model_validate({"job": one.job, **settings}).wanted(one.name).settings
+    except ValidationError as error:
+        return {str(fault["loc"][0]): fault["msg"] for fault in error.errors(include_url=False)}
+    spec = replace(TaskSpec(one.name, one.job, one.schedules[0]), **given)
+    faults = {re.sub("[A-Z]", lambda big: f"_{big[0].lower()}", one.path[0]): one.message for one in task_faults(spec)}
+    return {name: why for name, why in faults.items() if name in settings}
 
 
 def plain_name(text: str) -> str:

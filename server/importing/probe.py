@@ -31,6 +31,8 @@ MOST = 400
 """Times of a schedule that are compared one by one; beyond them only those around changes of the clock."""
 AROUND = 5400
 """Seconds before and after a change of the clock."""
+MOST_BITS = 900
+"""Bits of a number: files of tasks hold numbers of up to 300 characters."""
 IMPORT_SECONDS = 60
 SECONDS_AFTER_START = 3
 """Seconds for which the import goes on after the project started its scheduler."""
@@ -92,15 +94,17 @@ def stepped(following: Callable[[datetime], datetime | None]) -> Times:
 
 def _zone_name(zone: tzinfo | None) -> str:
     """Return the name of a zone of any library: zoneinfo, pytz, dateutil or of fixed hours."""
-    if zone in (None, timezone.utc):
+    if zone is None or zone == timezone.utc:
         return "UTC"
     name = getattr(zone, "key", None) or getattr(zone, "zone", None) or ""
     file = re.search(r"zoneinfo/(.+)", str(getattr(zone, "_filename", "")))
-    hours = (zone.utcoffset(None) or timedelta()) / timedelta(hours=1) if type(zone) is timezone else 0.5
+    # Zones of fixed hours say them for no time at all.
+    offset = zone.utcoffset(None)
+    hours = 0.5 if offset is None else offset / timedelta(hours=1)
     if not name and file:
         name = file[1]
     elif not name and hours.is_integer():
-        name = f"Etc/GMT{-int(hours):+d}"
+        name = f"Etc/GMT{-int(hours):+d}" if hours else "UTC"
     if not name:
         raise UnsaidError(f"its time zone {zone!r} has no name")
     return str(name)
@@ -151,15 +155,40 @@ def _plain(value: Any, notes: list[str]) -> Any:  # noqa: ANN401 - any value
         return [_plain(one, notes) for one in value]
     if isinstance(value, dict) and all(type(key) is str for key in value):
         return {key: _plain(one, notes) for key, one in value.items()}
-    if value is None or type(value) in (str, int, bool) or (type(value) is float and math.isfinite(value)):
+    if value is None or _is_plain(value):
         return value
-    raise UnsaidError(f"the argument {value!r:.60} is no plain value")
+    raise UnsaidError(f"the argument {_shown(value)} is no plain value")
+
+
+def _is_plain(value: Any) -> bool:  # noqa: ANN401 - any value
+    """Return whether JSON and a file of tasks hold a value that is neither a list nor an object."""
+    if type(value) is str:
+        return "\0" not in value and not any("\ud800" <= one <= "\udfff" for one in value)
+    if type(value) is int:
+        return value.bit_length() < MOST_BITS
+    return type(value) is bool or (type(value) is float and math.isfinite(value))
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 - any value
+    if isinstance(value, int) and value.bit_length() >= MOST_BITS:
+        return f"of {value.bit_length()} bits"
+    return f"{value!r:.60}"
+
+
+def _setting(value: Any) -> Any:  # noqa: ANN401 - of any library
+    """Return a setting as JSON holds it: the seconds of a time span, the name of a queue."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    name = getattr(value, "name", None)
+    return name if type(name) is str else value
 
 
 def unused(options: dict[str, Any]) -> list[str]:
     """Return a note for each option that is set."""
     return [
-        f"{name}={value!r:.60} is not carried." for name, value in options.items() if value not in (None, False, (), {})
+        f"{name}={_shown(value)} is not carried."
+        for name, value in options.items()
+        if value not in (None, False, (), {})
     ]
 
 
@@ -228,7 +257,9 @@ def entry_of(place: str, name: str, make: Callable[[], Entry], start: int, end: 
             made |= {"zone": _zone_name(zone), "windows": windows(times, zone, start, end)}
         if "cron" in made:
             made["cron"] = {key: one if isinstance(one, bool) else sorted(one) for key, one in made["cron"].items()}
-        made["settings"] = {key: value for key, value in made["settings"].items() if value is not None}
+        settings = {key: _setting(value) for key, value in made["settings"].items() if value is not None}
+        made["settings"] = {key: value for key, value in settings.items() if _is_plain(value)}
+        made["notes"] = [*made["notes"], *unused({key: one for key, one in settings.items() if not _is_plain(one)})]
     except Exception as error:  # noqa: BLE001 - a fault of one schedule leaves the others
         made = {"why": str(error) if isinstance(error, UnsaidError) else f"{type(error).__name__}: {error}"}
     return {"place": place, "name": name, **made}

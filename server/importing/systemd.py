@@ -14,14 +14,16 @@ from typing import Any, Final
 from ...jobs.core.model import ScheduleSpec
 from ...jobs.core.rules import MAX_SECONDS
 from ...jobs.core.schedule import ScheduleError, Syntax, parse
+from ...jobs.core.schedule.zones import find_zone
 from .fields import interval_of
-from .model import AtStart, Carried, LeftOut, UnsaidError, plain_name, text_of, variables
+from .model import BLANKS, AtStart, Carried, LeftOut, UnsaidError, plain_name, text_of, variables
 
 NOTES: Final = (
     "The job `shell` is there only on nodes with the setting `shell = true`, and runs as the user of the server.",
     "systemd does not start a service that still runs; here the task skips that occurrence, and says so.",
     "AccuracySec is not needed: tasks are begun within the second.",
 )
+_LINE_END: Final = re.compile(r"\r\n?|\n")
 _SPAN: Final = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Zµμ]*)")
 _UNITS: Final = {
     "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "msec": 1e-3, "": 1, "s": 1, "sec": 1, "second": 1,
@@ -68,7 +70,10 @@ def _schedule(made: Carried, key: str, value: str, zone: str, span: tuple[int, i
     if key == "OnCalendar":
         return _calendar(made, value, zone, span)
     if key in _FROM_START:
-        return AtStart(made.place, made.text, made.args, seconds(value))
+        delay = seconds(value)
+        if delay > MAX_SECONDS:
+            raise UnsaidError(f"'{value}' is longer than a run waits here, which is ten years")
+        return AtStart(made.place, made.text, made.args, delay)
     why = "it counts from the last start or end of the service there, and on a fixed grid here"
     return replace(made, schedules=[interval_of(seconds(value))], uncompared=why)
 
@@ -94,20 +99,20 @@ def unit_of(text: str) -> dict[str, list[str]]:
     """Return the settings of a unit, of all sections together."""
     found: dict[str, list[str]] = {}
     begun = ""
-    for line in (*text.splitlines(), ""):
-        if line.lstrip().startswith(("#", ";")):
+    for line in (*_LINE_END.split(text), ""):
+        if line.lstrip(BLANKS).startswith(("#", ";")):
             continue  # also between the lines of a value
         begun += line
         if begun.endswith("\\"):
             begun = f"{begun[:-1]} "
             continue
-        key, equals, value = begun.strip().partition("=")
+        key, equals, value = begun.strip(BLANKS).partition("=")
         begun = ""
         if not equals or key.startswith("["):
             continue
-        values = found.setdefault(key.strip(), [])
-        if value.strip():
-            values.append(value.strip())
+        values = found.setdefault(key.strip(BLANKS), [])
+        if value.strip(BLANKS):
+            values.append(value.strip(BLANKS))
         else:
             values.clear()
     return found
@@ -233,9 +238,10 @@ def _policies(timer: Unit, notes: list[str]) -> dict[str, Any]:
 
 def _calendar(carried: Carried, value: str, zone: str, span: tuple[int, int]) -> Carried:
     last = value.rsplit(maxsplit=1)[-1]
-    has_zone = last == "UTC" or (last[0].isalpha() and "/" in last)
+    has_zone = (last[0].isalpha() and "/" in last) or _is_zone(last)
     spec = ScheduleSpec(Syntax.CALENDAR, value, "UTC" if has_zone else zone)
-    parse(spec.syntax, spec.value, spec.timezone)
+    if parse(spec.syntax, spec.value, spec.timezone).next_after(datetime.fromtimestamp(span[0], UTC)) is None:
+        raise UnsaidError("it is over: it has no time any more")
     program = shutil.which("systemd-analyze")
     if program is None:
         why = "there is no systemd-analyze on this machine; CALENDAR is systemd's own syntax"
@@ -243,6 +249,14 @@ def _calendar(carried: Carried, value: str, zone: str, span: tuple[int, int]) ->
     times = [one for one in _times_of_systemd(program, value, zone, span[0]) if one <= span[1]]
     until = times[-1] if len(times) == _NEXT else span[1]
     return replace(carried, schedules=[spec], windows=[(span[0], until, times)])
+
+
+def _is_zone(word: str) -> bool:
+    try:
+        find_zone(word)
+    except ScheduleError:
+        return False
+    return True
 
 
 def _times_of_systemd(program: str, value: str, zone: str, start: int) -> list[int]:

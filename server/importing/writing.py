@@ -8,11 +8,9 @@ from pprint import pformat
 from textwrap import indent
 from typing import Any, Final
 
-import yaml
-
 from ...jobs.core.model import ScheduleSpec
 from ...jobs.core.schedule import Syntax
-from ..task_files.writing import escaped
+from ..task_files.writing import escaped, written
 from .model import Call, Carried, Import
 
 _KEYS: Final = {Syntax.CRON: "cron", Syntax.CALENDAR: "calendar", Syntax.INTERVAL: "interval", Syntax.TIMESTAMP: "at"}
@@ -65,7 +63,7 @@ def tasks_file(found: Import, set_name: str) -> str:
                 tasks[name]["args"] = escaped(one.args)
             tasks[name] |= {key: escaped(_plain(value)) for key, value in one.settings.items()}
     head = f"# Made by `cronograph import {found.program}`; its report says what each line meant there.\n"
-    return head + yaml.safe_dump({"set": set_name, "tasks": tasks}, sort_keys=False, allow_unicode=True, width=120)
+    return head + written([{"set": set_name, "tasks": tasks}])
 
 
 def _schedule(spec: ScheduleSpec) -> dict[str, str]:
@@ -105,7 +103,10 @@ def _job(name: str, function: str, one: Carried, spec: ScheduleSpec, call: Call)
     yield f'    """{one.text[:90].replace(chr(92), "/").replace(chr(34), chr(39))}"""'
     for key in sorted(_OF_TASKS & {*one.settings}):
         yield f"    # {key}={_plain(one.settings[key])!r}: set it at the task."
-    values = [*map(repr, call.args), *(f"{key}={value!r}" for key, value in call.kwargs.items())]
+    named = {key: value for key, value in call.kwargs.items() if key.isidentifier() and not keyword.iskeyword(key)}
+    others = {key: value for key, value in call.kwargs.items() if key not in named}
+    values = [*map(repr, call.args), *(f"{key}={value!r}" for key, value in named.items())]
+    values += [f"**{others!r}"] if others else []
     yield f"    {call.function}{f'.{call.method}' if call.method else ''}({', '.join(values)})"
 
 

@@ -1,6 +1,8 @@
 """Writes tasks and limits of groups in the form that ``reading`` reads: an export that is applied changes nothing."""
 
+import re
 from collections.abc import Mapping, Sequence
+from io import StringIO
 from typing import Any, Final, cast
 
 import yaml
@@ -51,7 +53,31 @@ def files_of(
     if limited:
         documents.insert(0, {"groups": dict(sorted(limited.items()))})
     several = len(documents) > 1
-    return yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=120, explicit_start=several)
+    return written(documents, several=several)
+
+
+def written(documents: Sequence[Mapping[str, Any]], *, several: bool = False) -> str:
+    """Return documents as YAML that is read as they are."""
+    into = StringIO()
+    dumper: Any = _Dumper(into, sort_keys=False, allow_unicode=True, width=120, explicit_start=several)
+    dumper.open()
+    for document in documents:
+        dumper.represent(document)
+    dumper.close()
+    return into.getvalue()
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes what YAML takes for ends of lines with escapes: as they are, they would be read as blanks."""
+
+
+def _text(dumper: Any, value: str) -> Any:  # noqa: ANN401 - of the library, which has no types
+    style = '"' if _LINE_ENDS.search(value) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
+
+
+_LINE_ENDS: Final = re.compile("[\x85\u2028\u2029]")
+_Dumper.add_representer(str, _text)
 
 
 def set_of(definition: Mapping[str, Any]) -> str | None:

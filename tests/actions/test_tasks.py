@@ -22,6 +22,7 @@ from cronograph.jobs.actions.tasks import (
 from cronograph.jobs.core.base.errors import AlreadyExists, NotFound, Overlap, UserError, VersionConflict
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Task, TaskSpec
+from cronograph.jobs.core.occurrences import jitter_offset
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.transaction import Tx
@@ -285,6 +286,32 @@ class TestUpdate:
         (skip,) = stored.rows(tables.skipped_occurrence)
         assert (skip.reason, skip.first_scheduled_for) == ("window", START + timedelta(seconds=60))
         assert skip.policy == {"startAt": None, "endAt": "2026-03-01T12:00:30Z"}
+
+    @pytest.mark.parametrize(
+        "changes", [{"jitter": 0.0}, {"jitter": 40.0}, {"end_at": START + timedelta(days=1)}], ids=repr
+    )
+    def test_an_occurrence_that_only_jitter_delays_survives_an_edit(
+        self, stored: Stored, changes: dict[str, Any]
+    ) -> None:
+        stored.node()
+        task = stored.task("0 * * * * *", jitter=50.0)
+        offset = jitter_offset(task.id, 50.0)
+        stored.at(60 + offset.total_seconds() / 2)
+        edited = stored.do(update_task, "nightly", changes)
+        assert edited.next_nominal == START + timedelta(seconds=60)
+        stored.at(60 + offset.total_seconds())
+        assert stored.dispatch() == 1
+        assert [one.scheduled_for for one in stored.rows(tables.run)] == [edited.next_nominal]
+        assert read(stored).next_nominal == START + timedelta(seconds=120)
+
+    def test_an_occurrence_that_jitter_delays_beyond_a_moved_window_is_a_recorded_skip(self, stored: Stored) -> None:
+        stored.node()
+        offset = jitter_offset(stored.task("0 * * * * *", jitter=50.0).id, 50.0)
+        stored.at(60 + offset.total_seconds() / 2)
+        edited = stored.do(update_task, "nightly", {"start_at": START + timedelta(seconds=150)})
+        assert edited.next_nominal == START + timedelta(seconds=180)
+        (skip,) = stored.rows(tables.skipped_occurrence)
+        assert (skip.reason, skip.first_scheduled_for) == ("window", START + timedelta(seconds=60))
 
     def test_a_new_schedule_that_never_fires_is_refused_and_changes_nothing(self, stored: Stored) -> None:
         stored.node()

@@ -135,7 +135,7 @@ def test_a_channel_comes_before_its_alarm_and_goes_after_it(files: Files) -> Non
 def test_what_people_made_is_taken_over_and_what_another_set_has_is_not(files: Files) -> None:
     files.stored.do(lambda tx: webhooks.create_webhook(tx, webhook(description="mine"), keys=lambda: KEYS))
     settings = stored_settings({"url": "https://ops.example.com/?key=1", "secrets": ["ops-key"]})
-    files.stored.do(lambda tx: actions.set_channel(tx, "ops", ChannelKind.WEBHOOK, settings))
+    files.stored.do(lambda tx: actions.set_channel(tx, "ops", ChannelKind.WEBHOOK, settings, keys=lambda: KEYS))
     planned = files.plan(channel(), webhook())
     assert [[change.field for change in one.changes] for one in planned] == [["set_name"], ["description", "set_name"]]
     with pytest.raises(UserError, match="there is a channel 'ops' of set 'billing' already") as refused:

@@ -5,12 +5,15 @@ from typing import Any
 
 import pytest
 
+from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
 from cronograph.jobs.core.actor import Actor, Role
-from cronograph.jobs.core.base.errors import NotFound, UserError, VersionConflict
-from cronograph.jobs.delivery import actions, webhooks
+from cronograph.jobs.core.base.errors import InvalidInput, NotFound, UserError, VersionConflict
+from cronograph.jobs.delivery import actions, hooks, webhooks
+from cronograph.jobs.delivery.inbound import HookKind
 from cronograph.jobs.delivery.rules import ChannelKind
 from cronograph.jobs.delivery.webhooks import Webhook
 from cronograph.jobs.store.db.transaction import Tx
+from tests.delivery.conftest import KEYS, SECRET
 from tests.delivery.test_webhooks import RUNS
 from tests.support.storage import Stored
 
@@ -63,3 +66,65 @@ def test_a_token_of_a_lower_role_cannot_lend_the_rights_of_its_account(stored: S
     # Who changes nothing of what is sent, or where to, lends nothing.
     disabled = by_token(webhooks.update_webhook, "ours", {"enabled": False, "description": "until the move"})
     assert (disabled.enabled, disabled.owner) == (False, None)
+
+
+def keep_webhook(tx: Tx) -> None:
+    webhooks.create_webhook(
+        tx, webhooks.new_webhook("feed", "https://example.com", RUNS, {}, ["key"]), keys=lambda: KEYS
+    )
+
+
+def keep_channel(tx: Tx) -> None:
+    settings = {"url": "https://example.com", "secrets": [{"$secret": "key"}]}
+    actions.set_channel(tx, "ops", ChannelKind.WEBHOOK, settings, keys=lambda: KEYS)
+
+
+def keep_chat(tx: Tx) -> None:
+    actions.set_channel(tx, "chat", ChannelKind.CHAT, {"url": {"$secret": "key"}})
+
+
+def keep_hook(kind: HookKind, name: str = "deploy") -> Callable[[Tx], None]:
+    def keep(tx: Tx) -> None:
+        chosen: dict[str, Any] = {"secrets": ("key",), "argument": None, "description": "", "enabled": True}
+        hooks.create_hook(tx, hooks.new_hook(name, "work", kind, **chosen), KEYS)
+
+    return keep
+
+
+NO_KEY = "the secret of a webhook must be 'whsec_' and at least 16 bytes in base64"
+NO_TEXT = "the secret of a hook must have at least 16 characters"
+PROVING: dict[str, tuple[Callable[[Tx], None], str, str]] = {
+    "the webhook 'feed'": (keep_webhook, "correct horse battery staple", NO_KEY),
+    "the channel 'ops'": (keep_channel, "whsec_c2hvcnQ=", NO_KEY),
+    "the hook 'deploy'": (keep_hook(HookKind.STANDARD), "whsec_ünreadable", NO_KEY),
+    "the hook 'build'": (keep_hook(HookKind.GITHUB, "build"), "too short", NO_TEXT),
+}
+
+
+@pytest.mark.parametrize("user", PROVING)
+def test_a_secret_is_not_replaced_by_one_that_its_user_cannot_use(stored: Stored, user: str) -> None:
+    stored.node()
+    keep, wrong, reason = PROVING[user]
+    stored.do(set_secret, "key", SECRET, KEYS)
+    stored.do(keep)
+    with pytest.raises(InvalidInput) as refused:
+        stored.do(set_secret, "key", wrong, KEYS)
+    assert (refused.value.message, refused.value.path) == (f"value: {user} could not use it: {reason}", ("value",))
+    # One that was deleted by force is missed by its user, which could not use this one either.
+    stored.do(delete_secret, "key", force=True)
+    with pytest.raises(InvalidInput):
+        stored.do(set_secret, "key", wrong, KEYS)
+    stored.do(set_secret, "key", "whsec_" + "A" * 32, KEYS)
+
+
+def test_a_secret_that_is_an_address_proves_nothing(stored: Stored) -> None:
+    stored.do(set_secret, "key", "https://example.com/a", KEYS)
+    stored.do(keep_chat)
+    stored.do(set_secret, "key", "https://example.com/b", KEYS)
+
+
+def test_a_channel_whose_secret_cannot_sign_is_refused(stored: Stored) -> None:
+    stored.do(set_secret, "key", "correct horse battery staple", KEYS)
+    with pytest.raises(InvalidInput) as refused:
+        stored.do(keep_channel)
+    assert (refused.value.message, refused.value.path) == (f"secrets: 'key': {NO_KEY}", ("webhook", "secrets", "0"))

@@ -111,7 +111,7 @@ def test_the_field_and_its_offers_fit_and_are_accessible(site: Site, new_page: P
     assert violations(page) == []
     for width in (320, 768, 1280):
         page.set_viewport_size({"width": width, "height": 800})
-        assert page.evaluate(CUT_OFF) == []
+        wait_until(lambda: page.evaluate(CUT_OFF) == [], message=f"the field to fit {width} px")
 
 
 @pytest.mark.costly

@@ -8,6 +8,7 @@ from cronograph.jobs.actions.groups import pause_group
 from cronograph.jobs.actions.tasks import pause_task, resume_task
 from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy
+from cronograph.jobs.core.occurrences import jitter_offset
 from cronograph.jobs.queue.occurrences import dispatch_due, end_pauses
 from cronograph.jobs.store.read.tasks import by_name
 from cronograph.jobs.store.schema.tables import periodic_task, queue_group, run, skipped_occurrence
@@ -54,6 +55,19 @@ def test_a_pause_that_ended_while_nobody_looked_leaves_out_what_it_covered(
     found = second(stored, 6)
     assert found == ([6] if misfire is MisfirePolicy.LAST else [3, 4, 5, 6])
     assert sum(one.occurrences for one in stored.rows(skipped_occurrence, reason="paused")) == 2
+
+
+def test_an_occurrence_that_jitter_moves_behind_a_pause_becomes_a_run_though_nobody_looked_meanwhile(
+    stored: Stored,
+) -> None:
+    stored.node()
+    task = stored.task("0 * * * * *", jitter=50.0)
+    offset = jitter_offset(task.id, 50.0)
+    assert offset > timedelta(seconds=1)
+    ends = START + timedelta(seconds=60) + offset / 2
+    stored.do(pause_task, "nightly", until=ends)
+    assert second(stored, 111) == [60]
+    assert stored.rows(skipped_occurrence) == []
 
 
 def test_a_pause_does_not_end_before_its_occurrences_are_decided(stored: Stored) -> None:

@@ -135,6 +135,38 @@ def test_an_undo_makes_and_counts_none_of_the_runs_whose_unique_keys_others_have
         assert answer == {"count": 6, "runs": [{"isDeduplicated": True}] * 6}
 
 
+RESTS = """
+from cronograph.jobs import JobContext, job
+
+@job("rests")
+async def rests(ctx: JobContext) -> None:
+    await ctx.sleep("long", 3600)
+"""
+
+
+@pytest.mark.costly
+def test_an_undone_retry_leaves_the_runs_that_have_started_meanwhile(
+    database_url: str, processes: ProcessStarter
+) -> None:
+    (processes.folder / "resting_jobs.py").write_text(RESTS)
+    server = processes.serve(database_url, "--jobs", "resting_jobs")
+    put = "mutation($input: EnqueueRunsInput!) { enqueueRuns(input: $input) { errors { message } } }"
+    for name in ("many", "open"):
+        ask(server, f'mutation {{ pauseGroup(input: {{ name: "{name}" }}) {{ errors {{ message }} }} }}')
+        ask(server, put, input={"runs": [{"jobName": "rests", "group": name}]})
+    both = {"group": {"in": ["many", "open"]}}
+    ended(server, begin(server, "bulk_action", action="cancel", filter=both), "SUCCESS")
+    retried = begin(server, "bulk_action", action="retry", filter=both)
+    assert ended(server, retried, "SUCCESS")["result"]["changed"] == 2
+    ask(server, 'mutation { resumeGroup(input: { name: "open" }) { errors { message } } }')
+    found = 'query { runs(filter: { group: { in: ["many", "open"] }, attempt: { gt: 0 } }) { nodes { id } } }'
+    wait_until(lambda: ask(server, found)["runs"]["nodes"], message="the run to start")
+    undone = ended(server, begin(server, "undo_bulk_action", run=int(retried)), "SUCCESS")
+    assert undone["result"] == {"changed": 1, "matched": 2, "done": "cancelled or asked to stop"}
+    (started,) = ask(server, found)["runs"]["nodes"]
+    assert of(server, started["id"])["state"] == "SUSPENDED"
+
+
 @pytest.mark.costly
 def test_what_cannot_be_done_is_said_at_once(sqlite_url: str, processes: ProcessStarter) -> None:
     server = processes.serve(sqlite_url)

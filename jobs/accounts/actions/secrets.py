@@ -2,7 +2,7 @@
 
 from secrets import token_bytes
 
-from ...core.base.errors import ErrorCode, InvalidState
+from ...core.base.errors import ErrorCode, InvalidInput, InvalidState
 from ...core.rules import unknown
 from ...store.db.transaction import Tx
 from ..read import secrets as stored_secrets
@@ -15,6 +15,7 @@ from ..rules.secrets import (
     SecretKey,
     UnsealError,
     check_secret,
+    proof_fault,
     seal,
     unseal,
 )
@@ -32,11 +33,16 @@ def set_secret(tx: Tx, name: str, value: str, ring: KeyRing) -> Secret:
     """Keep a secret, new or in the place of the old value; runs that start from now on get the new value.
 
     Raises:
-        InvalidInput: of the name, or of the length of the value.
+        InvalidInput: of the name, of the length of the value, or because the value cannot do what a hook, channel or
+            webhook needs it for.
         InvalidState: code ``NO_ENCRYPTION_KEY``: this process has no key.
     """
     check_secret(name, value)
     before = secrets.lock(tx.conn, name)
+    for user in stored_secrets.hooks_and_channels(tx.conn, name):
+        fault = None if user.form is None else proof_fault(user.form, value)
+        if fault is not None:
+            raise InvalidInput(f"value: {user.phrase} could not use it: {fault}", path=("value",))
     kept = secrets.keep(tx.conn, _sealed(ring.newest, name, value), tx.now, tx.actor.name if tx.actor else "")
     # A new value changes nothing that may be shown but its key, yet that it was set is recorded.
     was = None if before is None else {"key": before.key_id, "updatedBy": before.updated_by}
@@ -56,7 +62,7 @@ def delete_secret(tx: Tx, name: str, *, force: bool = False) -> Secret:
     if secret is None:
         raise unknown("secret", name, stored_secrets.names(tx.conn))
     users = [f"the task '{one}'" for one in stored_secrets.users(tx.conn).get(name, [])]
-    users += stored_secrets.hooks_and_channels(tx.conn, name)
+    users += [one.phrase for one in stored_secrets.hooks_and_channels(tx.conn, name)]
     if users and not force:
         shown = ", ".join(users[:USERS_SHOWN])
         more = f" and {len(users) - USERS_SHOWN} more" if len(users) > USERS_SHOWN else ""

@@ -1,11 +1,12 @@
 """Secrets: which there are, who uses them, and their encrypted values for those that decrypt them."""
 
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from sqlalchemy import Connection, Text, cast, select
 
 from ...core.arguments.secrets import REFERENCE, references
-from ...core.base.errors import ErrorCode, InvalidState
+from ...core.base.errors import ErrorCode, InvalidInput, InvalidState
 from ...core.rules import unknown
 from ...store.read.listing.keyset import OrderKey
 from ...store.read.listing.listing import Listing, columns
@@ -13,7 +14,7 @@ from ...store.schema.rows import reader_of
 from ...store.schema.tables import channel, hook
 from ...store.schema.tables import periodic_task as t
 from ...store.schema.tables import secret as s
-from ..rules.secrets import KeyRing, Sealed, Secret, UnsealError, unseal
+from ..rules.secrets import STANDARD, KeyRing, Sealed, Secret, UnsealError, proof_fault, unseal
 
 
 def everything(conn: Connection) -> list[Secret]:
@@ -42,31 +43,51 @@ def users(conn: Connection) -> dict[str, list[str]]:
     return found
 
 
-def hooks_and_channels(conn: Connection, name: str) -> list[str]:
-    """Return the hooks, channels and webhooks that refer to a secret, as a sentence names them."""
-    hooks = conn.execute(select(hook.c.name, hook.c.secrets).order_by(hook.c.name))
+class User(NamedTuple):
+    """A hook, channel or webhook that refers to a secret.
+
+    Attributes:
+        phrase: Names it in a sentence.
+        form: The form in which the secret proves who sends requests; None = it proves nothing.
+    """
+
+    phrase: str
+    form: str | None
+
+
+def hooks_and_channels(conn: Connection, name: str) -> list[User]:
+    """Return the hooks, channels and webhooks that refer to a secret."""
+    hooks = conn.execute(select(hook.c.name, hook.c.kind, hook.c.secrets).order_by(hook.c.name))
     is_webhook = channel.c.document.is_not(None)
     channels = conn.execute(select(channel.c.name, channel.c.settings, is_webhook).order_by(channel.c.name))
-    found = [f"the hook '{one}'" for one, secrets in hooks if name in secrets]
-    users = [row for row in channels if name in references(row[1])]
-    return found + [f"the {'webhook' if webhook else 'channel'} '{one}'" for one, _, webhook in users]
+    found = [User(f"the hook '{one}'", kind) for one, kind, secrets in hooks if name in secrets]
+    for one, settings, webhook in channels:
+        if name in references(settings):
+            form = STANDARD if name in references(settings.get("secrets", [])) else None
+            found.append(User(f"the {'webhook' if webhook else 'channel'} '{one}'", form))
+    return found
 
 
-def opened(conn: Connection, wanted: Sequence[str], ring: KeyRing) -> list[str]:
-    """Return the values of secrets, for judging them.
+def check_proofs(
+    conn: Connection, form: str, wanted: Sequence[str], ring: KeyRing, path: tuple[str, ...] = ("secrets",)
+) -> None:
+    """Judge the values of secrets that are to prove who sends requests, in the form of a hook or webhook.
 
     Raises:
+        InvalidInput: a value cannot; it has ``path`` and the place of the secret.
         NotFound: there is none of a name.
         InvalidState: code ``UNREADABLE``: this process cannot decrypt one.
     """
     found = sealed(conn, wanted)
-    for name in wanted:
+    for place, name in enumerate(wanted):
         if name not in found:
             raise unknown("secret", name, names(conn), field="secrets")
-    try:
-        return [unseal(ring, found[name]) for name in wanted]
-    except UnsealError as error:
-        raise InvalidState(str(error), code=ErrorCode.UNREADABLE) from None
+        try:
+            fault = proof_fault(form, unseal(ring, found[name]))
+        except UnsealError as error:
+            raise InvalidState(str(error), code=ErrorCode.UNREADABLE) from None
+        if fault is not None:
+            raise InvalidInput(f"secrets: '{name}': {fault}", path=(*path, str(place)))
 
 
 secret_from = reader_of(Secret)

@@ -23,6 +23,11 @@ else:
 
 KEY_BYTES: Final = 32
 NONCE_BYTES: Final = 12
+STANDARD: Final = "standard"
+"""The form of proof of Standard Webhooks."""
+SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - the beginning of every one
+LEAST_PROOF: Final = 16
+"""Characters, or bytes of a key, of a secret that proves who sends: nobody guesses so many."""
 _PURPOSE: Final = b"cronograph secret key\n"
 
 
@@ -140,6 +145,38 @@ def unseal(ring: KeyRing, sealed: Sealed) -> str:
         return aead.AESGCM(key.material).decrypt(stored[:NONCE_BYTES], stored[NONCE_BYTES:], name.encode()).decode()
     except (exceptions.InvalidTag, ValueError):
         raise UnsealError(f"secret '{name}' is not as it was stored; set it again") from None
+
+
+def signature_key(value: str) -> bytes:
+    """Return the key of a secret of Standard Webhooks, ``whsec_`` and base64.
+
+    Raises:
+        ValueError: it is none, or shorter than 16 bytes.
+    """
+    try:
+        found = base64.b64decode(value.removeprefix(SECRET_PREFIX), validate=True)
+    except (binascii.Error, ValueError):
+        found = b""
+    if len(found) < LEAST_PROOF:
+        raise ValueError(f"the secret of a webhook must be 'whsec_' and at least {LEAST_PROOF} bytes in base64")
+    return found
+
+
+def proof_fault(form: str, value: str) -> str | None:
+    """Return the reason why a value cannot prove who sends a request, without showing the value.
+
+    Args:
+        form: ``STANDARD``, or another form that takes any text.
+        value: The value of the secret.
+    """
+    if form == STANDARD:
+        try:
+            signature_key(value)
+        except ValueError as error:
+            return str(error)
+    if len(value) < LEAST_PROOF:
+        return f"the secret of a hook must have at least {LEAST_PROOF} characters"
+    return None
 
 
 def _material(word: str, place: int) -> bytes:

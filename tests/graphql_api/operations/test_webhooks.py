@@ -62,6 +62,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"document": "subscription { events { nope } }"}, "Cannot query field 'nope'"),
     ({"document": "subscription { events {"}, "Syntax Error"),
     ({"variables": {"kinds": ["NOPE"]}}, "NOPE"),
+    ({"variables": {"kinds": ["DELIVERIES_UPDATED"]}}, "of kind DELIVERIES_UPDATED, which webhooks do not get"),
     ({"variables": [1]}, "variables: must be an object"),
     ({"after": "yesterday"}, "after: must be an event cursor"),
     ({"secrets": ["nope"]}, "secret 'nope' does not exist"),

@@ -13,7 +13,8 @@ import pytest
 from standardwebhooks import Webhook
 
 from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
-from cronograph.jobs.accounts.rules.secrets import KeyRing
+from cronograph.jobs.accounts.rules.secrets import NONCE_BYTES, KeyRing, seal
+from cronograph.jobs.accounts.write import secrets
 from cronograph.jobs.actions.acting import acting
 from cronograph.jobs.actions.groups import set_group_cap
 from cronograph.jobs.core.actor import Actor, Role
@@ -223,8 +224,8 @@ async def test_a_secret_that_cannot_be_used_is_no_open_door(
     server: Protected, stored: Stored, caplog: pytest.LogCaptureFixture
 ) -> None:
     await a_hook(server, HookKind.BEARER)
-    ada = Actor("ada", Role.ADMIN)
-    await server.database.write(acting, ada, set_secret, "s-bearer", "short", server.keys)
+    sealed = seal(server.keys.newest, "s-bearer", "short", b"n" * NONCE_BYTES)
+    await server.database.write(lambda tx: secrets.keep(tx.conn, sealed, tx.now, "an older version"))
     for secret in ("short", "x"):
         headers = {"Authorization": f"Bearer {secret}", "Idempotency-Key": "x"}
         assert refused(await send(server, "bearer", BODY, headers)) == (503, "UNAVAILABLE")

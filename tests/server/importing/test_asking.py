@@ -420,3 +420,75 @@ def test_a_python_or_a_module_that_is_not_there_is_named(here: Path) -> None:
         with pytest.raises(ConfigurationError, match=why.replace(".", "[.]")):
             ask("apscheduler", app, python, "UTC", (0, 1))
     assert reasons(asked("apscheduler", "work")) == {}
+
+
+ODD_CELERY = """
+from datetime import timedelta
+from celery import Celery
+from kombu import Queue
+app = Celery("odd")
+@app.task
+def t(*args): ...
+def due(**more): return {"task": "odd.t", "schedule": 60, **more}
+app.conf.beat_schedule = {
+    "queue": due(options={"queue": Queue("high"), "time_limit": timedelta(minutes=5)}),
+    "limit": due(options={"time_limit": 10**12, "soft_time_limit": 5}),
+    "object": due(options={"time_limit": object()}),
+    "large": due(args=[2**70]),
+    "words": due(kwargs={"a b": 1, "class": 2, "plain": 3}),
+    "larger": due(args=[10**5000]),
+    "nul": due(args=["a\\0b"]),
+    "half": due(kwargs={"a": ["\\ud800"]}),
+    "long": {"task": "odd.t", "schedule": timedelta.max},
+}
+"""
+
+
+def test_what_no_task_has_costs_only_what_it_is_part_of(here: Path) -> None:
+    written(here, odd=ODD_CELERY)
+    found = asked("celery", "odd")
+    made = tasks(found, here)
+    assert {name: {key: one[key] for key in ("group", "timeout") if key in one} for name, one in made.items()} == {
+        "queue": {"group": "high", "timeout": 300},
+        "limit": {},
+        "object": {},
+        "large": {},
+        "words": {},
+    }
+    assert "odd.t(plain=3, **{'a b': 1, 'class': 2})" in jobs_module(found)
+    assert [note.partition(" is not carried")[0][:24] for note in named(found, "limit").notes] == [
+        "timeout=1000000000000"
+    ]
+    assert [note[:16] for note in named(found, "object").notes] == ["timeout=<object "]
+    assert [one.place.rpartition("[")[2] for one in found.left_out] == ["'larger']", "'nul']", "'half']", "'long']"]
+    assert verdicts(found).keys() == made.keys()
+
+
+ODD_APSCHEDULER = """
+from datetime import datetime, timezone
+from apscheduler.schedulers.background import BackgroundScheduler
+from dateutil.tz import tzoffset, tzutc
+from work import one
+scheduler = BackgroundScheduler(timezone=tzutc())
+def add(name, kind="cron", **more): scheduler.add_job(one, kind, id=name, **more)
+add("east", hour=3, timezone=tzoffset(None, 7200))
+add("half", hour=3, timezone=tzoffset(None, 1800))
+add("over", hour=3, end_date="2001-01-01")
+add("empty", hour=3, start_date="2098-01-01", end_date="2097-01-01")
+add("ended", "interval", seconds=60, end_date="2001-01-01")
+add("far", "date", run_date=datetime(9999, 12, 31, tzinfo=timezone.utc))
+add("patient", hour=3, misfire_grace_time=10**12, jitter=10**10)
+"""
+
+
+def test_a_schedule_that_is_over_is_left_out_and_a_grace_that_no_clock_holds_is_a_note(here: Path) -> None:
+    written(here, odd=ODD_APSCHEDULER)
+    found = asked("apscheduler", "odd", "Europe/Berlin")
+    made = tasks(found, here)
+    assert {name: one["schedule"].timezone for name, one in made.items()} == {
+        "east": "Etc/GMT-2", "patient": "UTC",
+    }  # fmt: skip
+    assert made["patient"].keys() == {"job_name", "schedule"}
+    lost = {note.partition("=")[0] for note in named(found, "patient").notes if "=" in note}
+    assert lost == {"misfire_grace", "jitter"}
+    assert [one.place.rpartition(" ")[2] for one in found.left_out] == ["half", "over", "empty", "ended", "far"]

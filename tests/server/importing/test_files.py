@@ -114,6 +114,22 @@ def test_a_folder_of_crontabs_and_files_in_other_encodings(tmp_path: Path) -> No
             read("crontab", path)
 
 
+def test_bytes_that_python_takes_for_blanks_stay_in_commands(tmp_path: Path) -> None:
+    crontab = tmp_path / "latin"
+    crontab.write_bytes(b"NAME=x\x85\n0 3 * * * /bin/echo caf\xe9\x85\n0 4 * * *\xa0/bin/nbsp\n")
+    found = read("crontab", crontab)
+    (made,) = tasks(found, tmp_path).values()
+    assert made["args"] == {"command": "/bin/echo caf\xe9\x85", "environment": {"NAME": "x\x85"}}
+    assert list(reasons(found)) == ["0 4 * * *\xa0/bin/nbsp"]
+    units = tmp_path / "units"
+    units.mkdir()
+    for place, end in enumerate((b"\x85", b"\x0c", "\u2028".encode())):
+        (units / f"u{place}.timer").write_bytes(b"[Timer]\r\nOnCalendar=daily\r\n")
+        (units / f"u{place}.service").write_bytes(b"[Service]\rExecStart=/bin/echo a" + end + b"b=c\r")
+    commands = {name: one["args"]["command"][1] for name, one in tasks(read("systemd", units), tmp_path).items()}
+    assert commands == {"u0": "a\x85b=c", "u1": "a\x0cb=c", "u2": "a\u2028b=c"}
+
+
 def test_the_report_has_the_next_ten_times_of_both(tmp_path: Path) -> None:
     path = tmp_path / "my.cron"
     path.write_text("*/15 2 * * * quarter\n@daily tidy\n* * * * * often\n@reboot x\n")
@@ -226,6 +242,74 @@ def test_a_service_with_a_time_span_or_a_quote_that_is_none_is_left_out_alone(tm
         "f.timer": "it has no schedule",
         "g.timer": "its service has no ExecStart",
     }
+
+
+def test_spans_that_no_task_has_cost_only_what_they_say(tmp_path: Path) -> None:
+    true = "[Service]\nType=oneshot\nExecStart=/bin/true\n"
+    units(
+        tmp_path,
+        a_timer=f"[Timer]\nOnUnitActiveSec={'9' * 400}\nOnUnitActiveSec=9{'0' * 30}y\n",
+        a_service=true,
+        b_timer=f"[Timer]\nOnBootSec={'9' * 400}\nOnBootSec=11y\nOnStartupSec=5min\n",
+        b_service=true,
+        c_timer="[Timer]\nOnCalendar=daily\n",
+        c_service=f"{true}TimeoutStartSec=100us\n",
+        d_timer="[Timer]\nOnCalendar=daily\n",
+        d_service=f"{true}RuntimeMaxSec=99y\nDescription={'d' * 20_000}\n",
+    )
+    found = read("systemd", tmp_path)
+    assert [(one.text, one.delay) for one in found.at_start] == [("OnStartupSec=5min", 300)]
+    assert len(found.left_out) == 4
+    assert verdicts(found).keys() == tasks(found, tmp_path).keys() == {"c", "d"}
+    assert [one.settings for one in found.carried] == [{"misfire": "none"}, {"misfire": "none"}]
+    assert [note.partition(" is not carried: ")[0] for note in named(found, "c").notes] == ["timeout=0.0001"]
+    assert len(named(found, "d").notes) == 2
+
+
+def test_a_calendar_event_may_end_with_any_zone(tmp_path: Path) -> None:
+    events = ["*-*-* 03:00 CET", "Mon *-*-* 03:00 EST5EDT", "*-*-* 03:00 Asia/Tokyo", "*-*-* 03:00 UTC", "Fri 03:00"]
+    timer = "".join(f"OnCalendar={one}\n" for one in events)
+    units(tmp_path, a_timer=f"[Timer]\n{timer}OnCalendar=2001-01-01\n", a_service="[Service]\nExecStart=/bin/true\n")
+    found = read("systemd", tmp_path, zone="America/New_York")
+    zones = {one.schedules[0].value: one.schedules[0].timezone for one in found.carried}
+    assert zones == dict.fromkeys(events, "UTC") | {"Fri 03:00": "America/New_York"}
+    assert reasons(found) == {"OnCalendar=2001-01-01": "it is over: it has no time any more"}
+
+
+CRON_JOBS = """
+kind: CronJob
+metadata: {name: deadline}
+spec:
+  schedule: 0 3 * * *
+  startingDeadlineSeconds: SECONDS
+  concurrencyPolicy: Allow
+  jobTemplate:
+    spec:
+      backoffLimit: 99999999999
+      activeDeadlineSeconds: 0
+      template: {spec: {containers: [{command: [a]}]}}
+---
+kind: CronJob
+metadata: {name: odd}
+spec: {schedule: 0 4 * * *, concurrencyPolicy: [Allow]}
+---
+kind: CronJob
+metadata: {name: rare}
+spec:
+  schedule: "@every 99999999999999999999h"
+  jobTemplate: {spec: {template: {spec: {containers: [{command: [a]}]}}}}
+"""
+
+
+@pytest.mark.parametrize("seconds", ["0", "9" * 30])
+def test_numbers_that_no_task_has_are_notes_of_a_cron_job(seconds: str, tmp_path: Path) -> None:
+    (tmp_path / "jobs.yaml").write_text(CRON_JOBS.replace("SECONDS", seconds))
+    found = read("kubernetes", tmp_path)
+    assert named(found, "deadline").settings == {"overlap": "allow", "misfire": "none"}
+    lost = {note.partition("=")[0] for note in named(found, "deadline").notes if "=" in note}
+    assert lost == {"retries", "misfire_grace", "max_duration"}
+    assert list(tasks(found, tmp_path)) == ["deadline"]
+    assert list(reasons(found)) == ["0 4 * * *", "@every 99999999999999999999h"]
 
 
 def test_links_templates_and_drop_ins(tmp_path: Path) -> None:

@@ -165,6 +165,14 @@ def test_where_the_clock_is_changed_the_report_knows_what_cron_does_and_names_th
     assert all(str(day) in said for day in sorted(different)[:4])
 
 
+@pytest.mark.parametrize("field", ["*/{}", "{}", "1-{}"])
+def test_a_number_that_python_does_not_read_is_left_out_alone(field: str, tmp_path: Path) -> None:
+    found = read(f"{field.format('9' * 5000)} * * * * command\n0 3 * * * other\n", tmp_path)
+    assert [one.name for one in found.carried] == ["other"]
+    assert "is not understood" in found.left_out[0].why
+    assert len(found.left_out[0].why) < 100
+
+
 @pytest.mark.parametrize("line", REFUSED)
 def test_a_line_that_cron_never_starts_is_left_out_with_the_reason(line: str, tmp_path: Path) -> None:
     found = read(f"{line} command\n", tmp_path)

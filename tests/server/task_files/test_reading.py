@@ -3,11 +3,14 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import jsonschema
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
@@ -280,3 +283,41 @@ def test_what_is_exported_is_read_back_as_it_was(tmp_path: Path) -> None:
     read = sets["billing"][0].settings
     assert read == {name: getattr(spec, name) for name in read}
     assert set(read) == {"job_name", "schedule", "args", "overlap", "misfire_grace", "start_at", "resources", "rate"}
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8) | st.sampled_from(
+    [
+        "NO",
+        "2026-01-01",
+        "12:30",
+        "=",
+        "<<",
+        "~",
+        "0o17",
+        "1e3",
+        "a\x85",
+        "\u2028",
+        "x\u2029 y",
+        "\ufeff",
+        "- a",
+        "$$",
+        "${A}",
+    ]
+)
+VALUES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS
+ARGUMENTS = st.recursive(VALUES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3))
+
+
+@given(st.dictionaries(TEXTS, ARGUMENTS, max_size=4))
+def test_any_arguments_of_an_export_are_read_back_as_they_were(args: dict[str, Any]) -> None:
+    definition = {
+        "jobName": "report",
+        "schedule": {"syntax": "CRON", "value": "@daily", "timezone": "UTC"},
+        "args": args,
+    }
+    task = {"name": "nightly", "source": "FILE", "setName": "billing", "definition": definition}
+    with TemporaryDirectory() as folder:
+        file = Path(folder, "tasks.yaml")
+        file.write_text(files_of([task]), encoding="utf-8")
+        ((read,),) = (one.tasks for one in read_files(file, {}).sets)
+    assert read.settings["args"] == args

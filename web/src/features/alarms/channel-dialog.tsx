@@ -6,7 +6,7 @@ import { useSecretNames } from "../../services/secrets";
 import { Field, Select, TextInput } from "../../ui/field";
 import { FormDialog } from "../../ui/form-dialog";
 import { SecretsChoice } from "../hooks/dialogs";
-import { atFields, type ChannelForm, channelOf, formOf, KINDS, kindOf, NEW } from "./channel-form";
+import { atFields, type ChannelForm, channelOf, formOf, KINDS, kindOf, NEW, shownOf } from "./channel-form";
 import { TestedBy } from "./deliveries";
 import type { ChannelRow } from "./document";
 
@@ -136,7 +136,8 @@ function Settings({ form, change, faults, address }: PartProps & { address: Chan
   const isStored = address?.kind.toLowerCase() === form.kind;
   return (
     <>
-      {kindOf(form.kind).fields.map(({ name, label, as, hint, otherwise = "choose one" }) => {
+      {kindOf(form.kind).fields.map((field) => {
+        const { name, label, as, hint, otherwise = "choose one" } = field;
         const value = form.values[name];
         const set = (next: string | readonly string[]): void => change({ values: { ...form.values, [name]: next } });
         const error = faults[name];
@@ -152,7 +153,7 @@ function Settings({ form, change, faults, address }: PartProps & { address: Chan
               fault={error}
             />
           );
-        const text = typeof value === "string" ? value : "";
+        const text = shownOf(field, form);
         const options =
           as === "secret" ? [["", otherwise] as const, ...secrets.map((each) => [each, each] as const)] : as;
         return (

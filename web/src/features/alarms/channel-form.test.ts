@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { atFields, channelOf, formOf, KINDS, NEW } from "./channel-form";
+import { atFields, channelOf, formOf, KINDS, NEW, shownOf } from "./channel-form";
 
 test("what is typed becomes the channel, and an empty field its default", () => {
   const mail = { recipients: "a@example.com, b@example.com,", sender: " ops@example.com", host: "mx", port: "" };
@@ -11,6 +11,14 @@ test("what is typed becomes the channel, and an empty field its default", () => 
     name: "ops",
     settings: { webhook: { url: "", secrets: [] } },
   });
+});
+
+test("a choice that nobody made shows the one that is meant", () => {
+  const shown = (kind: string, form = { ...NEW, kind }) =>
+    (KINDS.find(({ key }) => key === kind)?.fields ?? []).map((field) => [field.name, shownOf(field, form)]);
+  expect(Object.fromEntries(shown("chat"))).toEqual({ urlSecret: "", form: "SLACK" });
+  expect(Object.fromEntries(shown("mail"))).toMatchObject({ tls: "STARTTLS", port: "" });
+  expect(shown("chat", formOf("ops", { kind: "chat", form: "teams" }))).toContainEqual(["form", "TEAMS"]);
 });
 
 test("a channel that nobody changes in its form stays as it is", () => {

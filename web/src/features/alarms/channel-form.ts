@@ -133,6 +133,13 @@ export function kindOf(key: string): ChannelKind {
   return found;
 }
 
+/** What a field shows; of choices the first one is meant unless another is chosen. */
+export function shownOf({ name, as }: ChannelField, form: ChannelForm): string {
+  const value = form.values[name];
+  if (typeof value === "string" && value !== "") return value;
+  return typeof as === "string" ? "" : (as[0]?.[0] ?? "");
+}
+
 function listOf(text: string): string[] {
   return text
     .split(",")

@@ -91,7 +91,7 @@ class Alarms:
 
     def channel(self, kind: ChannelKind = ChannelKind.WEBHOOK, name: str = "ops", **settings: Any) -> Channel:
         """Set a channel."""
-        return self.acting(lambda tx: actions.set_channel(tx, name, kind, settings))
+        return self.acting(lambda tx: actions.set_channel(tx, name, kind, settings, keys=lambda: KEYS))
 
     def webhook(self, port: int, name: str = "ops") -> Channel:
         """Set a webhook to a server of the test."""

@@ -239,14 +239,7 @@ class Order:
     nulls: NullsPosition | None
 
 
-def order_of(name: str, fields: type[StrEnum], description: str) -> type[Order]:
-    """The input that orders a list by ``fields``.
-
-    Args:
-        name: Of the input in the schema, e.g. ``TaskOrder``.
-        fields: What the list can be ordered by.
-        description: What clients read about it.
-    """
+def _order_of(name: str, fields: type[StrEnum], description: str) -> type[Order]:
     members: list[tuple[str, Any, Any]] = [
         ("field", fields, strawberry.field(description="The field to order by.")),
         ("direction", Direction, strawberry.field(description="The direction of the order.", default=Direction.ASC)),
@@ -294,23 +287,38 @@ class Kind(Generic[M]):
         listing: The rows.
         filter: The input that chooses among them.
         order: The input that orders them.
-        which: What its filter asks, e.g. ``Which tasks.``
-        unordered: What the order is unless another is asked for.
+        rows: The word for the rows, e.g. ``tasks``.
     """
 
     listing: Listing[M]
     filter: type
     order: type
-    which: str
-    unordered: str = "Newest first unless given."
+    rows: str
 
     def parameters(self) -> list[Parameter]:
         """The arguments that a field of this kind takes."""
         types: dict[str, object] = {"first": FIRST, "after": AFTER, "last": LAST, "before": BEFORE}
-        types["filter"] = Annotated[self.filter | None, strawberry.argument(description=self.which)]
+        types["filter"] = Annotated[self.filter | None, strawberry.argument(description=f"A filter of {self.rows}.")]
         ordered = list[self.order]  # type: ignore[name-defined]
-        types["order_by"] = Annotated[ordered | None, strawberry.argument(description=self.unordered)]
+        first = "Newest first" if self.listing.order[0].descending else "By name"
+        types["order_by"] = Annotated[ordered | None, strawberry.argument(description=f"{first} unless given.")]
         return [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=one) for name, one in types.items()]
+
+
+def kind_of(listing: Listing[M], filter: type, fields: type[StrEnum], rows: str) -> Kind[M]:
+    """Return one kind of list.
+
+    Args:
+        listing: The rows.
+        filter: The input that chooses among them.
+        fields: The fields by which they can be ordered; ``TaskOrderField`` is that of the input ``TaskOrder``.
+        rows: The word for the rows, e.g. ``tasks``.
+    """
+    ties = "name" if listing.key.name == "name" else "key"
+    order = _order_of(
+        fields.__name__.removesuffix("Field"), fields, f"An order of {rows}; ties are broken by the {ties}."
+    )
+    return Kind(listing, filter, order, rows)
 
 
 def listed(

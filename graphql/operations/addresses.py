@@ -13,7 +13,7 @@ from ..base.enums import Described, Role, described
 from ..base.fields import mutates
 from ..execution.shown import FromModel
 from ..lists.connections import Connection
-from ..lists.declared import Kind, listed, order_of
+from ..lists.declared import kind_of, listed
 from ..lists.filters import DateTimeFilter, Filter, IdFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
 from ..types.common import MutationPayload
@@ -38,8 +38,7 @@ class AddressOrderField(Described):
     ID = "id", "The key: the order of their creation."
 
 
-AddressOrder = order_of("AddressOrder", AddressOrderField, "An order of addresses; ties are broken by the key.")
-ADDRESS_LIST: Final = Kind(addresses.ADDRESSES, AddressFilter, AddressOrder, "A filter of addresses.")
+ADDRESS_LIST: Final = kind_of(addresses.ADDRESSES, AddressFilter, AddressOrderField, "addresses")
 
 
 @strawberry.type(description="An address that nobody guesses, by which programs without an account reach one thing.")

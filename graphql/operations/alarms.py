@@ -29,7 +29,7 @@ from ..base.fields import SHOWN, Size, mutates, resolved, sized
 from ..base.scalars import BigInt, Duration
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
-from ..lists.declared import Kind, listed, order_of
+from ..lists.declared import kind_of, listed
 from ..lists.filters import BooleanFilter, DateTimeFilter, Filter, IdFilter, RowFilter, StringFilter, filter_of
 from ..lists.filters import condition as where
 from ..resolving.context import Info
@@ -73,8 +73,7 @@ class AlarmOrderField(Described):
     UPDATED_AT = "updated_at", "The time when the alarm was last changed."
 
 
-AlarmOrder = order_of("AlarmOrder", AlarmOrderField, "An order of alarms; ties are broken by the name.")
-ALARM_LIST: Final = Kind(read.ALARMS, AlarmFilter, AlarmOrder, "A filter of alarms.", "By name unless given.")
+ALARM_LIST: Final = kind_of(read.ALARMS, AlarmFilter, AlarmOrderField, "alarms")
 
 
 @filter_of("A filter of firings of alarms.")
@@ -103,10 +102,7 @@ class AlarmFiringOrderField(Described):
     FIRED_AT = "fired_at", "The time when the alarm fired."
 
 
-AlarmFiringOrder = order_of(
-    "AlarmFiringOrder", AlarmFiringOrderField, "An order of firings; ties are broken by the key."
-)
-FIRING_LIST: Final = Kind(read.FIRINGS, AlarmFiringFilter, AlarmFiringOrder, "A filter of firings of alarms.")
+FIRING_LIST: Final = kind_of(read.FIRINGS, AlarmFiringFilter, AlarmFiringOrderField, "firings")
 
 
 @strawberry.type(description="The values of an alarm's condition; null = the condition does not use the value.")

@@ -21,7 +21,7 @@ from ..base.fields import Size, mutates, resolved, sized
 from ..base.scalars import Labels
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
-from ..lists.declared import Kind, listed, order_of
+from ..lists.declared import kind_of, listed
 from ..lists.filters import DateTimeFilter, Filter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
 from ..types.alarm import DELIVERY_LIST, AlarmDelivery
@@ -70,8 +70,7 @@ class ChannelOrderField(Described):
     UPDATED_AT = "updated_at", "The time when the channel was last set."
 
 
-ChannelOrder = order_of("ChannelOrder", ChannelOrderField, "An order of channels; ties are broken by the name.")
-CHANNEL_LIST: Final = Kind(read.CHANNELS, ChannelFilter, ChannelOrder, "A filter of channels.", "By name unless given.")
+CHANNEL_LIST: Final = kind_of(read.CHANNELS, ChannelFilter, ChannelOrderField, "channels")
 
 
 def _route(settings: Mapping[str, Any]) -> "AlarmRoute | None":

@@ -13,7 +13,7 @@ from ..base.enums import Described, Role, described
 from ..base.fields import Size, mutates, sized
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
-from ..lists.declared import Kind, listed, order_of
+from ..lists.declared import kind_of, listed
 from ..lists.filters import BooleanFilter, DateTimeFilter, Filter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
 from ..types.common import MutationPayload
@@ -43,8 +43,7 @@ class HookOrderField(Described):
     UPDATED_AT = "updated_at", "The time when the hook was last changed."
 
 
-HookOrder = order_of("HookOrder", HookOrderField, "An order of hooks; ties are broken by the name.")
-HOOK_LIST: Final = Kind(hooks.HOOKS, HookFilter, HookOrder, "A filter of hooks.", "By name unless given.")
+HOOK_LIST: Final = kind_of(hooks.HOOKS, HookFilter, HookOrderField, "hooks")
 
 
 @strawberry.type(description="An address at which requests of other programs start runs of a job.")

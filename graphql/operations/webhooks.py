@@ -26,7 +26,7 @@ from ..base.fields import Size, mutates, resolved, sized
 from ..execution.schema_factory import GuardedSchema
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
-from ..lists.declared import Kind, listed, order_of
+from ..lists.declared import kind_of, listed
 from ..lists.filters import BooleanFilter, DateTimeFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving import following
 from ..resolving.context import Info
@@ -62,10 +62,7 @@ class WebhookOrderField(Described):
     UPDATED_AT = "updated_at", "The time when the webhook was last changed."
 
 
-WebhookOrder = order_of("WebhookOrder", WebhookOrderField, "An order of webhooks; ties are broken by the name.")
-WEBHOOK_LIST: Final = Kind(
-    webhooks.WEBHOOKS, WebhookFilter, WebhookOrder, "A filter of webhooks.", "By name unless given."
-)
+WEBHOOK_LIST: Final = kind_of(webhooks.WEBHOOKS, WebhookFilter, WebhookOrderField, "webhooks")
 
 
 @strawberry.type(description="A subscription whose results are posted to another program.")

@@ -17,7 +17,7 @@ from ..base.enums import Described, Role, describe
 from ..base.enums import described as with_description
 from ..base.fields import SHOWN, resolved
 from ..execution.shown import FromModel, Makers
-from ..lists.declared import Kind, order_of
+from ..lists.declared import kind_of
 from ..lists.filters import DateTimeFilter, Filter, IdFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info, Person
 from .common import MutationPayload
@@ -43,10 +43,7 @@ class AccountOrderField(Described):
     CREATED_AT = "created_at", "The time when the account was made."
 
 
-AccountOrder = order_of("AccountOrder", AccountOrderField, "An order of accounts; ties are broken by the key.")
-
-
-ACCOUNT_LIST: Final = Kind(ACCOUNTS, AccountFilter, AccountOrder, "A filter of accounts.", "By name unless given.")
+ACCOUNT_LIST: Final = kind_of(ACCOUNTS, AccountFilter, AccountOrderField, "accounts")
 
 
 @filter_of("A filter of entries of the audit log.")
@@ -68,10 +65,7 @@ class AuditOrderField(Described):
     ID = "id", "The number of the entry, in the order in which they were written."
 
 
-AuditOrder = order_of("AuditOrder", AuditOrderField, "An order of entries of the audit log.")
-
-
-AUDIT_LIST: Final = Kind(AUDIT, AuditFilter, AuditOrder, "A filter of entries.")
+AUDIT_LIST: Final = kind_of(AUDIT, AuditFilter, AuditOrderField, "entries")
 
 
 describe(

@@ -1,5 +1,6 @@
 """Firings of alarms and deliveries as clients see them."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import ClassVar, Final
 
@@ -13,7 +14,7 @@ from ..base.enums import Described, Role, described
 from ..base.fields import Size, sized
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
-from ..lists.declared import Kind, listed, order_of
+from ..lists.declared import kind_of, listed
 from ..lists.filters import DateTimeFilter, Filter, IdFilter, IntFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
 
@@ -42,11 +43,8 @@ class AlarmDeliveryOrderField(Described):
     CREATED_AT = "created_at", "The time when the delivery was recorded."
 
 
-AlarmDeliveryOrder = order_of(
-    "AlarmDeliveryOrder", AlarmDeliveryOrderField, "An order of deliveries; ties are broken by the key."
-)
-DELIVERY_LIST: Final = Kind(read.DELIVERIES, AlarmDeliveryFilter, AlarmDeliveryOrder, "A filter of deliveries.")
-OF_FIRING: Final = Kind(read.OF_FIRING, AlarmDeliveryFilter, AlarmDeliveryOrder, "A filter of deliveries.")
+DELIVERY_LIST: Final = kind_of(read.DELIVERIES, AlarmDeliveryFilter, AlarmDeliveryOrderField, "deliveries")
+OF_FIRING: Final = replace(DELIVERY_LIST, listing=read.OF_FIRING)
 
 
 @strawberry.type(description="One message to one channel, with the answer of the receiver.")

@@ -17,7 +17,7 @@ from ..base.fields import Size, resolved
 from ..base.scalars import Labels
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection, PageArguments, connect_numbered
-from ..lists.declared import Kind, listed, order_of
+from ..lists.declared import kind_of, listed
 from ..lists.filters import DateTimeFilter, Filter, IdFilter, LabelFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
 from ..types.run import RUN_LIST
@@ -54,10 +54,7 @@ class FlowOrderField(Described):
     FINISHED_AT = "finished_at", "The time when the flow ended."
 
 
-FlowOrder = order_of("FlowOrder", FlowOrderField, "An order of flows; ties are broken by the key.")
-
-
-FLOW_LIST: Final = Kind(FLOWS, FlowFilter, FlowOrder, "A filter of flows.")
+FLOW_LIST: Final = kind_of(FLOWS, FlowFilter, FlowOrderField, "flows")
 
 
 COUNTED: Final = Size(own=20)

@@ -16,7 +16,7 @@ from ..base.fields import resolved
 from ..base.scalars import BigInt, Duration
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
-from ..lists.declared import Kind, listed, order_of
+from ..lists.declared import kind_of, listed
 from ..lists.filters import (
     BooleanFilter,
     DateTimeFilter,
@@ -66,10 +66,7 @@ class GroupOrderField(Described):
     )
 
 
-GroupOrder = order_of("GroupOrder", GroupOrderField, "An order of groups; ties are broken by the name.")
-
-
-GROUP_LIST: Final = Kind(GROUPS, GroupFilter, GroupOrder, "A filter of groups.", "By name unless given.")
+GROUP_LIST: Final = kind_of(GROUPS, GroupFilter, GroupOrderField, "groups")
 
 
 @filter_of("A filter of nodes.")
@@ -92,10 +89,7 @@ class NodeOrderField(Described):
     STARTED_AT = "started_at", "The time when the node started."
 
 
-NodeOrder = order_of("NodeOrder", NodeOrderField, "An order of nodes; ties are broken by the key.")
-
-
-NODE_LIST: Final = Kind(NODES, NodeFilter, NodeOrder, "A filter of nodes.")
+NODE_LIST: Final = kind_of(NODES, NodeFilter, NodeOrderField, "nodes")
 
 
 def _depth(state: RunState, description: str) -> Any:  # noqa: ANN401 - a field

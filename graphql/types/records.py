@@ -16,7 +16,7 @@ from ..base.enums import Described, described
 from ..base.fields import resolved
 from ..base.scalars import BigInt, Duration, Labels
 from ..execution.shown import FromModel, Makers
-from ..lists.declared import Kind, order_of
+from ..lists.declared import kind_of
 from ..lists.filters import (
     BigIntFilter,
     DateTimeFilter,
@@ -58,14 +58,7 @@ class SkippedOccurrenceOrderField(Described):
     AT = "at", "The time when the row was last written."
 
 
-SkippedOccurrenceOrder = order_of(
-    "SkippedOccurrenceOrder",
-    SkippedOccurrenceOrderField,
-    "An order of skipped occurrences; ties are broken by the key.",
-)
-
-
-SKIPPED_LIST: Final = Kind(SKIPPED, SkippedOccurrenceFilter, SkippedOccurrenceOrder, "A filter of skipped occurrences.")
+SKIPPED_LIST: Final = kind_of(SKIPPED, SkippedOccurrenceFilter, SkippedOccurrenceOrderField, "skipped occurrences")
 
 
 @filter_of("A filter of jobs.")
@@ -85,10 +78,7 @@ class JobOrderField(Described):
     NAME = "name", "The name."
 
 
-JobOrder = order_of("JobOrder", JobOrderField, "An order of jobs; ties are broken by the name.")
-
-
-JOB_LIST: Final = Kind(JOBS, JobFilter, JobOrder, "A filter of jobs.", "By name unless given.")
+JOB_LIST: Final = kind_of(JOBS, JobFilter, JobOrderField, "jobs")
 
 
 @strawberry.type(description="Settings of the runs and tasks of a job that do not set them themselves.")

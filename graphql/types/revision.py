@@ -16,7 +16,7 @@ from ..base.arguments import camel
 from ..base.enums import Described, Role, describe, described
 from ..base.fields import Size, resolved, sized
 from ..execution.shown import FromModel, Makers
-from ..lists.declared import Kind, order_of
+from ..lists.declared import kind_of
 from ..lists.filters import DateTimeFilter, Filter, IdFilter, RowFilter, StringFilter, condition, filter_of
 from ..resolving.context import Info
 
@@ -79,10 +79,7 @@ class RevisionOrderField(Described):
     ID = "id", "The number of the revision, in the order of the changes."
 
 
-RevisionOrder = order_of("RevisionOrder", RevisionOrderField, "An order of revisions.")
-
-
-REVISION_LIST: Final = Kind(REVISIONS, RevisionFilter, RevisionOrder, "A filter of revisions.")
+REVISION_LIST: Final = kind_of(REVISIONS, RevisionFilter, RevisionOrderField, "revisions")
 
 
 @strawberry.type(description="One change of a task, a group or a job.")

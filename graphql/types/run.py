@@ -21,7 +21,7 @@ from ...jobs.store.read.lists import EXECUTIONS, RUNS
 from ..base.enums import Described, describe, described
 from ..base.scalars import BigInt, Duration, Labels
 from ..execution.shown import ByField, Fields, FromModel, Made, Makers
-from ..lists.declared import Kind, order_of
+from ..lists.declared import kind_of
 from ..lists.filters import (
     ArgumentFilter,
     BigIntFilter,
@@ -94,10 +94,7 @@ class RunOrderField(Described):
     FINISHED_AT = "finished_at", "The time when the run reached a final state."
 
 
-RunOrder = order_of("RunOrder", RunOrderField, "An order of runs; ties are broken by the key.")
-
-
-RUN_LIST: Final = Kind(RUNS, RunFilter, RunOrder, "A filter of runs.")
+RUN_LIST: Final = kind_of(RUNS, RunFilter, RunOrderField, "runs")
 
 
 @filter_of("A filter of executions.")
@@ -141,10 +138,7 @@ class ExecutionOrderField(Described):
     RECORDS_PROCESSED = "records_processed", "The number of records that the job says it processed."
 
 
-ExecutionOrder = order_of("ExecutionOrder", ExecutionOrderField, "An order of executions; ties are broken by the key.")
-
-
-EXECUTION_LIST: Final = Kind(EXECUTIONS, ExecutionFilter, ExecutionOrder, "A filter of executions.")
+EXECUTION_LIST: Final = kind_of(EXECUTIONS, ExecutionFilter, ExecutionOrderField, "executions")
 
 
 @strawberry.type(description="The page on which people without an account answer a run.")

@@ -21,7 +21,7 @@ from ..base.enums import Described, described
 from ..base.fields import UNSTABLE
 from ..base.scalars import BigInt, Duration, Labels
 from ..execution.shown import ByField, Fields, Made
-from ..lists.declared import Kind, order_of
+from ..lists.declared import kind_of
 from ..lists.filters import (
     BigIntFilter,
     BooleanFilter,
@@ -128,10 +128,7 @@ class TaskOrderField(Described):
     UPDATED_AT = "updated_at", "The time when the task was last edited."
 
 
-TaskOrder = order_of("TaskOrder", TaskOrderField, "An order of tasks; ties are broken by the key.")
-
-
-TASK_LIST: Final = Kind(TASKS, TaskFilter, TaskOrder, "A filter of tasks.")
+TASK_LIST: Final = kind_of(TASKS, TaskFilter, TaskOrderField, "tasks")
 
 
 @strawberry.type

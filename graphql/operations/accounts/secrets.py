@@ -13,7 +13,7 @@ from ...base.enums import Described, Role, described
 from ...base.fields import Size, mutates, resolved
 from ...execution.shown import FromModel
 from ...lists.connections import Connection
-from ...lists.declared import Kind, listed, order_of
+from ...lists.declared import kind_of, listed
 from ...lists.filters import DateTimeFilter, RowFilter, StringFilter, condition, filter_of
 from ...resolving.context import Info
 from ...types.common import MutationPayload
@@ -42,10 +42,7 @@ class SecretOrderField(Described):
     UPDATED_AT = "updated_at", "The time when the secret was last set."
 
 
-SecretOrder = order_of("SecretOrder", SecretOrderField, "An order of secrets; ties are broken by the name.")
-
-
-SECRET_LIST: Final = Kind(SECRETS, SecretFilter, SecretOrder, "A filter of secrets.", "By name unless given.")
+SECRET_LIST: Final = kind_of(SECRETS, SecretFilter, SecretOrderField, "secrets")
 
 
 USERS_SHOWN = 10

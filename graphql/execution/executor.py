@@ -180,10 +180,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         find = self._plain
         if find is None or self.abort_signal is not None:
             return None
-        plan = tuple(
-            (name, None if details[0].node.arguments else find.find(parent, details[0].node.name.value), details)
-            for name, details in fields.items()
-        )
+        plan = tuple((name, find.find(parent, details[0].node.name.value), details) for name, details in fields.items())
         return plan if any(plain is not None for _, plain, _ in plan) else None
 
     @override

@@ -30,7 +30,8 @@ from graphql import (
 )
 
 from ..base.fields import field_behind, object_behind
-from ..base.scalars import serialize_bigint
+from ..base.scalars import MAX_EXACT, serialize_bigint
+from .shown import READY
 
 SAME: Final[Mapping[object, type]] = {GraphQLString: str, GraphQLID: str, GraphQLBoolean: bool}
 """Values of exactly this Python type are in the answer as they are."""
@@ -82,7 +83,7 @@ class PlainField:
 
 @dataclass(frozen=True, slots=True)
 class ReadyField:
-    """A field of an object type without arguments: its value may be there already.
+    """A field of an object type: its value may be there already, by the arguments that the document has for it.
 
     Attributes:
         attribute: Where its value is then, among the object's own attributes, also if its class has a resolver there.
@@ -125,7 +126,11 @@ class PlainColumn:
         column = cast("list[object]", values)
         kinds = set(map(type, column))
         if kinds == {self.item.same}:
-            return list(map(serialize_bigint, cast("list[int]", column))) if int in kinds else column
+            if int in kinds and not (
+                -MAX_EXACT <= min(cast("list[int]", column)) <= max(cast("list[int]", column)) <= MAX_EXACT
+            ):
+                return list(map(serialize_bigint, cast("list[int]", column)))
+            return column
         if (
             self.kept is not None
             and kinds <= self.kept
@@ -176,7 +181,7 @@ class PlainFields:
     def _look(self, parent: GraphQLObjectType, name: str) -> Known:
         field = self._schema.get_field(parent, name)
         known = None if field is None else field_behind(field.extensions)
-        if field is None or field.args or known is None:
+        if field is None or known is None:
             return None
         kind: object = cast("Any", field).type
         nullable = not isinstance(kind, GraphQLNonNull)
@@ -184,8 +189,12 @@ class PlainFields:
         if isinstance(leaf, GraphQLObjectType) and not (known.extensions or known.permission_classes):
             made_by = class_of(leaf)
             return None if made_by is None else ReadyField(known.python_name, leaf, kind, made_by)
-        if not known.is_basic_field or known.default_resolver is not getattr:
+        if field.args:
             return None
+        if not known.is_basic_field or known.default_resolver is not getattr:
+            usual = not (known.is_basic_field or known.extensions or known.permission_classes)
+            # Its resolver is asked where the object does not hold its value.
+            return _plain(READY + known.python_name, kind) if usual else None
         if isinstance(leaf, GraphQLList):
             item = _plain(known.python_name, cast("Any", leaf).of_type)
             return None if item is None else PlainColumn(known.python_name, item, _kept(cast("Any", leaf).of_type))

@@ -4,6 +4,7 @@ A page has hundreds of tasks, runs or executions with up to forty fields each, o
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cache
 from operator import attrgetter, itemgetter
@@ -15,6 +16,8 @@ from strawberry.types.field import StrawberryField
 from ..base.arguments import camel
 
 NO_FIELD: Final = "__typename"
+READY: Final = "ready_"
+"""With this in front of its name an object holds the value of a field that has a resolver, if it is a value."""
 
 _KEYS: Final = (strawberry.ID, strawberry.ID | None)
 
@@ -30,6 +33,21 @@ class Made:
 
     of: tuple[str, ...]
     by: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Ready(Made):
+    """A field with a resolver, whose value an object of single columns holds already.
+
+    Attributes:
+        of: The columns that it is made of, among those that the list has beside its own.
+        by: Makes it of their values; ``Undefined`` = its resolver is to be asked.
+        below: The fields that may be asked of its object; others are read by its resolver, of a whole row.
+        needs: The fields that its resolver asks of the object that it belongs to, by their names in the schema.
+    """
+
+    below: frozenset[str] = frozenset()
+    needs: frozenset[str] = frozenset()
 
 
 Whole: TypeAlias = Callable[[Any], Any]
@@ -84,6 +102,18 @@ class Fields:
         named = {field.name: field.graphql_name for field in fields(kind) if isinstance(field, StrawberryField)}
         self.names: Final[Mapping[str, str]] = {named.get(name) or camel(name): name for name in self._made}
         """The name of each field in Python, by its name in the schema."""
+        self.ready: Mapping[str, tuple[str, Ready]] = {}
+        """Fields with resolvers that may be ready, each with the attribute of its value, by its name in the schema."""
+
+    def with_ready(self, ready: Mapping[str, Ready]) -> "Fields":
+        """The same fields and some with resolvers, by their names in Python."""
+        more = copy(self)
+        more.ready = {camel(name): (name if one.below else READY + name, one) for name, one in ready.items()}
+        return more
+
+    def _field(self, asked: str) -> "tuple[str, Made | Whole | None]":
+        name = self.names.get(asked, "")
+        return name, self._made.get(name)
 
     def _reader(self, made: Made | Whole) -> Whole:
         if not isinstance(made, Made):
@@ -99,17 +129,20 @@ class Fields:
 
         Args:
             kind: The type to make.
-            asked: Their names in the schema.
+            asked: Their names in the schema, and paths to the fields below them, e.g. ``progress`` and
+                ``progress.done``.
 
         Returns:
             None if the whole row is to be read: a field is no matter of single columns.
         """
+        names = self._needed(set(asked))
+        if names is None:
+            return None
         # The key is always there: lists are ordered by it.
         columns, plain = {"id": 0}, dict[str, str]()
         further = list[tuple[str, tuple[str, ...], Callable[..., Any]]]()
-        for one in sorted(set(asked) - {NO_FIELD}):
-            name = self.names.get(one, "")
-            made = self._made.get(name)
+        for one in sorted(names - {NO_FIELD}):
+            name, made = self.ready[one] if one in self.ready else self._field(one)
             if not isinstance(made, Made):
                 return None
             needed = tuple(self._renamed.get(attribute, attribute) for attribute in made.of)
@@ -123,6 +156,16 @@ class Fields:
             # A list gives two columns at least.
             columns["job_name"] = 1
         return _cut(kind, columns, plain, further)
+
+    def _needed(self, asked: set[str]) -> set[str] | None:
+        """The names of the fields that are read; None = more is asked of one than it holds."""
+        names = {path for path in asked if "." not in path}
+        for one in names & self.ready.keys():
+            _, ready = self.ready[one]
+            if any(path.partition(".")[2] not in ready.below for path in asked if path.startswith(f"{one}.")):
+                return None
+            names |= ready.needs
+        return names
 
 
 def _cut(

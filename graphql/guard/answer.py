@@ -6,6 +6,7 @@ from typing import Any, Final, cast
 _NUMBER = 8
 """Bytes that a value counts that is neither text nor a container; few JSON numbers are longer."""
 _SHORT: Final = frozenset({int, float, bool, NoneType})
+_PLAIN: Final = _SHORT | {str}
 
 
 class AnswerSize:
@@ -44,8 +45,10 @@ class AnswerSize:
         """Columns of thousands of texts or numbers are counted at once."""
         kinds = set(map(type, values))
         if kinds == {str}:
-            self._left -= sum(map(len, cast("list[str]", values)))
+            self._left -= len("".join(cast("list[str]", values)))
         elif kinds <= _SHORT:
             self._left -= _NUMBER * len(values)
+        elif kinds <= _PLAIN:
+            self._left -= sum(len(one) if isinstance(one, str) else _NUMBER for one in values)
         else:
             pending += values

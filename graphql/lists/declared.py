@@ -6,38 +6,44 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from inspect import Parameter, Signature
+from operator import itemgetter
 from typing import Annotated, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 import strawberry
 from strawberry.types.nodes import SelectedField, Selection
 
+from ...jobs.store.read.figures.strips import Strip
 from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, labels_in, with_spreads
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.listing.listing import Indexes, Listing, Search, span_of
 from ...jobs.store.read.listing.pages import count
 from ...jobs.store.read.listing.searching import REACH, Counted, capped, is_bounded, search_for, search_to_count
-from ...jobs.store.read.lists import EXECUTIONS, EXECUTIONS_AND_RUNS, PRESENT_RUN
-from ..base.arguments import AFTER, BEFORE, FIRST, LAST, camel, refused
+from ...jobs.store.read.lists import EXECUTIONS
+from ..base.arguments import AFTER, BEFORE, DEFAULT_STRIP, FIRST, LAST, MAX_PAGE, camel, refused
 from ..base.enums import Direction, NullsPosition, Role
 from ..base.fields import PAGE, resolved
 from ..execution.shown import ByField, Cut
 from ..guard.searches import Searches
 from ..resolving.context import Info
 from ..resolving.data_loader import Children
-from ..resolving.loaders import ListKey, Loaders, SearchKey
+from ..resolving.loaders import KEY_OF_ROW, ListKey, Loaders, SearchKey
 from .connections import Connection, PageArguments, connect
 from .filters import criteria_of_list
 
 
 def asked_of(info: Info) -> frozenset[str]:
     """The fields below the present one, e.g. ``points`` and ``points.p50``; what a directive may leave out counts."""
-    return frozenset(path for field in info.selected_fields for path in _paths(field.selections, ""))
+    return frozenset(path for path, _ in _asked_of(info))
 
 
-def _paths(selections: Iterable[Selection], prefix: str) -> Iterator[str]:
+def _asked_of(info: Info) -> Iterator[tuple[str, SelectedField]]:
+    return (asked for field in info.selected_fields for asked in _paths(field.selections, ""))
+
+
+def _paths(selections: Iterable[Selection], prefix: str) -> Iterator[tuple[str, SelectedField]]:
     for selection in selections:
         if isinstance(selection, SelectedField):
-            yield prefix + selection.name
+            yield prefix + selection.name, selection
             yield from _paths(selection.selections, f"{prefix}{selection.name}.")
         else:
             # A fragment: its fields are those of the type around it.
@@ -48,10 +54,6 @@ def below(asked: Iterable[str], *prefixes: str) -> frozenset[str]:
     """Of paths as ``asked_of`` gives them those that begin with one of ``prefixes``, without that."""
     return frozenset(path[len(one) :] for path in asked for one in prefixes if path.startswith(one))
 
-
-RUN: Final = "run"
-KEY: Final = frozenset({"id", "__typename"})
-"""Fields of an execution's run that are known without reading the run, if it is still there."""
 
 M_contra = TypeVar("M_contra", contravariant=True)
 
@@ -79,6 +81,23 @@ class Newest:
     shown: Callable[[], Shown[Any]]
 
 
+STRIP: Final = "strip"
+"""The field of tasks that is their strip; its argument ``last`` says how many occurrences there are."""
+
+
+def _strip_size(info: Info) -> int | None:
+    """Return how many occurrences of each task are asked for; None = it is not one number that may be."""
+    given = {one.arguments.get("last") for path, one in _asked_of(info) if path in _STRIPS}
+    # Numbers in a document are texts here; a variable without a value is none.
+    sizes = {DEFAULT_STRIP if one is None else int(one) for one in given}
+    return sizes.pop() if len(sizes) == 1 and 0 < min(sizes) <= max(sizes) <= MAX_PAGE else None
+
+
+_ROWS: Final = ("nodes.", "edges.node.")
+"""Where a connection has its rows."""
+_STRIPS: Final = frozenset(place + STRIP for place in _ROWS)
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """Say how the rows of a list are read and shown.
@@ -87,11 +106,28 @@ class Reading:
         rows: The list, or some of its columns.
         show: Makes the object of what was read of a row; with ``newest``, of that and its execution or None.
         newest: What is read of the newest finished execution of each row; None = it is not.
+        key_of: Returns the key of a row as it is read.
+        strip: The number of occurrences in the strip of each row, which it comes with then; None = it does not.
     """
 
     rows: Listing[Any]
     show: Callable[[Any], Any]
     newest: Listing[Any] | None = None
+    key_of: Callable[[Any], int] = KEY_OF_ROW
+    strip: int | None = None
+
+    def with_strips(self, size: int, show_strip: Callable[[Strip], object]) -> "Reading":
+        """The same with the strip of each row."""
+        show = self.show
+
+        def show_both(read: tuple[Any, Strip]) -> Any:  # noqa: ANN401 - an object of a type of the schema
+            row, found = read
+            shown = show(row)
+            # Here the executor finds it, before it asks the resolver of this name.
+            vars(shown)[STRIP] = show_strip(found)
+            return shown
+
+        return replace(self, show=show_both, strip=size)
 
 
 def reading_of(
@@ -105,15 +141,10 @@ def reading_of(
         asked: What is asked of a row, as ``asked_of`` gives it.
         newest: The field that is read together with the rows, if there is such a one.
     """
-    names = {path for path in asked if "." not in path}
-    if listing is EXECUTIONS and RUN in names and below(asked, f"{RUN}.") <= KEY:
-        found = _with_runs(kind, names - {RUN})
-        if found is not None:
-            return found
-    if newest is None or newest.asked not in names:
-        return _own(listing, kind, names)
-    own = _own(listing, kind, names - {newest.asked})
-    other = _own(EXECUTIONS, newest.shown(), {path for path in below(asked, f"{newest.asked}.") if "." not in path})
+    if newest is None or newest.asked not in asked:
+        return _own(listing, kind, asked)
+    own = _own(listing, kind, {path for path in asked if path.partition(".")[0] != newest.asked})
+    other = _own(EXECUTIONS, newest.shown(), below(asked, f"{newest.asked}."))
     place, show, show_other = newest.name, own.show, other.show
 
     def show_both(read: tuple[Any, Any]) -> Any:  # noqa: ANN401 - an object of ``kind``
@@ -123,30 +154,17 @@ def reading_of(
         vars(shown)[place] = None if execution is None else show_other(execution)
         return shown
 
-    return Reading(own.rows, show_both, other.rows)
+    key_of = own.key_of
+    return Reading(own.rows, show_both, other.rows, lambda read: key_of(read[0]))
 
 
-def _own(listing: Listing[Any], kind: Shown[Any], names: AbstractSet[str]) -> Reading:
+def _own(listing: Listing[Any], kind: Shown[Any], asked: AbstractSet[str]) -> Reading:
     cut: Cut | None = None
     if isinstance(kind, type) and issubclass(kind, ByField):
-        cut = kind.FIELDS.cut(kind, names)
-    return Reading(listing, kind.from_model) if cut is None else Reading(listing.only(cut.columns), cut.show)
-
-
-def _with_runs(kind: Shown[Any], names: AbstractSet[str]) -> Reading | None:
-    """Return what is read of executions if of their runs no more than the key is asked for; None = whole rows."""
-    shown_by: Any = kind
-    cut: Cut | None = shown_by.FIELDS.cut(kind, names)
+        cut = kind.FIELDS.cut(kind, asked)
     if cut is None:
-        return None
-    show_row, show_run = cut.show, shown_by.run_of_key
-
-    def show(row: Sequence[Any]) -> Any:  # noqa: ANN401 - an object of ``kind``
-        shown, key = show_row(row), row[-1]
-        vars(shown)[RUN] = None if key is None else show_run(key)
-        return shown
-
-    return Reading(EXECUTIONS_AND_RUNS.only((*cut.columns, PRESENT_RUN)), show)
+        return Reading(listing, kind.from_model)
+    return Reading(listing.only(cut.columns), cut.show, key_of=itemgetter(cut.columns.index("id")))
 
 
 SMALL: Final = 5_000
@@ -330,6 +348,7 @@ def listed(
     rows: Listing[M] | None = None,
     requires: Role | None = None,
     newest: Newest | None = None,
+    strip: Callable[[Strip], object] | None = None,
 ) -> Any:  # noqa: ANN401 - a field specifier; the annotation of the field says which connection it is
     """A field that is a list of a kind.
 
@@ -341,6 +360,7 @@ def listed(
         rows: Those of the kind that there are, unless it is all.
         requires: The role that a root field needs.
         newest: Of a root field of tasks: which of their fields is read together with them.
+        strip: Makes the object that shows the strip of a task, which is read together with them, too.
     """
 
     def resolver(self: object, info: Info, **given: Any) -> Connection[Any]:  # noqa: ANN401 - arguments as they came
@@ -351,7 +371,9 @@ def listed(
         if of is not None:
             owned = OwnRows(loaders, rows or kind.listing, request, of[0], of[1](self))
             return connect(kind.listing.name, request, read=owned.page, count=owned.count, convert=shown().from_model)
-        reading = reading_of(kind.listing, shown(), below(asked_of(info), "nodes.", "edges.node."), newest)
+        reading = reading_of(kind.listing, shown(), below(asked_of(info), *_ROWS), newest)
+        if strip is not None and (size := _strip_size(info)) is not None:
+            reading = reading.with_strips(size, strip)
         found = Rows(loaders, kind.listing, request, reading)
         return connect(kind.listing.name, request, read=found.page, count=found.count, convert=reading.show)
 
@@ -379,15 +401,14 @@ class Rows:
             UserFacingError: it takes a search that costs too much, see ``is_searched``.
         """
         request = replace(self.request, criteria=await criteria_of(self.loaders, self.request))
-        rows, newest = self.reading.rows, self.reading.newest
+        reading = self.reading
+        key = ListKey(reading.rows, request, reading.newest, reading.strip, reading.key_of)
         search = search_for(self.listing, request)
-        bounded = search is not None and newest is None and is_bounded(search, request.order)
+        bounded = search is not None and key.newest is None and is_bounded(search, request.order)
         if await is_searched(self.loaders, self.listing, search, request.criteria, bounded=bounded):
             with in_time(self.loaders, self.listing, search):
-                return await self.loaders.searched(SearchKey(self.listing, ListKey(rows, request, newest), bounded))
-        if newest is None:
-            return await self.loaders.page(rows, request)
-        return await self.loaders.page_with_newest(rows, newest, request)
+                return await self.loaders.searched(SearchKey(self.listing, key, bounded))
+        return await self.loaders.listed(key)
 
     async def count(self) -> Counted:
         """Return how many rows meet the filter.

@@ -35,7 +35,7 @@ from ..types.flow import FLOW_LIST, Flow, load_flow
 from ..types.operation import GROUP_LIST, NODE_LIST, Group, Node
 from ..types.records import JOB_LIST, SKIPPED_LIST
 from ..types.run import EXECUTION_LIST, RUN_LIST
-from ..types.task import TASK_LIST
+from ..types.task import TASK_LIST, OccurrenceStrip
 from .accounts.accounts import AccountQueries
 from .accounts.secrets import SecretQueries
 from .accounts.views import ViewQueries
@@ -217,6 +217,7 @@ class Query(
         description="The tasks.",
         requires=Role.VIEWER,
         newest=Newest("lastStatus", "last_status", lambda: JobExecution),
+        strip=OccurrenceStrip.from_strip,
     )
 
     @resolved(requires=Role.VIEWER)

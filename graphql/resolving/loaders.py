@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, TypeVar
+from operator import attrgetter
+from typing import Any, Final, TypeVar
 
 from ...jobs.accounts.read import secrets as stored_secrets
 from ...jobs.builtin.prune import DEFAULT_AGE_DAYS, JOB
@@ -89,13 +90,28 @@ class FlowLoaders:
         return by_key(self._database, flows.before, missing=())
 
 
+KEY_OF_ROW: Final[Callable[[Any], int]] = attrgetter("id")
+"""Returns the key of a row that was read as a whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class ListKey:
-    """A page of a whole list; with ``newest`` of tasks, each with its newest finished execution."""
+    """A page of a whole list.
+
+    Attributes:
+        listing: The list, or some of its columns.
+        request: Which page.
+        newest: Of tasks, what is read of the newest finished execution of each, which its row then comes with.
+        strip: Of tasks, the number of occurrences in the strip of each, which comes with all else of it; None = it
+            does not.
+        key_of: Returns the key of a row as it is read.
+    """
 
     listing: Listing[Any]
     request: PageRequest
     newest: Listing[Any] | None = None
+    strip: int | None = None
+    key_of: Callable[[Any], int] = KEY_OF_ROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +348,11 @@ class Loaders:
 
     async def page(self, listing: Listing[M], request: PageRequest) -> Page[M]:
         """One page of a whole list."""
-        return await self._lists.load(ListKey(listing, request))
+        return await self.listed(ListKey(listing, request))
+
+    async def listed(self, key: ListKey) -> Page[Any]:
+        """One page of a whole list, with what its rows come with."""
+        return await self._lists.load(key)
 
     async def searched(self, key: SearchKey) -> Page[Any]:
         """One page of a whole list, searched for."""
@@ -348,7 +368,7 @@ class Loaders:
     async def _search(self, key: SearchKey) -> Page[Any]:
         reader: Reader = self.searches or self._database
         if key.bounded:
-            return self._shown(await reader.read(searching.searched, key.listing, key.read.request, key.read.listing))
+            return self._shown(await reader.read(_searched, key))
         return self._shown(await reader.read(_page, key.read))
 
     async def searched_number(self, listing: Listing[Any], criteria: Criteria, *, bounded: bool) -> Counted:
@@ -357,12 +377,6 @@ class Loaders:
         if bounded:
             return await reader.read(searching.searched_number, listing, criteria)
         return capped(await reader.read(pages.count, listing, criteria))
-
-    async def page_with_newest(
-        self, tasks: Listing[M], executions: Listing[K], request: PageRequest
-    ) -> Page[tuple[M, K | None]]:
-        """One page of tasks, each with its newest finished execution."""
-        return await self._lists.load(ListKey(tasks, request, executions))
 
     async def count(self, listing: Listing[Any], criteria: Criteria) -> int:
         """Return how many rows of a whole list meet ``criteria``, counted up to the cap and one more."""
@@ -438,5 +452,19 @@ class Loaders:
 
 def _page(conn: Connection, key: ListKey) -> Page[Any]:
     if key.newest is None:
-        return pages.page(conn, key.listing, key.request)
-    return pages.page_with_newest(conn, key.listing, key.newest, key.request)
+        return _with_strips(conn, key, pages.page(conn, key.listing, key.request))
+    return _with_strips(conn, key, pages.page_with_newest(conn, key.listing, key.newest, key.request))
+
+
+def _searched(conn: Connection, key: SearchKey) -> Page[Any]:
+    read = key.read
+    return _with_strips(conn, read, searching.searched(conn, key.listing, read.request, read.listing))
+
+
+def _with_strips(conn: Connection, key: ListKey, page: Page[Any]) -> Page[Any]:
+    """The page, each row with its strip if these are read."""
+    if key.strip is None:
+        return page
+    ids = list(map(key.key_of, page.items))
+    strips = strips_of_tasks(conn, ids, key.strip)
+    return replace(page, items=tuple((item, strips[one]) for item, one in zip(page.items, ids, strict=True)))

@@ -7,12 +7,16 @@ from urllib.parse import quote
 import strawberry
 from strawberry.scalars import JSON
 
+from graphql import Undefined
+
 from ...jobs.core import model
+from ...jobs.store.read.figures.strips import Strip
+from ...jobs.store.read.lists import PRESENT_RUN, RUN_LABELS
 from ..base.arguments import AFTER, BEFORE, DEFAULT_PAGE, DEFAULT_STRIP, FIRST, LAST, MAX_LINES, MAX_PAGE, checked_range
 from ..base.enums import ExplanationCode
 from ..base.fields import PAGE, Size, resolved
 from ..base.scalars import BigInt, Labels
-from ..execution.shown import FromModel
+from ..execution.shown import NO_FIELD, FromModel, Ready
 from ..lists.connections import Connection, PageArguments, connect, connect_numbered
 from ..lists.declared import listed
 from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
@@ -150,7 +154,7 @@ class Task(TaskFields):
     ) -> OccurrenceStrip:
         """The newest occurrences of the task as columns, for a chart; `occurrences` says more about each."""
         checked_range(last, "last", 1, MAX_PAGE)
-        return OccurrenceStrip.from_strip(await info.context.loaders.strips.load((self.stored.id, last)))
+        return OccurrenceStrip.from_strip(await info.context.loaders.strips.load((int(self.id), last)))
 
     skipped_occurrences: Connection["SkippedOccurrence"] = listed(
         SKIPPED_LIST,
@@ -158,6 +162,12 @@ class Task(TaskFields):
         description="The occurrences of the task that did not become runs, with the reasons.",
         of=("task_id", lambda self: self.stored.id),
     )
+
+
+# Its resolver, or the page that reads it, needs no more of the task than the key.
+Task.FIELDS = TaskFields.FIELDS.with_ready(
+    {"strip": Ready((), lambda: Undefined, below=frozenset({*Strip.__slots__, NO_FIELD}), needs=frozenset({"id"}))}
+)
 
 
 @strawberry.type(description="One entry of the durable queue.")
@@ -240,7 +250,7 @@ class JobExecution(ExecutionFields):
     )
     async def is_recovered(self, info: Info) -> bool:
         """Return whether a retry of what failed has succeeded."""
-        return self.outcome in model.FAILURES and await info.context.loaders.recovered.load(self.stored.run_id)
+        return self.outcome in model.FAILURES and await info.context.loaders.recovered.load(int(self.run_id))
 
     @resolved()
     async def args(self, info: Info) -> JSON | None:
@@ -259,11 +269,6 @@ class JobExecution(ExecutionFields):
         """The group of the run; null once the run is pruned."""
         run = await info.context.loaders.runs.load(self.stored.run_id)
         return None if run is None else run.group
-
-    @staticmethod
-    def run_of_key(key: int) -> Run:
-        """Its run, of which only the key is asked for."""
-        return cast("Run", _ONLY_KEY.show((key, None)))
 
     @resolved()
     async def run(self, info: Info) -> Run | None:
@@ -307,6 +312,27 @@ class JobExecution(ExecutionFields):
             cut=BigInt(max(found.cut, self.stored.log_cut)),
             ended=self.completed_at is not None,
         )
+
+
+def _run_of_key(key: int | None) -> Run | None:
+    return None if key is None else cast("Run", _ONLY_KEY.show((key, None)))
+
+
+def _labels_of_run(key: int | None, labels: dict[str, str] | None) -> dict[str, str] | None:
+    return None if key is None else labels or {}
+
+
+def _is_recovered(outcome: model.Outcome | None) -> object:
+    return Undefined if outcome in model.FAILURES else False
+
+
+JobExecution.FIELDS = ExecutionFields.FIELDS.with_ready(
+    {
+        "run": Ready((PRESENT_RUN,), _run_of_key, below=frozenset({"id", NO_FIELD})),
+        "labels": Ready((PRESENT_RUN, RUN_LABELS), _labels_of_run),
+        "is_recovered": Ready(("outcome",), _is_recovered, needs=frozenset({"outcome", "runId"})),
+    }
+)
 
 
 def _filled(link: str, execution: model.Execution) -> str | None:

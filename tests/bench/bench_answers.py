@@ -75,10 +75,10 @@ QUESTIONS: Final = {
 
 
 STRIPS: Final = """query($first: Int!) { asOf tasks(first: $first, orderBy: [{field: NAME, direction: ASC}]) {
-    nodes { id strip(last: 60) { ids states at seconds reasons counts } } } }"""
+    nodes { id strip(last: 60) { states at seconds reasons counts } } } }"""
 LOG_PAGE: Final = """{ asOf serverTime executions(first: 50, filter: {}, orderBy: [{field: ID, direction: DESC}]) {
     nodes { id jobName taskName startedAt completedAt success outcome errorMessage errorType recordsProcessed attempt
-        node trigger scheduledFor duration wait progress { done total message } run { id } }
+        node trigger scheduledFor duration wait progress { done total message } run { id } labels isRecovered }
     pageInfo { hasNextPage endCursor } } }"""
 PAGES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     "strips of 30 tasks": (STRIPS, {"first": 30}),

@@ -88,23 +88,11 @@ bucket_start = spelled(
 """The beginning, in seconds since 1970, of the bucket of so many seconds that a time is in."""
 fits_pattern = spelled("fits_pattern", Boolean(), postgresql="({0} ~ {1})", sqlite="({0} GLOB {2})")
 """Match a text against the second operand, a regular expression, on PostgreSQL; the third, for GLOB, on SQLite."""
-_MICROSECONDS = "to_char({0} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US')"
-_written_time = spelled(
-    "written_time",
-    Text(),
-    postgresql=f"rtrim(rtrim({_MICROSECONDS}, '0'), '.') || 'Z'",
-    sqlite="rtrim(rtrim(substr({0}, 1, 26), '0'), '.') || 'Z'",
-)
 
 
 def duration(start: ColumnElement[Any], end: ColumnElement[Any]) -> ColumnElement[float]:
     """The seconds from ``start`` to ``end`` as an expression to select, filter and order by."""
     return _seconds_between(start, end)
-
-
-def written_time(instant: ColumnElement[Any]) -> ColumnElement[str]:
-    """A time as ``time_text`` in ``core.base.times`` writes it, made by the database: for thousands of them."""
-    return _written_time(instant)
 
 
 # SQLite: of one kind, since json_extract makes 1 of true; numbers are one kind.

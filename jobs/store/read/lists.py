@@ -3,8 +3,22 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
+from typing import Any
 
-from sqlalchemy import Boolean, ColumnElement, case, exists, func, literal, literal_column, or_, select, text
+from sqlalchemy import (
+    Boolean,
+    ColumnElement,
+    FromClause,
+    case,
+    exists,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    text,
+)
 
 from ...core.defaults import JobInfo
 from ...core.flows import Flow
@@ -186,6 +200,15 @@ def _hints_of_executions(condition: Condition) -> Iterator[ColumnElement[bool]]:
         yield began_after(condition.value) if condition.operator in LATER else began_before(condition.value)
 
 
+PRESENT_RUN, RUN_LABELS = "present_run", "run_labels"
+"""Columns of the run of an execution, which have no value once that is pruned."""
+
+
+def _of_its_run(column: ColumnElement[Any], executions: FromClause) -> ColumnElement[Any]:
+    # No join: a subquery is asked for the rows of the page alone, whatever the order.
+    return select(column).where(run.c.id == executions.c.run_id).scalar_subquery()
+
+
 EXECUTIONS: Listing[Execution] = Listing(
     name="executions",
     rows=select(job_execution),
@@ -196,10 +219,10 @@ EXECUTIONS: Listing[Execution] = Listing(
             "id job_name task_id task_name run_id outcome success node trigger attempt started_at completed_at "
             "scheduled_for records_processed error_message error_type",
         ),
-        "group": select(run.c.group_name).where(run.c.id == job_execution.c.run_id).scalar_subquery(),
+        "group": _of_its_run(run.c.group_name, job_execution),
         "owner": select(periodic_task.c.owner).where(periodic_task.c.id == job_execution.c.task_id).scalar_subquery(),
         "labels": job_execution.c.run_id,
-        "args": select(run.c.args).where(run.c.id == job_execution.c.run_id).scalar_subquery(),
+        "args": _of_its_run(run.c.args, job_execution),
         "duration": duration(job_execution.c.started_at, job_execution.c.completed_at),
     },
     order=(OrderKey("id", descending=True),),
@@ -218,18 +241,11 @@ EXECUTIONS: Listing[Execution] = Listing(
         ranges=frozenset({"id", "started_at"}),
         together=frozenset({frozenset({"job_name", "success"}), frozenset({"job_name", "outcome"})}),
     ),
+    beside={
+        PRESENT_RUN: partial(_of_its_run, run.c.id),
+        RUN_LABELS: partial(_of_its_run, run.c.labels),
+    },
 )
-
-PRESENT_RUN = "present_run"
-"""The column of the key of an execution's run; no value once that is pruned."""
-
-EXECUTIONS_AND_RUNS: Listing[Execution] = replace(
-    EXECUTIONS,
-    rows=EXECUTIONS.rows.add_columns(
-        select(run.c.id).where(run.c.id == job_execution.c.run_id).scalar_subquery().label(PRESENT_RUN)
-    ),
-)
-"""The same with the column ``PRESENT_RUN``, to be read with ``only``."""
 
 SKIPPED: Listing[SkippedOccurrence] = Listing(
     name="skipped",

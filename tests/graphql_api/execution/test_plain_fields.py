@@ -21,7 +21,14 @@ from cronograph.graphql.execution.executor import LIMITS, PLAIN_FIELDS, Operatio
 from cronograph.graphql.execution.plain_fields import PlainFields
 from cronograph.graphql.execution.schema_factory import build_schema
 from cronograph.graphql.guard.limits import Limits
-from graphql import ExecutionResult, GraphQLObjectType, GraphQLSchema, execute, parse  # pyright: ignore[reportUnknownVariableType] - generic
+from graphql import (
+    ExecutionResult,
+    GraphQLObjectType,
+    GraphQLSchema,
+    Undefined,
+    execute,  # pyright: ignore[reportUnknownVariableType] - generic
+    parse,
+)
 
 
 class Colour(Enum):
@@ -271,8 +278,22 @@ def test_fields_with_code_or_arguments_are_not_plain() -> None:
     fields, kind = PlainFields(PLAIN), PLAIN.type_map["Thing"]
     assert isinstance(kind, GraphQLObjectType)
     names = [name.partition("(")[0] for name in RESOLVED]
-    assert [name for name in names if fields.find(kind, name)] == []
+    found = [fields.find(kind, name) for name in names]
+    assert {getattr(one, "attribute", "ready_")[:6] for one in found} == {"ready_"}
+    assert fields.find(kind, "greeted") is None
     assert [name for name in (*NULLABLE, *REQUIRED) if not fields.find(kind, name)] == []
+
+
+def test_the_code_of_a_field_is_not_asked_where_the_object_holds_its_value() -> None:
+    holding: Any = {name: None for plain in usual for name in (plain, f"sure_{plain}")}
+    thing = Thing(**holding, other=None, others=[], sure_other=cast("Thing", None))
+    document = "{ thing { made waited fails } }"
+    said = answered(PLAIN, document, thing)
+    vars(thing).update(ready_made="held", ready_waited=None, ready_fails=3)
+    assert json.loads(answered(PLAIN, document, thing)) == [{"thing": {"made": "held", "waited": None, "fails": 3}}, []]
+    # What no answer can show is not held.
+    vars(thing).update(ready_made=None, ready_waited=Undefined, ready_fails="word")
+    assert answered(PLAIN, document, thing) == said
 
 
 async def test_an_extension_that_wants_to_see_every_field_sees_the_plain_ones() -> None:

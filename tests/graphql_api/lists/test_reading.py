@@ -7,7 +7,8 @@ import pytest
 from sqlalchemy import delete
 
 from cronograph.graphql.execution.shown import ByField
-from cronograph.graphql.types.run import ExecutionFields, RunFields
+from cronograph.graphql.types.entities import JobExecution
+from cronograph.graphql.types.run import RunFields
 from cronograph.graphql.types.task import TaskFields
 from cronograph.jobs.actions.tasks import pause_task
 from cronograph.jobs.core.model import Priority
@@ -17,6 +18,7 @@ from cronograph.jobs.queue.base.runs import save_progress
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import run
 from tests.graphql_api.api import Api, counted_statements
+from tests.support.storage import retry_runs
 
 BELOW = {
     "schedule": "{ value timezone }",
@@ -24,14 +26,18 @@ BELOW = {
     "progress": "{ done message }",
     "rate": "{ limit }",
     "resources": "{ cpus options }",
+    "run": "{ id __typename }",
 }
 """What is asked of the fields that are objects."""
 
 WHOLE = "job { name }"
 """No matter of columns: anyone who asks for it gets whole rows read."""
 
-TYPES: dict[str, type[ByField]] = {"tasks": TaskFields, "runs": RunFields, "executions": ExecutionFields}
-FIELDS = {name: [f"{field} {BELOW.get(field, '')}" for field in kind.FIELDS.names] for name, kind in TYPES.items()}
+TYPES: dict[str, type[ByField]] = {"tasks": TaskFields, "runs": RunFields, "executions": JobExecution}
+FIELDS = {
+    name: [f"{field} {BELOW.get(field, '')}" for field in (*kind.FIELDS.names, *kind.FIELDS.ready)]
+    for name, kind in TYPES.items()
+}
 LISTS = {"tasks": "tasks", "runs": "runs", "executions": "executions", "jobLogs": "executions"}
 
 
@@ -44,13 +50,15 @@ def fill(api: Api) -> None:
     """Tasks, runs and executions with something in each column that a document can ask for."""
     stored = api.stored
     stored.task(
-        "* * * * * *", name="failing", retries=0, group="slow", priority=Priority.HIGH, owner="me", args={"a": 1}
-    )
+        "* * * * * *", name="failing", retries=0, group="slow", priority=Priority.HIGH, owner="me", args={"a": 1},
+        labels={"team": "a"},
+    )  # fmt: skip
     stored.task("10s", Syntax.INTERVAL, name="repeated", timeout=3.0, tolerance=1.0, description="again and again")
     stored.task("0 0 * * * *", name="idle")
     stored.task("0 * * * * *", name="paused")
     stored.do(pause_task, "paused", reason="a test", actor="tester")
     worker = stored.node("w")
+    failed = list[int]()
     for second in (1, 12):
         stored.at(second)
         stored.dispatch()
@@ -58,6 +66,10 @@ def fill(api: Api) -> None:
             stored.do(partial(report, started.run.id, started.run.attempt, worker.node.id))
             stored.pass_time(0.5)
             worker.end(started, Succeeded(7, {"b": [2]}) if place else Failed("ValueError", "no", "line 1"))
+            failed += [] if place else [started.run.id]
+    stored.do(retry_runs, failed[:1])
+    for started in worker.take(2).started:
+        worker.end(started)
     stored.enqueue(unique_key="once", submitter="tester", timeout=2.5)
     stored.at(20)
     stored.dispatch()
@@ -157,6 +169,25 @@ async def test_a_field_that_was_not_read_is_missing_and_not_empty(api: Api) -> N
     assert task.name == "nightly"
     with pytest.raises(AttributeError, match="TaskFields has no 'description' here"):
         _ = task.description
+
+
+async def test_what_is_asked_of_the_runs_of_executions_is_read_with_the_page(api: Api) -> None:
+    fill(api)
+    of_run = "run { id } labels"
+    with counted_statements() as sent:
+        rows = await rows_of(api, "executions", f"id isRecovered {of_run}")
+    asked = [one for one in sent if "job_execution" in one or "FROM run" in one]
+    # Of the runs that failed it is looked up whether a retry has made that good.
+    assert [("RECURSIVE" in one) for one in asked] == [False, True]
+    assert {row["isRecovered"] for row in rows} == {True, False}
+    assert {len(row["labels"]) for row in rows} == {0, 1}
+    gone = rows[0]["run"]["id"]
+    api.stored.do(lambda tx: tx.conn.execute(delete(run).where(run.c.id == int(gone))))
+    again = await rows_of(api, "executions", f"id {of_run}")
+    assert again == without(await rows_of(api, "executions", f"id {of_run} {WHOLE}"))
+    assert [row["id"] for row in again if row["run"] is row["labels"] is None] == [
+        row["id"] for row in rows if row["run"]["id"] == gone
+    ]
 
 
 async def test_of_the_run_of_an_execution_no_more_is_read_than_its_key(api: Api) -> None:

@@ -9,7 +9,7 @@ import pytest
 from cronograph.jobs.actions.tasks import create_task
 from cronograph.jobs.core.model import ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
-from tests.graphql_api.api import Api
+from tests.graphql_api.api import Api, counted_statements
 
 COLUMNS = "ids states at seconds reasons counts"
 BOTH = f"""
@@ -78,6 +78,57 @@ async def test_strips_of_many_tasks_are_one_statement_and_tasks_without_occurren
     strips = {one["name"]: one["strip"] for one in found}
     assert strips["nightly"]["counts"] == [1]
     assert all(strips[f"other-{number}"] == {name: [] for name in COLUMNS.split()} for number in range(3))
+
+
+@pytest.mark.parametrize("decimals", [0.000001, 0.1203, 0.5])
+async def test_the_times_of_a_strip_have_as_many_decimals_as_there_are(api: Api, decimals: float) -> None:
+    api.stored.at(decimals)
+    api.stored.task("1s", Syntax.INTERVAL)
+    worker = api.stored.node("w")
+    for second in (1, 2):
+        api.stored.at(second + decimals)
+        api.stored.dispatch()
+        started = worker.start()
+        api.stored.pass_time(0.25 + decimals)
+        worker.end(started)
+    assert {row[2].partition(".")[2] for row in await _compared(api, 60)} == {f"{decimals:f}"[2:].rstrip("0") + "Z"}
+
+
+async def test_strips_of_two_sizes_are_those_of_either(api: Api) -> None:
+    api.stored.task("* * * * * *")
+    worker = api.stored.node("w")
+    for second in (1, 2, 3):
+        api.stored.at(second)
+        api.stored.dispatch()
+        worker.end(worker.start())
+    document = """query($one: Int!) {
+      tasks { nodes {
+        lastStatus { id } one: strip(last: $one) { ids } two: strip(last: 2) { ids } all: strip { ids }
+      } }
+      alone: tasks { nodes { lastStatus { id } strip(last: $one) { ids } } edges { node { strip(last: $one) { at } } } }
+      task(name: "nightly") { strip(last: 2) { ids } }
+    }"""
+    said = await api.ask(document, one=1)
+    (each,), (alone,) = said["tasks"]["nodes"], said["alone"]["nodes"]
+    sizes = [len(one["ids"]) for one in (each["one"], each["two"], each["all"], alone["strip"])]
+    assert sizes == [1, 2, 3, 1]
+    assert said["task"]["strip"] == each["two"]
+    assert each["one"] == alone["strip"]
+    assert each["lastStatus"] == alone["lastStatus"]
+
+
+async def test_the_strips_of_a_page_take_one_statement_more_and_of_the_tasks_their_keys(api: Api) -> None:
+    for number in range(3):
+        api.stored.task("* * * * * *", name=f"task-{number}")
+    api.stored.node("w")
+    api.stored.at(1)
+    api.stored.dispatch()
+    for arguments in ("", '(filter: { name: { contains: "task" } })'):
+        with counted_statements() as sent:
+            await api.ask(f"{{ tasks{arguments} {{ nodes {{ name strip(last: 3) {{ states at }} }} }} }}")
+        asked = [one for one in sent if "periodic_task" in one or "FROM run" in one]
+        assert len(asked) == 2
+        assert "schedule_value" not in asked[0]
 
 
 @pytest.mark.parametrize("last", [0, 201])

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import literal, select
 
-from cronograph.jobs.core.base.times import time_text
-from cronograph.jobs.store.db.functions import duration, written_time
+from cronograph.jobs.store.db.functions import duration
 from cronograph.jobs.store.schema.types import UtcDateTime
 from tests.support.storage import Stored
 
@@ -22,11 +21,3 @@ def test_seconds_between_two_times_are_exact(stored: Stored) -> None:
     columns = [duration(literal(a, UtcDateTime()), literal(b, UtcDateTime())) for a, b in pairs]
     found = stored.do(lambda tx: tx.conn.execute(select(*columns)).one())
     assert list(found) == [(b - a).total_seconds() for a, b in pairs]
-
-
-def test_a_time_is_written_as_the_api_writes_it(stored: Stored) -> None:
-    micros = (0, 1, 10, 500_000, 120_300, 999_999)
-    times = [START.replace(second=second, microsecond=one) for one in micros for second in (0, 30, 59)]
-    columns = [written_time(literal(one, UtcDateTime())) for one in times]
-    found = stored.do(lambda tx: tx.conn.execute(select(*columns)).one())
-    assert list(found) == [time_text(one) for one in times]

@@ -21,6 +21,7 @@ from cronograph.jobs.store.read.figures import depth, failures, reports
 from cronograph.jobs.store.read.figures import hours as stored_hours
 from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.read.figures.statistics import Series, percentiles
+from cronograph.jobs.store.read.figures.strips import strips_of_tasks
 from cronograph.jobs.store.read.labels import spreads
 from cronograph.jobs.store.read.listing.criteria import (
     AllOf,
@@ -301,6 +302,15 @@ def test_the_newest_rows_of_many_parents_touch_few_rows_each(conn: Connection) -
         per_parent = touched / len(parents)
         # An empty block of the history costs a look of its own.
         assert per_parent <= (24 if is_postgresql(conn) else 2_000), (listing.name, field, request)
+
+
+def test_a_strip_reads_no_more_occurrences_than_it_shows(conn: Connection) -> None:
+    tasks = list(range(1, 41))
+    shown = strips_of_tasks(conn, tasks, 20)
+    assert {len(strip.ids) for strip in shown.values()} == {20}
+    per_task = work(conn, partial(strips_of_tasks, conn, tasks, 20)) / len(tasks)
+    # Of 400 occurrences of each. An empty block of the history costs a look of its own.
+    assert per_task <= (40 if is_postgresql(conn) else 1_000)
 
 
 @pytest.mark.parametrize("order", [NEWEST, (OrderKey("name"),), (OrderKey("group"), OrderKey("id"))])

@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
 import { durations, logHeight, quantile, stripBars, stripOccurrences } from "./strip";
 
-const run = { id: "1", state: "SUCCESS", at: "2026-01-01T00:01:00Z", seconds: 10, reason: null, count: 1 };
+const run = { state: "SUCCESS", at: "2026-01-01T00:01:00Z", seconds: 10, reason: null, count: 1 };
 
 test("columns are the occurrences one after the other", () => {
   const columns = {
-    ids: ["1", "1"],
     states: ["SUCCESS", "SKIPPED"],
     at: [run.at, "2026-01-01T00:02:00Z"],
     seconds: [10, null],
@@ -14,7 +13,7 @@ test("columns are the occurrences one after the other", () => {
   };
   expect(stripOccurrences(columns)).toEqual([
     run,
-    { id: "1", state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 },
+    { state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 },
   ]);
 });
 
@@ -25,7 +24,7 @@ test("heights grow with the logarithm and stay between 0 and 1", () => {
 
 test("bars stand in the order of their times, skipped ones among them", () => {
   const bars = stripBars(
-    [{ id: "1", state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 }, run],
+    [{ state: "SKIPPED", at: "2026-01-01T00:02:00Z", seconds: null, reason: "OVERLAP", count: 3 }, run],
     (seconds) => `${seconds} s`,
   );
   expect(bars.map((bar) => bar.text)).toEqual(["success, 10 s", "skipped: overlap (3 times)"]);
@@ -38,6 +37,6 @@ test("quantiles interpolate", () => {
 });
 
 test("durations are those of ended runs", () => {
-  const open = { ...run, id: "2", state: "RUNNING", seconds: null };
+  const open = { ...run, state: "RUNNING", seconds: null };
   expect(durations([run, open])).toEqual([10]);
 });

@@ -12,7 +12,6 @@ export interface StripBar {
 
 /** An occurrence of a task: a run, or a stretch that was skipped. */
 export interface StripOccurrence {
-  readonly id: string;
   /** The state of the run; SKIPPED for a stretch. */
   readonly state: string;
   readonly at: string;
@@ -25,7 +24,6 @@ export interface StripOccurrence {
 }
 
 interface Columns {
-  readonly ids: readonly string[];
   readonly states: readonly string[];
   readonly at: readonly string[];
   readonly seconds: readonly (number | null)[];
@@ -34,10 +32,9 @@ interface Columns {
 }
 
 /** The occurrences behind the columns of an answer. */
-export function stripOccurrences({ ids, states, at, seconds, reasons, counts }: Columns): readonly StripOccurrence[] {
-  return ids.map((id, row) => ({
-    id,
-    state: states[row] ?? "",
+export function stripOccurrences({ states, at, seconds, reasons, counts }: Columns): readonly StripOccurrence[] {
+  return states.map((state, row) => ({
+    state,
     at: at[row] ?? "",
     seconds: seconds[row] ?? null,
     reason: reasons[row] ?? null,
@@ -64,16 +61,13 @@ export function stripBars(
     .sort((left, right) => Date.parse(left.at) - Date.parse(right.at));
 }
 
-function bar(
-  { id, state, at, seconds, reason, count }: StripOccurrence,
-  describe: (seconds: number) => string,
-): StripBar {
+function bar({ state, at, seconds, reason, count }: StripOccurrence, describe: (seconds: number) => string): StripBar {
   if (reason === null) {
     const text = `${state.toLowerCase()}${seconds === null ? "" : `, ${describe(seconds)}`}`;
-    return { key: `r${id}`, status: state, at, height: seconds === null ? 0.15 : logHeight(seconds), text };
+    return { key: `r${at}`, status: state, at, height: seconds === null ? 0.15 : logHeight(seconds), text };
   }
   const text = `skipped: ${reason.toLowerCase()}${count > 1 ? ` (${count} times)` : ""}`;
-  return { key: `s${id}`, status: "SKIPPED", at, height: 0, text };
+  return { key: `s${at} ${reason}`, status: "SKIPPED", at, height: 0, text };
 }
 
 /** A quantile of numbers by linear interpolation; null of none. */

@@ -127,7 +127,10 @@ def _statement_with_newest(tasks: Listing[Any], executions: Listing[Any], reques
     }
     shown: list[ColumnElement[Any]] = [column for column in page.c if column.name not in names]
     found: Any = newest.c
-    shown += [found[chosen.name].label(_NEWEST + chosen.name) for chosen in executions.rows.selected_columns]
+    for chosen in executions.rows.selected_columns:
+        beside = executions.beside.get(chosen.name)
+        column = found[chosen.name] if beside is None else beside(newest)
+        shown.append(column.label(_NEWEST + chosen.name))
     both: Select[Any] = select(*shown, *positions.values(), newest.c.id.label("is_there_"))
     joined = both.select_from(page.outerjoin(newest, newest.c.id == newest_finished_of(page.c.id)))
     return joined.order_by(*order_by(request, positions))

@@ -3,7 +3,7 @@ import { StripsWanted } from "./strips";
 
 const of = (id: string, state: "SUCCESS" | "FAILED") => ({
   id,
-  strip: { ids: [`r${id}`], states: [state], at: [""], seconds: [null], reasons: [null], counts: [1] },
+  strip: { states: [state], at: [""], seconds: [null], reasons: [null], counts: [1] },
 });
 
 test("after the page only the tasks are asked for that something has happened to", () => {

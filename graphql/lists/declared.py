@@ -94,7 +94,7 @@ def _strip_size(info: Info) -> int | None:
 
 
 _ROWS: Final = ("nodes.", "edges.node.")
-"""Where a connection has its rows."""
+"""The places of rows in a connection."""
 _STRIPS: Final = frozenset(place + STRIP for place in _ROWS)
 
 

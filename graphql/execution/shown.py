@@ -40,7 +40,7 @@ class Ready(Made):
     """A field with a resolver, whose value an object of single columns holds already.
 
     Attributes:
-        of: The columns that it is made of, among those that the list has beside its own.
+        of: The columns that it is made of, of the row or those that the list may have besides.
         by: Makes it of their values; ``Undefined`` = its resolver is to be asked.
         below: The fields that may be asked of its object; others are read by its resolver, of a whole row.
         needs: The fields that its resolver asks of the object that it belongs to, by their names in the schema.

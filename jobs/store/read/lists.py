@@ -205,7 +205,7 @@ PRESENT_RUN, RUN_LABELS = "present_run", "run_labels"
 
 
 def _of_its_run(column: ColumnElement[Any], executions: FromClause) -> ColumnElement[Any]:
-    # No join: a subquery is asked for the rows of the page alone, whatever the order.
+    # No join: a subquery is asked for the rows of the page alone, in any order.
     return select(column).where(run.c.id == executions.c.run_id).scalar_subquery()
 
 
@@ -241,7 +241,7 @@ EXECUTIONS: Listing[Execution] = Listing(
         ranges=frozenset({"id", "started_at"}),
         together=frozenset({frozenset({"job_name", "success"}), frozenset({"job_name", "outcome"})}),
     ),
-    beside={
+    further={
         PRESENT_RUN: partial(_of_its_run, run.c.id),
         RUN_LABELS: partial(_of_its_run, run.c.labels),
     },

@@ -147,7 +147,7 @@ class Listing(Generic[M]):
         hints: The consequences of a condition; SQLite takes a partial index only if it reads the index' own condition.
         indexes: The fields that indexes find and order; None = the list is never long, or never read in full.
         stored: The column that holds the key, if ``key`` is one of a subquery.
-        beside: Columns of other tables that rows have only where ``only`` names them, of the table or an alias of it.
+        further: Columns of other tables that rows have only where ``only`` names them, of the table or an alias of it.
     """
 
     name: str
@@ -159,7 +159,7 @@ class Listing(Generic[M]):
     hints: Callable[[Condition], Iterable[ColumnElement[bool]]] = lambda _: ()
     indexes: Indexes | None = None
     stored: ColumnElement[Any] | None = None
-    beside: Mapping[str, Callable[[FromClause], ColumnElement[Any]]] = field(
+    further: Mapping[str, Callable[[FromClause], ColumnElement[Any]]] = field(
         default_factory=dict[str, Callable[[FromClause], ColumnElement[Any]]]
     )
 
@@ -205,8 +205,8 @@ class Listing(Generic[M]):
 @lru_cache(maxsize=256)
 def _only(listing: Listing[Any], columns: tuple[str, ...]) -> Listing[tuple[Any, ...]]:
     # The same object for the same columns: statements are remembered by it.
-    own, beside = listing.rows.selected_columns, listing.beside
-    chosen = (beside[name](listing.table).label(name) if name in beside else own[name] for name in columns)
+    own, further = listing.rows.selected_columns, listing.further
+    chosen = (further[name](listing.table).label(name) if name in further else own[name] for name in columns)
     rows = listing.rows.with_only_columns(*chosen, maintain_column_froms=True)
     return replace(listing, rows=rows, model=listing.reader.only(columns))
 

@@ -128,8 +128,8 @@ def _statement_with_newest(tasks: Listing[Any], executions: Listing[Any], reques
     shown: list[ColumnElement[Any]] = [column for column in page.c if column.name not in names]
     found: Any = newest.c
     for chosen in executions.rows.selected_columns:
-        beside = executions.beside.get(chosen.name)
-        column = found[chosen.name] if beside is None else beside(newest)
+        further = executions.further.get(chosen.name)
+        column = found[chosen.name] if further is None else further(newest)
         shown.append(column.label(_NEWEST + chosen.name))
     both: Select[Any] = select(*shown, *positions.values(), newest.c.id.label("is_there_"))
     joined = both.select_from(page.outerjoin(newest, newest.c.id == newest_finished_of(page.c.id)))

@@ -262,8 +262,8 @@ def _judge_overdue(
     now: datetime,
 ) -> None:
     limits = {alarm.id: Limit(alarm.id, task.id, _limit(alarm, task, due_at, now)) for alarm, task, due_at in looks}
-    newest = read.newest_occurrences(conn, list(limits.values()))
-    upcoming = read.next_occurrences(conn, list(limits.values()))
+    newest = read.occurrences(conn, "newest", list(limits.values()))
+    upcoming = read.occurrences(conn, "next", list(limits.values()))
     successes = read.last_successes(conn, SubjectKind.TASK, sorted({task.name for _, task, _ in looks}))
     for alarm, task, _ in looks:
         limit, occurrence = limits[alarm.id].at, newest.get(alarm.id)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, case, exists, func, or_, select
 
@@ -277,19 +277,13 @@ class Limit(NamedTuple):
     at: datetime
 
 
-def newest_occurrences(conn: Connection, limits: Sequence[Limit]) -> dict[int, Occurrence]:
-    """Return, by alarm, the newest occurrence of its task that was due by a time and became a run."""
-    return _occurrences(conn, "newest", limits)
+def occurrences(conn: Connection, which: Literal["newest", "next"], limits: Sequence[Limit]) -> dict[int, Occurrence]:
+    """Return, by alarm, the newest occurrence of its task that was due by a time, or the next one that was due after.
 
-
-def next_occurrences(conn: Connection, limits: Sequence[Limit]) -> dict[int, Occurrence]:
-    """Return, by alarm, the first occurrence of its task that was due after a time and became a run."""
-    return _occurrences(conn, "next", limits)
-
-
-def _occurrences(conn: Connection, which: str, asked: Sequence[Limit]) -> dict[int, Occurrence]:
+    Only occurrences that became a run count.
+    """
     postgres = dialect.is_postgresql(conn)
-    rows = dialect.batch_rows(_LIMITS, asked, "asked", postgres=postgres)
+    rows = dialect.batch_rows(_LIMITS, limits, "asked", postgres=postgres)
     found = conn.execute(_asking(which, postgres=postgres), rows)
     runs: dict[int, int] = {row[0]: row[1] for row in found if row[1] is not None}
     times = {row.id: row.scheduled_for for row in conn.execute(_DUE_TIMES, {"ids": list({*runs.values()})})}

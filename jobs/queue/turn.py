@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from ..store.db.database import Database
 from ..store.db.faults import kind_of, log_fault
 from ..store.db.transaction import Tx
-from ..store.read import runs as run_store
+from .base import runs as run_store
 from .base import statements
 from .claims.candidates import pending_of
 from .claims.claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
@@ -81,8 +81,8 @@ class Turn:
 class NodeQueue:
     """The queue as one node uses it. Which way a claim takes is chosen here, and for ends in ``finish.store``.
 
-    The short way is one statement of its own, where all that is due is one lane; see ``lane``. The general way is a
-    transaction, in which ends and claims share a turn.
+    The short ways are statements of their own: one where all that is due is one lane, two or more where runs of several
+    groups need not be judged; see ``lane``. The general way is a transaction, in which ends and claims share a turn.
 
     Args:
         database: Where the queue is.
@@ -102,7 +102,7 @@ class NodeQueue:
         self._at_once = at_once
         self._on_held_back = on_held_back
         self._clock = clock
-        self._mixed_until = 0.0
+        self._mixed_until = self._judged_until = 0.0
         self._goes_on = False
         # By the name of a job: until when its rate gives no token.
         self._blocked: dict[str, float] = {}
@@ -133,18 +133,11 @@ class NodeQueue:
         return replace(result, next_in=min((one for one in (result.next_in, *waits) if one is not None), default=None))
 
     async def _take(self, claimant: Claimant, fairness: FairnessState, order: Order) -> Turn:
-        simple = (
-            _is_mere_claim(order) and not (claimant.foreign or claimant.groups) and self._clock() >= self._mixed_until
-        )
-        if self._lane is not None and simple and await self._are_light(claimant):
+        if self._lane is not None and _is_mere_claim(order) and await self._are_light(claimant):
             light = claimant if not claimant.heavy else claimant.without(claimant.heavy)
-            slots = min(order.slots, self._at_once) if self._lane.goes_on(light.jobs) else order.slots
-            claim = await self._lane.claim(light, fairness, slots)
-            if claim.served:
-                next_in = claim.next_in if len(claim.started) < slots else None
-                return Turn(_NONE_FINISHED, claim.started, (), claim.fairness, next_in=next_in, more=claim.more)
-            if claim.mixed:
-                self._mixed_until = self._clock() + MIXED_FOR
+            result = await self._take_short(self._lane, light, fairness, order.slots)
+            if result is not None:
+                return result
         if self._goes_on:
             order = replace(order, slots=min(order.slots, max(self._at_once, len(order.reserved))))
         try:
@@ -158,6 +151,28 @@ class NodeQueue:
         # Where ends have transactions of their own, the other half is stored meanwhile.
         self._goes_on = result.more and not self.shares_turns
         return result
+
+    async def _take_short(
+        self, claims: LaneClaims, claimant: Claimant, fairness: FairnessState, free: int
+    ) -> Turn | None:
+        """Take runs without a transaction; None = nothing was taken, and ``turn`` has to see to it."""
+        if not (claimant.foreign or claimant.groups) and self._clock() >= self._mixed_until:
+            slots = min(free, self._at_once) if claims.goes_on(claimant.jobs) else free
+            claim = await claims.claim(claimant, fairness, slots)
+            if claim.served:
+                next_in = claim.next_in if len(claim.started) < slots else None
+                return Turn(_NONE_FINISHED, claim.started, (), claim.fairness, next_in=next_in, more=claim.more)
+            if claim.mixed:
+                self._mixed_until = self._clock() + MIXED_FOR
+        if self._clock() < self._judged_until:
+            return None
+        claim = await claims.of_groups(claimant, fairness, min(free, self._at_once) if self._goes_on else free)
+        if claim.mixed:
+            self._judged_until = self._clock() + MIXED_FOR
+        if not claim.served:
+            return None
+        self._goes_on = claim.more
+        return Turn(_NONE_FINISHED, claim.started, (), claim.fairness, next_in=claim.next_in, more=claim.more)
 
     async def _are_light(self, claimant: Claimant) -> bool:
         """Return whether no run is pending that takes several slots: the short way knows of one for each."""

@@ -19,6 +19,7 @@ from cronograph.jobs.queue.claims.lane import claim_lane
 from cronograph.jobs.queue.claims.starts import Source
 from cronograph.jobs.store.db.database import AutocommitConnection, parse_url
 from cronograph.jobs.store.db.dialect import is_postgresql
+from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.types import to_text
 from tests.support.plans import pages_touched_on_autocommit, rows_touched_on_autocommit, work
@@ -92,7 +93,7 @@ def look(conn: Connection, depth: int) -> list[int]:
     """Return what a claim looks at: the ids of what it could take."""
     own = jobs_among_others(conn, JOBS)
     assert own is not None
-    return [one.run_id for one in candidates(conn, Want(START, own, depth, by_job=True), None)]
+    return [one.run_id for one in candidates(conn, Want(START, own, depth, form="by_job"), None)]
 
 
 @pytest.mark.costly
@@ -131,13 +132,16 @@ def test_a_claim_does_not_look_at_more_groups_than_it_takes_runs(stored: Stored,
     stored.do(lambda tx: judged(tx.conn))
 
 
+def start(conn: Connection, ids: Sequence[int], node: int, source: Source) -> object:
+    """Begin runs at ``START``."""
+    return claims.start(Tx(conn, clock=lambda: START), ids, (node, "node-a"), source)
+
+
 Statement = Callable[[Connection, list[int], int], object]
 BY_KEY: dict[str, Statement] = {
-    "start": lambda conn, ids, node: claims.start(conn, ids, (node, "node-a"), START, Source.QUEUE),
-    "start what was reserved": lambda conn, ids, node: claims.start(conn, ids, (node, "node-a"), START, Source.RESERVE),
-    "start what nobody judges": lambda conn, ids, node: claims.start(
-        conn, ids, (node, "node-a"), START, Source.UNJUDGED
-    ),
+    "start": lambda conn, ids, node: start(conn, ids, node, Source.QUEUE),
+    "start what was reserved": lambda conn, ids, node: start(conn, ids, node, Source.RESERVE),
+    "start what nobody judges": lambda conn, ids, node: start(conn, ids, node, Source.UNJUDGED),
     "reserve": claims.reserve,
     "lock": lambda conn, ids, _: claims.lock_claimable(conn, ids),
     "lock what was reserved": claims.lock_scheduled,
@@ -201,11 +205,13 @@ def test_neither_are_many_of_very_many(postgres_url: str, analyzed: str) -> None
     want = Want(START, JOBS, 180)
 
     def judged(conn: Connection) -> None:
+        # A claim locks its node before its runs.
+        claims.live_node(conn, node.node.id)
         ids = [one.run_id for one in candidates(conn, want, None)]
         assert len(ids) == 180
         assert work(conn, partial(candidates, conn, want, None)) <= 10 * 180
         assert work(conn, partial(claims.reserve, conn, ids[:80], node.node.id)) <= 10 * 180
-        assert work(conn, partial(claims.start, conn, ids, (node.node.id, "node-a"), START, Source.QUEUE)) <= 10 * 180
+        assert work(conn, partial(start, conn, ids, node.node.id, Source.QUEUE)) <= 10 * 180
 
     stored.do(lambda tx: judged(tx.conn))
     stored.close()

@@ -308,7 +308,7 @@ def test_a_group_that_is_paused_between_the_look_and_the_start_starts_nothing(st
     run = stored.enqueue(group="g")
     stored.do(pause_group, "g", actor="ann")
     node = (worker.node.id, worker.node.name)
-    assert stored.do(lambda tx: claims.start(tx.conn, [run.id], node, tx.now, Source.QUEUE)) == {}
+    assert stored.do(lambda tx: claims.start(tx, [run.id], node, Source.QUEUE)) == {}
     assert stored.do(lambda tx: claims.reserve(tx.conn, [run.id], worker.node.id)) == {}
 
 

@@ -26,7 +26,7 @@ from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.cancel import cancel_all
 from cronograph.jobs.queue.claims.claim import Claimant, Started
 from cronograph.jobs.queue.claims.fairness import FairnessState
-from cronograph.jobs.queue.claims.lane import claim_lane
+from cronograph.jobs.queue.claims.lane import claim_groups, claim_lane
 from cronograph.jobs.queue.finish import Finish, finish, finish_common, is_common
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url
@@ -56,7 +56,7 @@ class Party:
         self.database = Database(url)
         self.line = self.database.autocommit_connection() if common else None
         self.fairness = FairnessState()
-        self.lanes = 0
+        self.lanes = self.several = 0
         self.goes_on = False
         self.place: LanePosition | None = None
         self.claimant = Claimant(0, "", ())
@@ -85,6 +85,14 @@ class Party:
                 self.fairness = lane.fairness
                 return lane.started
             assert not lane.started
+            several = await self.database.on_connection(
+                claim_groups, self.line, self.claimant, self.fairness, slots=slots
+            )
+            if several.served:
+                self.several += len(several.started)
+                self.fairness = several.fairness
+                return several.started
+            assert not several.started
         result = await self.database.write(turn, self.claimant, self.fairness, Order((), (), slots, 0))
         self.fairness = result.fairness
         return result.started
@@ -187,14 +195,14 @@ def some_outcome(chance: random.Random) -> JobOutcome:
 
 
 @pytest.mark.costly
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(18))
 async def test_the_common_case_leaves_what_the_general_case_leaves(parties: list[Party], seed: int) -> None:
     chance = random.Random(seed)
     running: list[tuple[Started, ...]] = []
     common, general = parties
-    groups = ["a", "b"] if seed in {6, 7} else ["a"]
+    groups = ["a", "b", "c", "d"] if seed >= 12 else ["a", "b"] if seed in {6, 7} else ["a"]
     # Behind its place it does not see that a run of an exclusive task, which it passed over, can be taken now.
-    common.goes_on = seed >= 8
+    common.goes_on = 8 <= seed < 12
     for _ in range(25):
         step = chance.random()
         if step < 0.35:
@@ -231,6 +239,23 @@ async def test_the_common_case_leaves_what_the_general_case_leaves(parties: list
         general.fairness.last_group,
         general.fairness.counters,
     )
+
+
+async def test_runs_of_several_groups_and_classes_are_taken_in_turn_without_a_transaction(parties: list[Party]) -> None:
+    common, general = parties
+    runs = [
+        NewRun(job, Trigger.API, group=group, priority=priority, description=f"{group}{priority.value}{place}")
+        for place in range(3)
+        for group in ("a", "b", "c")
+        for priority in Priority
+        for job in ("work", "unknown")
+    ]
+    for party in parties:
+        await party.database.write(put, runs)
+    taken = [[one.run.description for _ in range(4) for one in await party.claim(4)] for party in parties]
+    assert (common.several, common.lanes, len(taken[0])) == (16, 0, 16)
+    assert taken[0] == taken[1]
+    assert _differences(await common.rows(), await general.rows()) == []
 
 
 async def test_runs_of_one_group_and_class_are_the_common_case(parties: list[Party]) -> None:

@@ -1,7 +1,7 @@
 """Find the oldest claimable runs of every lane for a node, group by group in round-robin order."""
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
@@ -21,19 +21,32 @@ from ..base.shapes import Candidate
 class Want:
     """Hold a node's request: the time, the jobs it can run, the depth of the search, and the runs to leave.
 
+    ``now``: None on PostgreSQL: the time of the statement.
     ``depth``: how many groups are looked into; ``lane``: how many runs of each of their lanes, if not as many.
     ``foreign``: runs with these signatures are left to other nodes; while all nodes are of one version there are none,
-    and on SQLite, where there is one node, never. ``groups``: the only ones to look into; empty = all. ``by_job``:
-    each of ``jobs`` is looked for by itself, because runs of others are pending, too (``jobs_among_others``).
+    and on SQLite, where there is one node, never. ``groups``: the only ones to look into; empty = all. ``form``:
+    "by_job": each of ``jobs`` is looked for by itself, because runs of others are pending, too (``jobs_among_others``).
     """
 
-    now: datetime
+    now: datetime | None
     jobs: Sequence[str]
     depth: int
     foreign: frozenset[str] = frozenset()
     groups: tuple[str, ...] = ()
-    by_job: bool = False
+    form: str | None = None
     lane: int | None = None
+
+    def parameters(self, after: str | None) -> dict[str, Any]:
+        """Return the parameters of the statement ``candidates``; ``after``: see there."""
+        return {
+            "now": self.now,
+            "jobs": list(self.jobs),
+            "foreign": sorted(self.foreign),
+            "groups": list(in_turn(self.groups, after or "")) if self.groups else None,
+            "after": after or "",
+            "depth": self.depth,
+            "lane": self.lane or self.depth,
+        }
 
 
 # Usually a lane is read in the order in which its runs are taken, and those of jobs that the node cannot run are passed
@@ -74,34 +87,30 @@ def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidat
 
     Enough groups are read that ``fairness.choose`` of ``want.depth`` runs sees all that matter to it.
     """
-    limit = want.lane or want.depth
-    parameters = {
-        "now": want.now,
-        "jobs": list(want.jobs),
-        "foreign": sorted(want.foreign),
-        "groups": list(in_turn(want.groups, after or "")) if want.groups else None,
-        "after": after or "",
-        "depth": want.depth,
-        "lane": limit,
-    }
-    found: list[Candidate] = []
-    groups = 0
-    # SQLite looks into a group when it is asked for the next row, and not into more than are wanted.
-    rows = statements.execute(conn, "candidates", parameters, "by_job" if want.by_job else None)
-    for row in rows:
-        of_group = list(_in_order(row.group_name, bool(row.limited), row.runs, limit))
-        found += of_group
-        groups += 1 if of_group else 0
-        if groups == want.depth:
-            break
+    rows = statements.execute(conn, "candidates", want.parameters(after), want.form)
+    found = found_in(rows, want)
     rows.close()
     return found
 
 
-def _in_order(group: str, limited: bool, runs: Any, limit: int) -> Iterator[Candidate]:
+def found_in(rows: Iterable[Any], want: Want) -> list[Candidate]:
+    """Return the candidates in rows of the statement ``candidates``."""
+    found: list[Candidate] = []
+    groups = 0
+    # SQLite looks into a group when it is asked for the next row, and not into more than are wanted.
+    for row in rows:
+        of_group = list(_in_order(row.group_name, bool(row.limited), row.runs, want.lane or want.depth))
+        found += of_group
+        groups += 1 if of_group else 0
+        if groups == want.depth:
+            break
+    return found
+
+
+def _in_order(group: str, limited: bool, runs: str, limit: int) -> Iterator[Candidate]:
     """Yield the candidates of a group, the first ``limit`` of each class in their order."""
     by_class: dict[int, list[Sequence[Any]]] = {}
-    for class_, lane in json.loads(runs) if isinstance(runs, str) else runs:
+    for class_, lane in json.loads(runs):
         by_class.setdefault(class_, []).append(lane)
     for class_, lanes in sorted(by_class.items()):
         # What is behind so many of one lane may come before what is left of another one.

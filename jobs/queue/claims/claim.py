@@ -5,36 +5,37 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ...core.admission.expiry import has_expired
 from ...core.base.times import time_text
-from ...core.events import STARTED, Change, EventKind
-from ...core.model import Json, Run, SkipReason, Task, Trigger
+from ...core.events import Change, EventKind
+from ...core.model import Run, SkipReason, Task, Trigger
 from ...core.nodes import TAKING_NODES
 from ...core.occurrences import Skip, earliest_start, effective_tolerance, interval_of
 from ...core.states import RunState
 from ...store.db.transaction import Tx
 from ...store.read import tasks as stored_tasks
-from ...store.write import tasks
 from ..base import runs as run_store
 from ..base.apart import in_halves, reason_of
-from ..base.changes import many_changes, run_change
-from ..base.shapes import Candidate, HeldRun, Reserved
+from ..base.changes import run_change
+from ..base.shapes import Candidate, Reserved
 from ..base.skips import record_drop
 from ..limits.admission import Admission
 from . import starts as claims
 from .candidates import Want, candidates, jobs_among_others, weighed
 from .expiry import skip_expired
 from .fairness import FairnessState, choose, take
-from .starts import Source
+from .starts import Source, Started
+
+__all__ = ["Claimant", "Claimed", "Slots", "Standing", "Started", "claim", "claim_more", "standing_of", "start_more"]
 
 MAX_DEPTH = 500
 """Number of runs that one round looks for; larger claims take several rounds in the same transaction."""
 PUT_OFF = timedelta(minutes=1)
 """Time for which a run that cannot be begun is left alone."""
 _ROUNDS = 20
-_DEEPER = 4
+DEEPER: Final = 4
 """Factor by which a lane is searched deeper if its part was not enough."""
 
 T = TypeVar("T")
@@ -67,15 +68,6 @@ class Standing(Enum):
     TAKES = auto()
     DRAINS = auto()
     DEAD = auto()
-
-
-@dataclass(frozen=True, slots=True)
-class Started:
-    """A run whose attempt has begun: ``run`` as it is now, its open execution, and the last checkpoint."""
-
-    run: Run | HeldRun
-    execution_id: int
-    checkpoint: Json = None
 
 
 @dataclass(slots=True)
@@ -159,7 +151,6 @@ def claim_more(
     wanted = Slots(slots, slots if room is None else room)
     rounds = _rounds(tx, claimant, state, wanted, partial(start, tx, claimant, admission), admission)
     started = tuple(one for some in rounds for one in some)
-    _emit(tx, claimant, started)
     reserved: list[Reserved] = []
     if wanted.count <= 0:
         # Nothing is handed out ahead past a run that takes several: its slots could never become free.
@@ -201,9 +192,7 @@ def _start_reserved(tx: Tx, claimant: Claimant, ids: Sequence[int]) -> tuple[Sta
         kept = _without_dropped(tx, claimant, [locked[run_id] for run_id in judged if run_id in locked])
         begun |= _begin(tx, claimant, [run.id for run in kept], Source.RESERVE)
         _give_back(tx, [run for run in kept if run.id not in begun])
-    started = tuple(begun[run_id] for run_id in ids if run_id in begun)
-    _emit(tx, claimant, started)
-    return started
+    return tuple(begun[run_id] for run_id in ids if run_id in begun)
 
 
 def _give_back(tx: Tx, reserved: Sequence[Run]) -> None:
@@ -234,11 +223,8 @@ def _rounds(
         return
     elsewhere: set[int] = set()
     own = jobs_among_others(tx.conn, claimant.jobs)
-    jobs = claimant.jobs if own is None else own
-    # Groups take turns: of each lane, its part of what is wanted is looked at, and one more in case a group has gone.
-    lane = -(-min(wanted.count, MAX_DEPTH) // state.groups)
-    # Where each of many groups gives one, a second one would double what is read.
-    lane += lane > 1
+    jobs, form = (claimant.jobs, None) if own is None else (own, "by_job")
+    lane = part_of(min(wanted.count, MAX_DEPTH), state)
     for turn in range(_ROUNDS):
         count = min(wanted.count, MAX_DEPTH)
         if count <= 0:
@@ -248,7 +234,7 @@ def _rounds(
         # Behind those that were held back there may be many of the same keys.
         part = MAX_DEPTH if admission.held_back else part
         jobs = admission.unblocked(jobs)
-        want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, by_job=own is not None, lane=part)
+        want = Want(tx.now, jobs, depth, claimant.foreign, claimant.groups, form, part)
         found = admission.reservable(_not_taken(candidates(tx.conn, want, state.last_group), elsewhere))
         if turn == 0:
             state.groups = max(1, len({one.group for one in found}))
@@ -268,12 +254,22 @@ def _rounds(
         wanted.fill(chosen)
         missed = {one.run_id for one in trial} - taken.keys()
         elsewhere |= missed
-        lane *= _DEEPER
+        lane *= DEEPER
         if not missed and next_one is not None:
             wanted.next_job = next_one.heavy
             return
         if not missed and not goes_on and len(taken) < count:
             return
+
+
+def part_of(count: int, state: FairnessState) -> int:
+    """Return how many runs of each lane are looked at first, where so many are wanted.
+
+    Groups take turns, so that is the part of each of as many groups as there were, and one more in case one has gone.
+    Where each of many groups gives one, a second one would double what is read.
+    """
+    lane = -(-count // state.groups)
+    return lane + (lane > 1)
 
 
 def _not_taken(found: list[Candidate], elsewhere: set[int]) -> list[Candidate]:
@@ -330,25 +326,16 @@ def _put_off(tx: Tx, lost: Sequence[tuple[int, Exception]]) -> None:
 def _begin(
     tx: Tx, claimant: Claimant, ids: Sequence[int], source: Source, at: datetime | None = None
 ) -> dict[int, Started]:
-    if not ids:
-        return {}
-    begun = claims.start(tx.conn, ids, (claimant.node_id, claimant.node), at or tx.own_now, source)
-    firsts = _tasks_of_first_starts(((one.run, one.trigger) for one in begun.values()), attempt=1)
-    checkpoints = tasks.mark_started(tx.conn, firsts, tx.now) if firsts else {}
-    others = {one.run.task_id for one in begun.values() if one.run.task_id is not None} - checkpoints.keys()
-    if others:
-        checkpoints |= stored_tasks.checkpoints(tx.conn, sorted(others))
-    return {
-        # Of a run without a task, or whose task is gone, the run itself keeps the checkpoint.
-        run.id: Started(run, execution_id, checkpoints.get(run.task_id or 0, checkpoint))
-        for run, _, checkpoint, execution_id in begun.values()
-    }
+    return claims.start(tx, ids, (claimant.node_id, claimant.node), source, at) if ids else {}
 
 
 def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Run]:
     """``runs`` less those that are too old, or too early after the last start of the task; these are dropped."""
-    judged = _tasks_of_first_starts(((run, run.trigger) for run in runs), attempt=0)
-    owners = stored_tasks.by_ids(tx.conn, judged) if judged else {}
+    # Only the first start of a run made by the schedule is judged by the tolerance.
+    judged = {
+        run.task_id for run in runs if run.attempt == 0 and run.trigger is Trigger.SCHEDULE and run.task_id is not None
+    }
+    owners = stored_tasks.by_ids(tx.conn, sorted(judged)) if judged else {}
     kept: list[Run] = []
     late = [run for run in runs if has_expired(run.expires_at, run.attempt, tx.now)]
     if late:
@@ -367,17 +354,6 @@ def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Ru
     return kept
 
 
-def _tasks_of_first_starts(runs: Iterable[tuple[Run | HeldRun, Trigger]], *, attempt: int) -> list[int]:
-    """Only the first start of a run made by the schedule is judged by the tolerance and sets the last start."""
-    return sorted(
-        {
-            run.task_id
-            for run, trigger in runs
-            if run.attempt == attempt and trigger is Trigger.SCHEDULE and run.task_id is not None
-        }
-    )
-
-
 def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) -> None:
     nominal = run.scheduled_for or run.submitted_at
     policy: dict[str, Any] = {
@@ -392,8 +368,3 @@ def _drop(tx: Tx, claimant: Claimant, run: Run, task: Task, earliest: datetime) 
     run_store.skip(tx.conn, [run.id], sentence, tx.now, SkipReason.TOLERANCE)
     record_drop(tx, task, Skip(SkipReason.TOLERANCE, nominal, nominal, 1, policy), node=claimant.node, run_id=run.id)
     tx.emit([run_change(run, RunState.SKIPPED, node=claimant.node)])
-
-
-def _emit(tx: Tx, claimant: Claimant, started: Sequence[Started]) -> None:
-    if started:
-        tx.emit([many_changes(STARTED, claimant.node, ((one.run, one.execution_id) for one in started))])

@@ -1,13 +1,14 @@
-"""The usual claim, on PostgreSQL in one statement: runs of the only lane there is begin.
+"""The usual claims, on PostgreSQL and without a transaction: of the only lane there is, or of several groups.
 
-Everything out of the ordinary is left to ``claim``, which does the same for every case.
+A lane is taken by one statement. Of several groups one statement looks for runs, and another one begins those that
+come first. Everything out of the ordinary is left to ``claim``, which does the same for every case.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import Enum
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 from ...core.base.lazy import LazyModule
 from ...store.db.autocommit import AutocommitConnection, NotConnectedError
@@ -16,8 +17,10 @@ from ...store.db.faults import ErrorKind, kind_of
 from ...store.db.transaction import Wake
 from ..base import statements
 from ..base.shapes import HeldRun, LanePosition
-from .claim import Claimant, Started
-from .fairness import FairnessState
+from .candidates import Want, found_in
+from .claim import MAX_DEPTH, Claimant, part_of
+from .fairness import FairnessState, choose, take
+from .starts import Source, Started, parameters_of, started_in
 
 if TYPE_CHECKING:
     import psycopg
@@ -25,23 +28,11 @@ else:
     psycopg = LazyModule("psycopg")
 
 
+P = ParamSpec("P")
 MOST_PLACES: Final = 100
 """Sets of jobs whose places are known at most: rates that are used up make ever others of them."""
 WHOLE_LOOK: Final = 1.0
 """Seconds after which a lane is looked at from its beginning again, however much of it waits."""
-
-
-class Lane(Enum):
-    """Hold the result of a look at the queue.
-
-    ``TAKEN``: nothing or one lane, which was served. ``MIXED``: more than one lane, or runs that have to be judged; the
-    general claim sees to them, and nothing was taken. So it is where runs of jobs are pending that the node does not
-    know. ``NOT_ACCEPTING``: the node may take nothing.
-    """
-
-    TAKEN = "taken"
-    MIXED = "mixed"
-    NOT_ACCEPTING = "not accepting"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +58,37 @@ class LaneClaim:
     mixed: bool = False
 
 
+NOT_SERVED: Final = LaneClaim(False, (), FairnessState(), False, None, None), Wake.NONE
+"""The result of a claim that took nothing, because ``turn`` has to see to it."""
+_MIXED: Final = replace(NOT_SERVED[0], mixed=True), Wake.NONE
+
+
+def _if_possible(
+    claim: Callable[P, Awaitable[tuple[LaneClaim, Wake]]],
+) -> Callable[P, Awaitable[tuple[LaneClaim, Wake]]]:
+    @wraps(claim)
+    async def tried(*args: P.args, **kwargs: P.kwargs) -> tuple[LaneClaim, Wake]:
+        try:
+            return await claim(*args, **kwargs)
+        except NotConnectedError:
+            # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
+            return NOT_SERVED
+        except psycopg.Error as error:
+            if kind_of(error) is not ErrorKind.CONFLICT:
+                raise
+            # Another node has begun a run of the same exclusive task at this moment, or has locked what this one
+            # needs; ``turn`` tries again.
+            return NOT_SERVED
+
+    return tried
+
+
 _BEHIND_NOTHING: Final[Mapping[str, None]] = dict.fromkeys(LanePosition._fields)
 # All of a ``HeldRun`` but what is the same for all that a statement begins.
 _HELD: Final = tuple("group_name" if name == "group" else name for name in HeldRun._fields[:-5])
 
 
+@_if_possible
 async def claim_lane(
     connection: AutocommitConnection,
     claimant: Claimant,
@@ -93,7 +110,6 @@ async def claim_lane(
         slots: How many.
         behind: What the last claim for the same jobs brought.
     """
-    not_served = LaneClaim(False, (), fairness, False, None, None), Wake.NONE
     parameters: dict[str, Any] = {
         "node_id": claimant.node_id,
         "node": claimant.node,
@@ -101,24 +117,13 @@ async def claim_lane(
         "slots": slots,
         **(_BEHIND_NOTHING if behind is None else behind._asdict()),
     }
-    try:
-        rows = await connection.execute(statements.for_driver("claim_lane"), parameters)
-    except NotConnectedError:
-        # The connections of ``turn`` may be open although the server, or this process, is short of new ones.
-        return not_served
-    except psycopg.Error as error:
-        if kind_of(error) is not ErrorKind.CONFLICT:
-            raise
-        # Another node has begun a run of the same exclusive task at this moment, or has locked what this one needs;
-        # ``turn`` tries again.
-        return not_served
+    rows = await connection.execute(statements.for_driver("claim_lane"), parameters)
     if not rows:
         # What has begun cannot be read, and was left out.
-        return not_served
+        return NOT_SERVED
     first = rows[0]
-    if Lane(first.found) is not Lane.TAKEN:
-        mixed = Lane(first.found) is Lane.MIXED
-        return LaneClaim(False, (), fairness, False, None, None, mixed), Wake.NONE
+    if first.found != "taken":
+        return _MIXED if first.found == "mixed" else NOT_SERVED
     if not first.runs:
         # At the end of what is behind the place there may be something before it.
         return LaneClaim(True, (), fairness, behind is not None, first.next_in, None), Wake.NONE
@@ -135,6 +140,55 @@ def _started(rows: Sequence[Any], claimant: Claimant) -> tuple[Started, ...]:
     # What has a key is judged, and never begins here.
     same = (None, None, rows[0].started_at, claimant.node_id, claimant.node)
     return tuple(Started(HeldRun._make((*pick(row), *same)), row.execution_id, row.checkpoint) for row in rows)
+
+
+@_if_possible
+async def claim_groups(
+    connection: AutocommitConnection, claimant: Claimant, fairness: FairnessState, *, slots: int
+) -> tuple[LaneClaim, Wake]:
+    """Begin up to ``slots`` runs of any groups and classes, in fair order.
+
+    ``fairness`` is not changed, but for the number of groups, which has no part in the order.
+    Nothing is taken if one that comes first has a key, is of a group with a limit, or may have to be dropped.
+    """
+    jobs, count, node = list(claimant.jobs), min(slots, MAX_DEPTH), (claimant.node_id, claimant.node)
+    ((by_job,),) = await connection.execute(statements.for_driver("pending_of_other_jobs"), {"jobs": jobs})
+    if by_job:
+        rows = await connection.execute(statements.for_driver("pending_of_own_jobs"), {"jobs": jobs})
+        jobs = [row.name for row in rows]
+    part = part_of(count, fairness)
+    lane = part if part < count else None
+    want = Want(None, jobs, count, claimant.foreign, claimant.groups, "by_job" if by_job else None, lane)
+    asked = want.parameters(fairness.last_group)
+    found = found_in(await connection.execute(statements.for_driver("candidates", want.form), asked), want)
+    fairness.groups = max(1, len({one.group for one in found}))
+    state = fairness.copy()
+    chosen, goes_on, _ = choose(state, found, count, depth=lane)
+    if any(one.judged or one.keyed or one.limited for one in chosen):
+        return _MIXED
+    is_last = len(chosen) < count and not goes_on
+    # Asked before runs begin: nothing may fail between these and the caller.
+    next_in = await _next_in(connection) if is_last else None
+    if not chosen:
+        return (LaneClaim(True, (), state, False, next_in, None), Wake.NONE) if is_last else NOT_SERVED
+    ids = [one.run_id for one in chosen]
+    rows = await connection.execute(statements.for_driver("start"), parameters_of(ids, node, Source.QUEUE, None))
+    started = started_in(rows, node)
+    if not started:
+        return NOT_SERVED
+    missed = len(started) < len(chosen)
+    if missed:
+        # Chosen again among what could be had, so that what others were faster to take costs no group its turn.
+        state = fairness.copy()
+        chosen = take(state, [one for one in found if one.run_id in started], count)
+    begun = tuple(started[one.run_id] for one in chosen)
+    return LaneClaim(True, begun, state, missed or not is_last, next_in, None), Wake.EVENTS
+
+
+async def _next_in(connection: AutocommitConnection) -> float | None:
+    """Return in how many seconds the next run becomes available by time alone; None = none does."""
+    rows = await connection.execute(statements.for_driver("next_available"), {"now": None})
+    return next(((row.available_at - row.now).total_seconds() for row in rows if row.available_at is not None), None)
 
 
 class LaneClaims:
@@ -178,6 +232,10 @@ class LaneClaims:
             self._places.clear()
         self._places[claimant.jobs] = looked_at, claim.place
         return claim
+
+    async def of_groups(self, claimant: Claimant, fairness: FairnessState, slots: int) -> LaneClaim:
+        """See ``claim_groups``; one at a time."""
+        return await self._database.on_connection(claim_groups, self._connection, claimant, fairness, slots=slots)
 
     async def close(self) -> None:
         """Close the connection."""

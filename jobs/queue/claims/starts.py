@@ -1,24 +1,30 @@
 """Statements of the claim: taking runs for a node, and starting them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from sqlalchemy import Connection, String, bindparam, func, literal_column, select
 
+from ...core.events import STARTED
 from ...core.model import Json, Run, Trigger
 from ...core.nodes import LIVE_NODES, NodeState
 from ...core.states import CLAIMABLE, RunState
 from ...store.db import dialect
 from ...store.db.autocommit import PLANNED
 from ...store.db.functions import sql_literals, unindexed
+from ...store.db.transaction import Tx, Wake
 from ...store.db.unreadable import is_undecodable, readable
+from ...store.read import tasks as stored_tasks
 from ...store.read.runs import run_from, select_runs
 from ...store.schema.tables import job_execution as x
 from ...store.schema.tables import node as n
 from ...store.schema.tables import run as r
+from ...store.write import tasks
 from ..base import statements
+from ..base.changes import many_changes
 from ..base.shapes import HeldRun, Reserved, reserved_from
 
 LIVE = (
@@ -81,59 +87,84 @@ def reserve(conn: Connection, ids: Sequence[int], node_id: int) -> dict[int, Res
 
 # All of a ``HeldRun`` but the node, which is the caller's, and the checkpoint. The id comes first.
 _BEGUN: Final = (*("group_name" if name == "group" else name for name in HeldRun._fields[:-2]), "checkpoint")
-# Looked up: a third of the time of asking the enumeration.
-_TRIGGERS: Final = {one.value: one for one in Trigger}
 
 
-class Begun(NamedTuple):
-    """An attempt that has begun; ``trigger`` and ``checkpoint`` are those of its run."""
+_TASK: Final = _BEGUN.index("task_id")
 
-    run: HeldRun
-    trigger: Trigger
-    checkpoint: Json
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A run whose attempt has begun: ``run`` as it is now, its open execution, and the last checkpoint."""
+
+    run: Run | HeldRun
     execution_id: int
+    checkpoint: Json = None
 
 
 def start(
-    conn: Connection, ids: Sequence[int], node: tuple[int, str], now: datetime | None, source: Source
-) -> dict[int, Begun]:
-    """Begin the next attempt of those of these runs that can be taken from ``source``, and open its execution.
+    tx: Tx, ids: Sequence[int], node: tuple[int, str], source: Source, at: datetime | None = None
+) -> dict[int, Started]:
+    """Begin the next attempt of those of these runs that can be taken from ``source``, and tell subscribers.
+
+    Its execution is opened, and the first start of a run that a schedule made is noted at its task.
 
     Args:
-        conn: The transaction.
+        tx: The transaction.
         ids: The runs, in the order in which their executions are to be numbered.
         node: The id and the name of the node that executes them.
-        now: When the attempts begin; None on PostgreSQL: when the statement sees that they may. The time at which
-            the transaction began could lie before the end of an attempt that had to end first.
         source: Where the runs are taken from.
+        at: When the attempts begin; None on PostgreSQL: when the statement sees that they may. The time at which
+            the transaction began could lie before the end of an attempt that had to end first.
 
     Returns:
         By id, what has begun.
     """
-    parameters: dict[str, Any] = {
-        "ids": list(ids),
-        "node_id": node[0],
-        "node": node[1],
-        "now": now,
-        "reserved": source is not Source.QUEUE,
-        "unjudged": source is Source.UNJUDGED,
-    }
-    postgres = dialect.is_postgresql(conn)
+    postgres = dialect.is_postgresql(tx.conn)
+    wanted = (*_BEGUN, "execution_id") if postgres else _BEGUN
     try:
-        rows = statements.picked(conn, "start", parameters, (*_BEGUN, "execution_id") if postgres else _BEGUN)
+        rows = statements.picked(tx.conn, "start", parameters_of(ids, node, source, at or tx.own_now), wanted)
     except Exception as error:
         if not is_undecodable(error):
             raise
-        return _begun_and_readable(conn, ids, node)
+        rows = _begun_and_readable(tx.conn, ids, node)
     if postgres:
-        return {row[0]: _begun(row[:-1], node, row[-1]) for row in rows}
+        tx.wake(Wake.EVENTS)
+        return {row[0]: _started(row, node) for row in rows}
     found = {row[0]: row for row in rows}
     begun = {"ids": [run_id for run_id in ids if run_id in found], "node": node[1]}
-    opened = statements.picked(conn, "open_executions", begun, ("run_id", "execution_id"))
-    return {run_id: _begun(found[run_id], node, execution_id) for run_id, execution_id in opened}
+    opened = statements.picked(tx.conn, "open_executions", begun, ("run_id", "execution_id"))
+    started = {run_id: _started((*found[run_id], execution_id), node) for run_id, execution_id in opened}
+    if started:
+        tx.emit([many_changes(STARTED, node[1], ((one.run, one.execution_id) for one in started.values()))])
+    scheduled = [one.run for one in started.values() if one.run.trigger == Trigger.SCHEDULE.value]
+    firsts = {run.task_id for run in scheduled if run.attempt == 1 and run.task_id is not None}
+    if firsts:
+        tasks.mark_started(tx.conn, sorted(firsts), tx.now)
+    of_tasks = sorted({one.run.task_id for one in started.values() if one.run.task_id is not None})
+    kept = stored_tasks.checkpoints(tx.conn, of_tasks) if of_tasks else {}
+    # Without one of its task, the run itself keeps it.
+    return {
+        key: replace(one, checkpoint=kept.get(one.run.task_id or 0, one.checkpoint)) for key, one in started.items()
+    }
 
 
-def _begun_and_readable(conn: Connection, ids: Sequence[int], node: tuple[int, str]) -> dict[int, Begun]:
+def parameters_of(ids: Sequence[int], node: tuple[int, str], source: Source, now: datetime | None) -> dict[str, Any]:
+    """Return the parameters of the statement ``start``."""
+    reserved, unjudged = source is not Source.QUEUE, source is Source.UNJUDGED
+    return {
+        "ids": list(ids), "node_id": node[0], "node": node[1], "now": now, "reserved": reserved, "unjudged": unjudged,
+    }  # fmt: skip
+
+
+def started_in(rows: Sequence[Any], node: tuple[int, str]) -> dict[int, Started]:
+    """Return what the statement ``start`` has begun, from its rows as a connection of psycopg's own returns them."""
+    if not rows:
+        return {}
+    pick = statements.picker(rows[0]._fields, (*_BEGUN, "execution_id"))
+    return {row.id: _started(pick(row), node) for row in rows}
+
+
+def _begun_and_readable(conn: Connection, ids: Sequence[int], node: tuple[int, str]) -> list[tuple[Any, ...]]:
     """Return what a statement has begun whose answer could not be read: row by row, without those that cannot be read.
 
     The node holds the others without knowing them, so ``losses.disown`` ends them; no attempt of theirs is open.
@@ -141,21 +172,13 @@ def _begun_and_readable(conn: Connection, ids: Sequence[int], node: tuple[int, s
     begun = (r.c.id.in_(ids), r.c.node_id == node[0], unindexed(r.c.state) == RunState.RUNNING.value)
     columns = [r.c[name] for name in _BEGUN]
     rows = readable(conn, select(*columns).where(*begun).order_by(r.c.id), r.c.id, tuple)
-    found: dict[int, tuple[Any, ...]] = {row[0]: row for row in rows}
-    wanted = [run_id for run_id in ids if run_id in found]
-    opened: Sequence[Sequence[Any]]
-    if dialect.is_postgresql(conn):
-        opened = conn.execute(
-            select(x.c.run_id, x.c.id).where(x.c.run_id.in_(wanted), x.c.completed_at.is_(None))
-        ).all()
-    else:
-        opened = statements.picked(
-            conn, "open_executions", {"ids": wanted, "node": node[1]}, ("run_id", "execution_id")
-        )
-    executions = {run_id: execution_id for run_id, execution_id in opened}
-    return {run_id: _begun(found[run_id], node, executions[run_id]) for run_id in wanted}
+    if not dialect.is_postgresql(conn):
+        return rows
+    opened = select(x.c.run_id, x.c.id).where(x.c.run_id.in_([row[0] for row in rows]), x.c.completed_at.is_(None))
+    executions = {run_id: execution_id for run_id, execution_id in conn.execute(opened)}
+    kept = stored_tasks.checkpoints(conn, sorted({row[_TASK] for row in rows if row[_TASK] is not None}))
+    return [(*row[:-1], kept.get(row[_TASK], row[-1]), executions[row[0]]) for row in rows]
 
 
-def _begun(values: tuple[Any, ...], node: tuple[int, str], execution_id: int) -> Begun:
-    held = HeldRun._make((*values[:-1], *node))
-    return Begun(held, _TRIGGERS[held.trigger], values[-1], execution_id)
+def _started(values: tuple[Any, ...], node: tuple[int, str]) -> Started:
+    return Started(HeldRun._make((*values[:-2], *node)), values[-1], values[-2])

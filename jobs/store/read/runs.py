@@ -7,15 +7,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Select, bindparam, func, literal, literal_column, or_, select
 
-from ...core.limits import NEVER
 from ...core.model import Priority, Run, SkipReason, Trigger
-from ...core.states import CLAIMABLE, OCCUPYING, RELEASING, UNFINISHED, RunState
+from ...core.states import OCCUPYING, RELEASING, UNFINISHED, RunState
 from ..db.functions import sql_literal, sql_literals
 from ..db.unreadable import every
 from ..schema.rows import RowReader
-from ..schema.tables import AMONG_ALL_RUNS, IS_OPEN
+from ..schema.tables import IS_OPEN
 from ..schema.tables import node as n
-from ..schema.tables import queue_group as g
 from ..schema.tables import run as r
 from ..schema.types import UtcDateTime
 
@@ -145,22 +143,3 @@ def running_on(conn: Connection, node_ids: Sequence[int]) -> dict[int, int]:
         .group_by(r.c.node_id)
     )
     return {node_id: count for node_id, count in conn.execute(statement)}
-
-
-def _next_available() -> Select[Any, Any]:
-    now = bindparam("now", type_=UtcDateTime())
-    # No time brings what waits for a slot or a token.
-    by_time = (r.c.state.in_(sql_literals(CLAIMABLE)), AMONG_ALL_RUNS, r.c.due_at.is_(None), now < DUE_TIME)
-    available = select(r.c.available_at).where(*by_time).order_by(DUE_TIME).limit(1)
-    tokens = select(func.min(g.c.next_token_at)).where(g.c.next_token_at > now)
-    return select(available.scalar_subquery(), tokens.scalar_subquery())
-
-
-# Each claim that leaves a slot free asks: to put it together again took six times as long as to execute it.
-_NEXT_AVAILABLE: Final = _next_available()
-
-
-def next_available(conn: Connection, now: datetime) -> datetime | None:
-    """When the next run becomes available by time alone, or a group gets the token that it waits for; or None."""
-    row = conn.execute(_NEXT_AVAILABLE, {"now": now}).one()
-    return min((at for at in row if at is not None and at < NEVER), default=None)

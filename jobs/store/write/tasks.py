@@ -56,10 +56,9 @@ def remove(conn: Connection, task_id: int) -> None:
     conn.execute(delete(t).where(t.c.id == task_id))
 
 
-def mark_started(conn: Connection, task_ids: Sequence[int], now: datetime) -> dict[int, Json]:
-    """Set the last start of tasks whose schedule-made run starts for the first time; their checkpoints."""
-    statement = update(t).where(t.c.id.in_(sorted(task_ids))).values(last_started_at=now)
-    return {key: value for key, value in conn.execute(statement.returning(t.c.id, t.c.checkpoint))}
+def mark_started(conn: Connection, task_ids: Sequence[int], now: datetime) -> None:
+    """Set the last start of tasks whose schedule-made run starts for the first time."""
+    conn.execute(update(t).where(t.c.id.in_(sorted(task_ids))).values(last_started_at=now))
 
 
 def save_checkpoint(conn: Connection, task_id: int, value: Json, now: datetime) -> bool:

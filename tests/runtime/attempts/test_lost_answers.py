@@ -14,7 +14,7 @@ from typing_extensions import override
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.queue.claims.lane import claim_lane
+from cronograph.jobs.queue.claims.lane import claim_groups, claim_lane
 from cronograph.jobs.queue.turn import turn
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.attempts.capacity import PAUSE
@@ -59,7 +59,7 @@ class UnreliableLine(Database):
         return await self._deliver(function, await super().on_connection(function, connection, *args, **kwargs))
 
     async def _deliver(self, function: Callable[..., Any], result: T) -> T:
-        function = turn if function is claim_lane else function
+        function = turn if function in (claim_lane, claim_groups) else function
         if self.lose.get(function) and _brought_something(result):
             self.lose[function] -= 1
             raise OperationalError("COMMIT", None, ConnectionError("the line is cut"))

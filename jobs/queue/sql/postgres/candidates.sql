@@ -17,8 +17,8 @@
 --   after: the group that was served last
 --   depth: how many groups are looked into
 --   lane: how many runs of each lane of a group
---   now: the database's time
--- Index: ix_run_claimable, ix_run_claimable_job, uq_run_exclusive
+--   now: the database's time; null: that of the statement
+-- Index: ix_run_claimable, ix_run_claimable_job, ix_run_stuck, uq_run_exclusive
 -- Called by: candidates.candidates
 WITH RECURSIVE pending(name, lap, place) AS (
     SELECT CAST(:after AS text) COLLATE "C", 0, 0 WHERE CAST(:groups AS text[]) IS NULL
@@ -47,11 +47,16 @@ WITH RECURSIVE pending(name, lap, place) AS (
             ) n
         LIMIT 1) s
     WHERE s.lap = 0 OR s.name <= CAST(:after AS text)),
-lanes(class, state, priority, until) AS (
-    VALUES (0, 'stuck', 'high', CAST(:now AS timestamptz) - interval '1 microsecond'),
-        (0, 'stuck', 'low', CAST(:now AS timestamptz) - interval '1 microsecond'),
-        (1, 'waiting', 'high', CAST(:now AS timestamptz)), (2, 'waiting', 'low', CAST(:now AS timestamptz)))
-SELECT p.name AS group_name, p.limited, p.runs
+moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at),
+lanes AS MATERIALIZED (
+    SELECT l.* FROM moment m CROSS JOIN LATERAL (
+        VALUES (0, 'stuck', 'high', m.at - interval '1 microsecond'), (0, 'stuck', 'low', m.at - interval '1 microsecond'),
+            (1, 'waiting', 'high', m.at), (2, 'waiting', 'low', m.at)) AS l(class, state, priority, until)
+    -- Usually nothing is stuck, and each group would be asked twice.
+    WHERE l.class > 0 OR (
+        SELECT r.id FROM cronograph.run_open r WHERE r.state = 'stuck'
+        ORDER BY r.group_name, r.available_at, r.id LIMIT 1) IS NOT NULL)
+SELECT p.name AS group_name, p.limited, CAST(p.runs AS text) AS runs
 FROM (
     SELECT g.name, c.runs,
         coalesce(q.max_running IS NOT NULL OR q.rate IS NOT NULL OR q.max_wait_low IS NOT NULL, false) AS limited
@@ -73,7 +78,7 @@ FROM (
                     r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
                         SELECT FROM cronograph.periodic_task t
                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
-                    OR r.expires_at IS NOT NULL AND r.expires_at <= CAST(:now AS timestamptz) AND r.attempt = 0
+                    OR r.expires_at IS NOT NULL AND r.expires_at <= (SELECT at FROM moment) AND r.attempt = 0
                         AS judged,
                     r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
                 FROM cronograph.run_open r
@@ -98,6 +103,6 @@ FROM (
                 --end
                 ) r) r
         WHERE r.runs IS NOT NULL AND q.paused_at IS NULL
-          AND (q.next_token_at IS NULL OR q.next_token_at <= CAST(:now AS timestamptz))) c
+          AND (q.next_token_at IS NULL OR q.next_token_at <= (SELECT at FROM moment))) c
     WHERE c.runs IS NOT NULL
     LIMIT :depth) p

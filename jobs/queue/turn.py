@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from ..store.db.database import Database
 from ..store.db.faults import kind_of, log_fault
 from ..store.db.transaction import Tx
-from .base import runs as run_store
 from .base import statements
-from .claims.candidates import pending_of
+from .claims.candidates import next_available, pending_of
 from .claims.claim import Claimant, Claimed, Standing, Started, claim_more, standing_of, start_more
 from .claims.fairness import FairnessState
 from .claims.lane import LaneClaims
@@ -204,9 +203,8 @@ def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order, *, a
     claimed = Claimed((), (), fairness)
     if slots > 0 or order.prefetch > 0:
         claimed = claim_more(tx, claimant, fairness, slots=slots, prefetch=order.prefetch, room=room, apart=apart)
-    next_in = _next_in(tx) if len(claimed.started) < slots else None
-    if claimed.busy:
-        next_in = _SOON
+    at = next_available(tx.conn, tx.now) if len(claimed.started) < slots else None
+    next_in = _SOON if claimed.busy else None if at is None else (at - tx.now).total_seconds()
     started = begun + claimed.started
     # Where runs were held back there may be more behind them.
     more = (not claimed.left and len(claimed.reserved) == order.prefetch) or claimed.held_back > 0
@@ -222,8 +220,3 @@ def turn(tx: Tx, claimant: Claimant, fairness: FairnessState, order: Order, *, a
         held_back=claimed.held_back,
         next_job=claimed.next_job,
     )
-
-
-def _next_in(tx: Tx) -> float | None:
-    at = run_store.next_available(tx.conn, tx.now)
-    return None if at is None else (at - tx.now).total_seconds()

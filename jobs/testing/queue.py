@@ -31,7 +31,7 @@ from ..core.states import RunState
 from ..core.steps import StepEnd, StepState
 from ..core.waits import Signal
 from ..queue import waits
-from ..queue.base import runs as queued_runs
+from ..queue.claims.candidates import next_available
 from ..queue.claims.claim import Claimant, Started, claim
 from ..queue.claims.fairness import FairnessState
 from ..queue.deadlines import fail_overdue, next_deadline
@@ -439,7 +439,7 @@ def _checkpoint(conn: Connection, task: str) -> Json:
 def _next_time(tx: Tx, schedules: bool) -> datetime | None:
     # A retry that waits no time is available now, and due in a moment.
     upcoming, deadline = look_ahead(tx.conn), next_deadline(tx.conn)
-    times = [queued_runs.next_available(tx.conn, tx.now - TICK), upcoming.wakes_at, deadline]
+    times = [next_available(tx.conn, tx.now - TICK), upcoming.wakes_at, deadline]
     if schedules:
         times.append(upcoming.task_at)
     return min((time for time in times if time is not None), default=None)

@@ -118,20 +118,7 @@ def sql(command: DatabaseCommand, name: StatementName = None) -> None:
         raise unknown("statement", name, known, field="name")
     with connected(url) as connection:
         found = [(one, plan(connection, one.name, one.form)) for one in every(database) if name in (None, one.name)]
-    data = [
-        {
-            "name": one.name,
-            "form": one.form,
-            "heading": one.heading,
-            "parameters": one.parameters,
-            "statement": one.text,
-            "plan": lines,
-        }
-        for one, lines in found
-    ]
-    titles = [one.name if one.form is None else f"{one.name}, form {one.form}" for one, _ in found]
-    texts = [
-        "\n".join([f"-- {title}", f"{one.heading}\n", one.text, "Plan:", *lines])
-        for title, (one, lines) in zip(titles, found, strict=True)
-    ]
+    shown = ("name", "form", "heading", "parameters")
+    data = [{**{key: getattr(one, key) for key in shown}, "statement": one.text, "plan": lines} for one, lines in found]
+    texts = ["\n".join([f"-- {one.title}", f"{one.heading}\n", one.text, "Plan:", *lines]) for one, lines in found]
     command.result({"database": database, "statements": data}, "\n\n".join(texts))

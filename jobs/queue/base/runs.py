@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import ColumnElement, Connection, bindparam, case, delete, func, insert, literal_column, select, update
 from sqlalchemy.exc import DBAPIError
 
-from ...core.limits import NEVER
 from ...core.model import Json, Outcome, Priority, Run, SkipReason
 from ...core.outcome import UNREADABLE_RUN
 from ...core.states import CLAIMABLE, OCCUPYING, RunState, sources_of
@@ -147,12 +146,6 @@ def bring_forward(conn: Connection, seen: datetime, now: datetime) -> int:
     found = select(r.c.id).where(*overtaken, AMONG_ALL_RUNS).order_by(r.c.id).limit(BROUGHT_FORWARD).with_for_update()
     ids = list(conn.execute(found).scalars())
     return len(make_available(conn, ids, now)) if ids else 0
-
-
-def next_available(conn: Connection, now: datetime) -> datetime | None:
-    """When the next run becomes available by time alone, or a group gets the token that it waits for; or None."""
-    at: datetime | None = statements.execute(conn, "next_available", {"now": now}).one().available_at
-    return at if at is not None and at < NEVER else None
 
 
 def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:

@@ -51,6 +51,11 @@ class Statement:
     text: str
 
     @property
+    def title(self) -> str:
+        """Its name, with that of its form."""
+        return self.name if self.form is None else f"{self.name}, form {self.form}"
+
+    @property
     def parameters(self) -> tuple[str, ...]:
         """The names of its parameters, in the order of their first use."""
         return tuple(dict.fromkeys(PARAMETER.findall(self.text)))

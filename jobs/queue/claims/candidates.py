@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
+from ...core.limits import NEVER
 from ...core.model import Priority
 from ...core.nodes import in_turn
 from ...store.schema.tables import run as r
@@ -64,6 +65,12 @@ def jobs_among_others(conn: Connection, jobs: Sequence[str]) -> tuple[str, ...] 
 def pending_of(conn: Connection, jobs: Collection[str]) -> tuple[str, ...]:
     """Return those of these jobs that have pending runs, due or not."""
     return tuple(row.name for row in statements.execute(conn, "pending_of_own_jobs", {"jobs": list(jobs)}))
+
+
+def next_available(conn: Connection, now: datetime) -> datetime | None:
+    """When the next run becomes available by time alone, or a group gets the token that it waits for; or None."""
+    at: datetime | None = statements.execute(conn, "next_available", {"now": now}).one().available_at
+    return at if at is not None and at < NEVER else None
 
 
 def weighed(conn: Connection, found: list[Candidate], heavy: Mapping[str, int]) -> list[Candidate]:

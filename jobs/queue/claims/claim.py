@@ -263,12 +263,9 @@ def _rounds(
 
 
 def part_of(count: int, state: FairnessState) -> int:
-    """Return how many runs of each lane are looked at first, where so many are wanted.
-
-    Groups take turns, so that is the part of each of as many groups as there were, and one more in case one has gone.
-    Where each of many groups gives one, a second one would double what is read.
-    """
+    """Return how many runs of each lane are looked at first: the part of a group, and one more in case one has gone."""
     lane = -(-count // state.groups)
+    # Where each of many groups gives one, a second one would double what is read.
     return lane + (lane > 1)
 
 

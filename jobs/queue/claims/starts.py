@@ -104,7 +104,7 @@ class Started:
 def start(
     tx: Tx, ids: Sequence[int], node: tuple[int, str], source: Source, at: datetime | None = None
 ) -> dict[int, Started]:
-    """Begin the next attempt of those of these runs that can be taken from ``source``, and tell subscribers.
+    """Begin the next attempt of those of these runs that can be taken from ``source``; return them by id.
 
     Its execution is opened, and the first start of a run that a schedule made is noted at its task.
 
@@ -115,9 +115,6 @@ def start(
         source: Where the runs are taken from.
         at: When the attempts begin; None on PostgreSQL: when the statement sees that they may. The time at which
             the transaction began could lie before the end of an attempt that had to end first.
-
-    Returns:
-        By id, what has begun.
     """
     postgres = dialect.is_postgresql(tx.conn)
     wanted = (*_BEGUN, "execution_id") if postgres else _BEGUN

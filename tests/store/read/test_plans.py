@@ -13,8 +13,7 @@ from cronograph.jobs.core.limits import NEVER
 from cronograph.jobs.core.model import FAILURES, Outcome, Trigger
 from cronograph.jobs.core.retention import Keeping
 from cronograph.jobs.core.states import UNFINISHED, RunState
-from cronograph.jobs.queue.base import runs as queued_runs
-from cronograph.jobs.queue.claims.candidates import Want, candidates
+from cronograph.jobs.queue.claims.candidates import Want, candidates, next_available
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.read import executions, facts, groups, logs, prunable, runs
@@ -213,7 +212,7 @@ def test_the_next_of_a_long_queue_are_found_by_their_place_in_it(conn: Connectio
         listed = partial(page, conn, RUNS, PageRequest(NEXT, 50, states))
         assert [one.id for one in listed().items].index(held) == 2
         assert work(conn, listed) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS), states
-    first = partial(queued_runs.next_available, conn, LONG_AGO + timedelta(seconds=1))
+    first = partial(next_available, conn, LONG_AGO + timedelta(seconds=1))
     assert first() == LONG_AGO + timedelta(seconds=2)
     assert work(conn, first) <= (FEW_ROWS if is_postgresql(conn) else FEW_STEPS)
 

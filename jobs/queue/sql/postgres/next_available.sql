@@ -5,7 +5,7 @@
 -- Parameters:
 --   now: the time; null: that of the statement
 -- Index: ix_run_available
--- Called by: runs.next_available
+-- Called by: candidates.next_available
 WITH moment AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), statement_timestamp()) AS at)
 SELECT least(
         (SELECT r.available_at FROM cronograph.run_open r

@@ -3,7 +3,7 @@
 -- Parameters:
 --   now: the time
 -- Index: ix_run_available
--- Called by: runs.next_available
+-- Called by: candidates.next_available
 SELECT coalesce(min(n.run, n.token), n.run, n.token) AS available_at FROM (
     SELECT (SELECT r.available_at FROM cronograph.run r
             WHERE r.state IN ('stuck', 'waiting') AND r.attempt >= 0 AND r.due_at IS NULL

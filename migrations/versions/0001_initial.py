@@ -5,7 +5,6 @@ Frozen: a later change of the schema is a revision of its own, which imports not
 
 from alembic import op
 from sqlalchemy import (
-    JSON,
     BigInteger,
     Boolean,
     CheckConstraint,
@@ -34,7 +33,7 @@ depends_on = None
 KEY = BigInteger().with_variant(Integer(), "sqlite")
 TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
 NAME = String(200).with_variant(String(200, collation="C"), "postgresql")
-DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
+DOCUMENT = Text().with_variant(JSONB(), "postgresql")
 FIRST = {"id": 1, "last_seq": 0}
 SCHEMA = MetaData()
 # Hot tables: room for updates in place, and a vacuum that comes early.

@@ -182,11 +182,7 @@ def interval_of(seconds: float) -> ScheduleSpec:
 
 
 def judged(spec: ScheduleSpec) -> ScheduleSpec:
-    """Return a schedule that can be here.
-
-    Raises:
-        UnsaidError: it cannot; the message says why.
-    """
+    """Return a schedule that can be here; ``UnsaidError`` says why another one cannot."""
     try:
         parse(spec.syntax, spec.value, spec.timezone, anchor=EARLIEST)
     except ScheduleError as error:

@@ -47,7 +47,7 @@ Frozen: a later change of the schema is a revision of its own, which imports not
 
 from alembic import op
 from sqlalchemy import (
-    JSON, BigInteger, Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Index, Integer, MetaData,
+    BigInteger, Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Index, Integer, MetaData,
     PrimaryKeyConstraint, String, Table, Text, TextClause, UniqueConstraint, text
 )
 from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
@@ -61,7 +61,7 @@ depends_on = None
 KEY = BigInteger().with_variant(Integer(), "sqlite")
 TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
 NAME = String(200).with_variant(String(200, collation="C"), "postgresql")
-DOCUMENT = JSON().with_variant(JSONB(), "postgresql")
+DOCUMENT = Text().with_variant(JSONB(), "postgresql")
 FIRST = {"id": 1, "last_seq": 0}
 SCHEMA = MetaData()
 '''

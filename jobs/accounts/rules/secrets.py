@@ -163,12 +163,7 @@ def signature_key(value: str) -> bytes:
 
 
 def proof_fault(form: str, value: str) -> str | None:
-    """Return the reason why a value cannot prove who sends a request, without showing the value.
-
-    Args:
-        form: ``STANDARD``, or another form that takes any text.
-        value: The value of the secret.
-    """
+    """Return the reason why a value cannot prove who sends requests of a form, without showing the value."""
     if form == STANDARD:
         try:
             signature_key(value)

@@ -111,7 +111,7 @@ class _Guarded:
 
 
 class GuardedStream(io.TextIOBase):
-    """Standard output or error without the secrets of jobs; everything else is left to the original."""
+    """Standard output or error without the secrets of jobs; all else, its end too, is left to the original."""
 
     def __init__(self, original: TextIO) -> None:
         self._original = original
@@ -144,6 +144,9 @@ class GuardedStream(io.TextIOBase):
     def flush(self) -> None:
         """Flush the original."""
         self._original.flush()
+
+    @override
+    def close(self) -> None: ...
 
     @override
     def fileno(self) -> int:
@@ -197,6 +200,9 @@ class GuardedBytes(io.RawIOBase):
     def flush(self) -> None:
         """Flush the original."""
         self._original.flush()
+
+    @override
+    def close(self) -> None: ...
 
     @override
     def writable(self) -> bool:

@@ -32,7 +32,17 @@ from sqlalchemy.types import TypeDecorator, TypeEngine
 Key = BigInteger().with_variant(Integer(), "sqlite")
 """Identity keys. A plain BigInteger would not become SQLite's rowid and fail with NOT NULL."""
 
-JsonDocument = JSON(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
+
+class _Document(JSON):
+    """JSON in a column of text: SQLite keeps a document that is one number as a float in a column of another type."""
+
+
+@compiles(_Document, "sqlite")
+def _as_text(*_: object, **__: object) -> str:
+    return "TEXT"
+
+
+JsonDocument = _Document(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 """A JSON document; Python None is SQL NULL."""
 
 Name = String(200).with_variant(String(200, collation="C"), "postgresql")
@@ -55,11 +65,7 @@ def dumps(document: object) -> str:
 
 
 def loads(document: str | bytes) -> Any:
-    """The values of a stored JSON document, from either driver; most are an empty object or list.
-
-    Raises:
-        TypeError: SQLite keeps a number as such; SQLAlchemy then takes it as it is.
-    """
+    """The values of a stored JSON document, from either driver; most are an empty object or list."""
     text = document if isinstance(document, str) else str(document, "utf-8")
     if text == "{}":
         return {}

@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import pytest
 from typing_extensions import override
 
-from cronograph.jobs import Result
+from cronograph.jobs import JobContext, Result, job
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
@@ -19,7 +19,7 @@ from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.types import SchemaText
-from tests.support.engines import QUICK, RunningEngine, running_engine
+from tests.support.engines import QUICK, RunningEngine, StartEngine, running_engine
 from tests.support.waiting import eventually
 
 P = ParamSpec("P")
@@ -182,3 +182,29 @@ async def test_a_fault_of_our_own_costs_no_result_and_no_node(
         await engine.stop()
         await database.close()
         await reader.close()
+
+
+NUMBERS = [2**63, 12345678901234567890, 10**400, 1.0, 7, True, "1e5"]
+
+
+async def test_numbers_stay_as_they_are_in_values_steps_and_checkpoints(start_engine: StartEngine) -> None:
+    jobs = Registry()
+    found: dict[int, tuple[object, object]] = {}
+
+    @job("kept", registry=jobs)
+    async def kept(ctx: JobContext, place: int) -> Result:
+        async def given() -> Any:
+            return NUMBERS[place]
+
+        stepped: Any = await ctx.step("given", given)
+        if ctx.is_last_attempt:
+            found[place] = (ctx.checkpoint, stepped)
+            return Result(value=NUMBERS[place])
+        await ctx.save_checkpoint(NUMBERS[place])
+        raise ValueError("once more")
+
+    engine = await start_engine(jobs)
+    runs = [await engine.enqueue("kept", {"place": place}, retries=1) for place in range(len(NUMBERS))]
+    for place, (run_id, number) in enumerate(zip(runs, NUMBERS, strict=True)):
+        done = await engine.finished(run_id)
+        assert [repr(one) for one in (done.execution.value, *found[place])] == [repr(number)] * 3

@@ -1,6 +1,8 @@
 """The host of a job in this process: checkpoints in order, faults that nobody awaited, stop requests."""
 
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -197,3 +199,20 @@ def test_the_first_reason_stays_but_a_cancel_outranks_it(asked: list[StopReason]
     for one in asked:
         signal.ask(one)
     assert (signal.reason, signal.remaining()) == (reason, None)
+
+
+GUARD = """
+import gc, io
+from cronograph.jobs.runtime.job.printing import GuardedStream
+original = io.TextIOWrapper(io.BytesIO())
+print("hidden", file=GuardedStream(original), flush=True)
+GuardedStream(original).buffer
+original.close()
+gc.collect()
+"""
+
+
+def test_a_guard_of_output_goes_without_a_word_though_its_original_is_closed() -> None:
+    """Python 3.13 reports it by itself, older ones in their development mode."""
+    done = subprocess.run([sys.executable, "-X", "dev", "-c", GUARD], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

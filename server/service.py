@@ -6,11 +6,12 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, closing, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import uvloop
 
 from ..jobs.core.base.errors import StorageError
+from ..jobs.core.base.lazy import LazyModule
 from ..jobs.registry import Registry
 from ..jobs.runtime.base.settings import Clock
 from ..jobs.store.db.address import without_password
@@ -25,7 +26,12 @@ from .http.side_port import DEFAULT_PORT, side_listener, side_port
 from .installation import Installation
 from .preparation import check_administrator
 from .process.lifecycle import READY, STOPPING, Lifecycle, Phase, StopRequest, leave_out_what_stays, notify
-from .task_files.applying import TaskFiles
+
+if TYPE_CHECKING:
+    from .task_files import applying
+else:
+    # With the parser of YAML: for servers that have files of tasks.
+    applying = LazyModule(f"{__package__}.task_files.applying")
 
 log = logging.getLogger("cronograph")
 
@@ -60,7 +66,7 @@ class Service:
     serves_api: bool = True
     left_behind: list[str] = field(default_factory=list[str], init=False)
     fault: str | None = field(default=None, init=False)
-    _files: TaskFiles | None = field(default=None, init=False)
+    _files: "applying.TaskFiles | None" = field(default=None, init=False)
 
     def run(self) -> None:
         """Serve until a signal asks for the end; returns after an orderly stop.
@@ -142,7 +148,7 @@ class Service:
         if self.prepare is not None:
             await self.prepare(database)
         if self.settings.tasks is not None:
-            files = TaskFiles(self.settings.tasks, database, key_source(self.settings))
+            files = applying.TaskFiles(self.settings.tasks, database, key_source(self.settings))
             self._files = files
             await files.apply()
 

@@ -5,18 +5,19 @@ import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Final, TypeVar
-
-from argon2 import PasswordHasher
-from argon2.exceptions import VerificationError
+from functools import cache, partial
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ...graphql.base.errors import UserFacingError
+from ...jobs.core.base.lazy import LazyModule
+
+if TYPE_CHECKING:
+    import argon2
+else:
+    # Of no use to a server at which nobody signs in by a password.
+    argon2 = LazyModule("argon2")
 
 T = TypeVar("T")
-
-HASHER: Final = PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
-"""The parameters that OWASP recommends: 19 MiB and some 20 ms for each password."""
 
 AT_ONCE: Final = 2
 """Passwords that are hashed side by side: the others wait, so that a flood of them leaves the processor to others."""
@@ -28,8 +29,14 @@ NICENESS: Final = 5
 """By so much the threads that hash step back behind all others where processors are scarce; Linux knows this for a
 thread, others only for a whole process."""
 
-DUMMY: Final = HASHER.hash("nobody has this password")
-"""Verified for names without an account, so that the time of an answer does not tell who exists."""
+DUMMY: Final = "$argon2id$v=19$m=19456,t=2,p=1$180ePQy432C9eV2lj+YdTg$1vQSzYZ95kpmvqpRkXr98ByZns9xGn+41Su4DgirXdI"
+"""The hash of a random text, verified for names without an account: the time of an answer does not tell who exists."""
+
+
+@cache
+def hasher() -> "argon2.PasswordHasher":
+    """The parameters that OWASP recommends: 19 MiB and some 20 ms for each password."""
+    return argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
 
 class Passwords:
@@ -46,7 +53,7 @@ class Passwords:
         Raises:
             UserFacingError: ``BUSY``: too many are waiting.
         """
-        return await self._run(HASHER.hash, password)
+        return await self._run(_hashed, password)
 
     async def verify(self, stored: str | None, password: str) -> bool:
         """Return whether a password is the one behind a hash; with None it takes as long, and is not.
@@ -71,8 +78,12 @@ class Passwords:
         self._threads.shutdown()
 
 
+def _hashed(password: str) -> str:
+    return hasher().hash(password)
+
+
 def _verified(stored: str, password: str) -> bool:
     try:
-        return HASHER.verify(stored, password)
-    except VerificationError:
+        return hasher().verify(stored, password)
+    except argon2.exceptions.VerificationError:
         return False

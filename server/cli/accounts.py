@@ -26,7 +26,7 @@ from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.base.times import counted
 from ...jobs.store.db.opening import connected
 from ...jobs.store.db.transaction import Tx
-from ..auth.passwords import HASHER
+from ..auth.passwords import hasher
 from ..configuration.secret_keys import key_file, key_source, write_keys
 from ..process.ending import ExitCode
 from .base.application import CommandLine
@@ -50,7 +50,7 @@ def add_account(
     command: DatabaseCommand, name: AccountName, role: RoleOption = Role.VIEWER, password_stdin: PasswordStdin = False
 ) -> None:
     """Make an account; without a password it can only be used by tokens until it gets one."""
-    hashed = HASHER.hash(_password_of(name)) if password_stdin else None
+    hashed = hasher().hash(_password_of(name)) if password_stdin else None
     made = command.do(lambda tx: actions.add_account(tx, name, role, hashed))
     command.result({"account": _account_data(made)}, f"Account {made.name} made, role {made.role.value}")
 
@@ -97,7 +97,7 @@ def enable_account(command: DatabaseCommand, name: AccountName) -> None:
 def change_password(command: DatabaseCommand, name: AccountName, password_stdin: PasswordStdin = False) -> None:
     """Set the password of an account, asked for or from standard input; its sign-ins end."""
     text = _password_of(name) if password_stdin else _asked_password(name)
-    hashed = HASHER.hash(text)
+    hashed = hasher().hash(text)
     changed = command.do(lambda tx: actions.set_password(tx, name, hashed))
     command.result({"account": _account_data(changed)}, f"Account {changed.name} has a new password")
 

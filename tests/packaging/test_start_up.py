@@ -10,7 +10,7 @@ HEAVY = frozenset(
     {
         "alembic", "argon2", "cbor2", "click", "cryptography", "greenlet", "httpx", "joserfc", "jsonschema",
         "opentelemetry", "prometheus_client", "psycopg", "pygments", "rich", "sqlalchemy", "sqlalchemy.orm", "sqlite3",
-        "starlette", "strawberry", "structlog", "typer", "uvicorn", "watchfiles", "webauthn",
+        "starlette", "strawberry", "structlog", "typer", "uvicorn", "watchfiles", "webauthn", "yaml",
     }
 )  # fmt: skip
 OWN_MODULES = 95
@@ -45,7 +45,7 @@ from cronograph.server.cli.serving import run_server
 """
 ALWAYS_SERVED = frozenset(
     {
-        "argon2", "click", "greenlet", "pygments", "rich", "sqlalchemy", "starlette", "strawberry", "structlog",
+        "click", "greenlet", "pygments", "rich", "sqlalchemy", "starlette", "strawberry", "structlog",
         "typer", "uvicorn", "watchfiles",
     }
 )  # fmt: skip

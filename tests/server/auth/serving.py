@@ -35,7 +35,7 @@ from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.write.nodes import publish
-from cronograph.server.auth.passwords import HASHER
+from cronograph.server.auth.passwords import hasher
 from cronograph.server.auth.sign_in import SignIn
 from cronograph.server.configuration.settings import ProviderSettings
 from cronograph.server.http.app import Parts, build_app
@@ -54,7 +54,7 @@ HOSTS = frozenset({"localhost", "127.0.0.1"})
 @cache
 def hashed(password: str = PASSWORD) -> str:
     """The hash of a password, made once."""
-    return HASHER.hash(password)
+    return hasher().hash(password)
 
 
 @dataclass

@@ -75,7 +75,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 190 for secrets that are judged where they are set, and for odd values that importers and exports keep.
     # Raised by 120 for pages whose rows come with the labels of their runs, with recoveries and with strips.
     # Raised by 45 for claims of several groups without a transaction.
-    "lines": 115_765,
+    # Raised by 20 for what hashes passwords and reads files of tasks, which is loaded where it is used.
+    "lines": 115_775,
     "modules under 80 lines with one importer": 24,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

@@ -26,7 +26,7 @@ from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.cancel import cancel_all
 from cronograph.jobs.queue.claims.claim import Claimant, Started
 from cronograph.jobs.queue.claims.fairness import FairnessState
-from cronograph.jobs.queue.claims.lane import claim_groups, claim_lane
+from cronograph.jobs.queue.claims.lane import LaneClaim, claim_groups, claim_lane
 from cronograph.jobs.queue.finish import Finish, finish, finish_common, is_common
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url
@@ -256,6 +256,36 @@ async def test_runs_of_several_groups_and_classes_are_taken_in_turn_without_a_tr
     assert (common.several, common.lanes, len(taken[0])) == (16, 0, 16)
     assert taken[0] == taken[1]
     assert _differences(await common.rows(), await general.rows()) == []
+
+
+async def test_a_claim_of_several_groups_leaves_what_is_for_others_and_what_has_to_be_judged(
+    parties: list[Party],
+) -> None:
+    common, _ = parties
+    assert common.line is not None
+    await common.database.write(put, [NewRun("work", Trigger.API, group=group) for group in ("a", "b", "b")])
+    await common.database.write(put, [NewRun("work", Trigger.API, group="b", signature="other")])
+
+    async def claim(**changes: Any) -> LaneClaim:
+        assert common.line is not None
+        claimant = replace(common.claimant, **changes)
+        return await common.database.on_connection(claim_groups, common.line, claimant, FairnessState(), slots=10)
+
+    of_b = await claim(groups=("b", "c"), foreign=frozenset({"other"}))
+    assert [one.run.group for one in of_b.started] == ["b", "b"]
+    assert (of_b.more, of_b.next_in) == (False, None)
+    await common.database.write(put, [NewRun("work", Trigger.API, group="c", concurrency_key="k", max_concurrent=1)])
+    judged = await claim()
+    assert (judged.served, judged.mixed, judged.started) == (False, True, ())
+    assert [one.run.group for one in (await claim(groups=("a", "b"))).started] == ["a", "b"]
+    later = datetime.now(UTC) + timedelta(hours=1)
+    await common.database.write(put, [NewRun("work", Trigger.API, group="a", available_at=later)])
+    nothing = await claim(groups=("a",))
+    assert (nothing.served, nothing.started) == (True, ())
+    assert nothing.next_in is not None
+    assert 3_000 < nothing.next_in <= 3_600
+    await common.database.write(lambda tx: nodes.set_state(tx.conn, common.claimant.node_id, NodeState.DRAINING))
+    assert not (await claim(groups=("c",))).started
 
 
 async def test_runs_of_one_group_and_class_are_the_common_case(parties: list[Party]) -> None:

@@ -172,7 +172,8 @@ async def claim_groups(
     if not chosen:
         return (LaneClaim(True, (), state, False, next_in, None), Wake.NONE) if is_last else NOT_SERVED
     ids = [one.run_id for one in chosen]
-    rows = await connection.execute(statements.for_driver("start"), parameters_of(ids, node, Source.QUEUE, None))
+    begins = parameters_of(ids, node, Source.QUEUE, None, with_event=True)
+    rows = await connection.execute(statements.for_driver("start"), begins)
     started = started_in(rows, node)
     if not started:
         return NOT_SERVED

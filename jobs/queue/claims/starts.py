@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum, auto
+from operator import attrgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection, String, bindparam, func, literal_column, select
@@ -15,7 +16,7 @@ from ...core.states import CLAIMABLE, RunState
 from ...store.db import dialect
 from ...store.db.autocommit import PLANNED
 from ...store.db.functions import sql_literals, unindexed
-from ...store.db.transaction import Tx, Wake
+from ...store.db.transaction import Tx
 from ...store.db.unreadable import is_undecodable, readable
 from ...store.read import tasks as stored_tasks
 from ...store.read.runs import run_from, select_runs
@@ -124,15 +125,17 @@ def start(
         if not is_undecodable(error):
             raise
         rows = _begun_and_readable(tx.conn, ids, node)
-    if postgres:
-        tx.wake(Wake.EVENTS)
-        return {row[0]: _started(row, node) for row in rows}
     found = {row[0]: row for row in rows}
-    begun = {"ids": [run_id for run_id in ids if run_id in found], "node": node[1]}
-    opened = statements.picked(tx.conn, "open_executions", begun, ("run_id", "execution_id"))
-    started = {run_id: _started((*found[run_id], execution_id), node) for run_id, execution_id in opened}
+    if not postgres:
+        begun = {"ids": [run_id for run_id in ids if run_id in found], "node": node[1]}
+        opened = statements.picked(tx.conn, "open_executions", begun, ("run_id", "execution_id"))
+        found = {run_id: (*found[run_id], execution_id) for run_id, execution_id in opened}
+    started = {run_id: _started(row, node) for run_id, row in found.items()}
     if started:
-        tx.emit([many_changes(STARTED, node[1], ((one.run, one.execution_id) for one in started.values()))])
+        in_order = sorted(started.values(), key=attrgetter("execution_id"))
+        tx.emit([many_changes(STARTED, node[1], ((one.run, one.execution_id) for one in in_order))])
+    if postgres:
+        return started
     scheduled = [one.run for one in started.values() if one.run.trigger == Trigger.SCHEDULE.value]
     firsts = {run.task_id for run in scheduled if run.attempt == 1 and run.task_id is not None}
     if firsts:
@@ -145,11 +148,14 @@ def start(
     }
 
 
-def parameters_of(ids: Sequence[int], node: tuple[int, str], source: Source, now: datetime | None) -> dict[str, Any]:
+def parameters_of(
+    ids: Sequence[int], node: tuple[int, str], source: Source, now: datetime | None, *, with_event: bool = False
+) -> dict[str, Any]:
     """Return the parameters of the statement ``start``."""
     reserved, unjudged = source is not Source.QUEUE, source is Source.UNJUDGED
     return {
         "ids": list(ids), "node_id": node[0], "node": node[1], "now": now, "reserved": reserved, "unjudged": unjudged,
+        "with_event": with_event,
     }  # fmt: skip
 
 

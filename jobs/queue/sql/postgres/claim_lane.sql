@@ -90,7 +90,7 @@ chosen AS MATERIALIZED (
     FROM (SELECT l.id FROM locked l WHERE NOT l.blocked AND NOT EXISTS (SELECT FROM locked WHERE judged)
           ORDER BY l.available_at, l.id) l),
 start AS MATERIALIZED (
-    SELECT clock_timestamp() AS at, count(*) AS runs, min(execution_id) AS first FROM chosen),
+    SELECT clock_timestamp() AS at, true AS with_event, count(*) AS runs, min(execution_id) AS first FROM chosen),
 {begin}
 SELECT s.runs,
     CASE WHEN NOT c.accepts THEN 'not accepting'

@@ -10,6 +10,7 @@
 --   now: when the attempts begin; null: when this statement sees that they may
 --   reserved: whether they were reserved for this node
 --   unjudged: true: leave out runs that the tolerance of their task may keep from starting
+--   with_event: whether to write their event here; a transaction writes those of all that it changes, in their order
 -- Index: pk_run
 -- Called by: starts.start
 WITH accepting AS MATERIALIZED (
@@ -34,7 +35,8 @@ locked AS MATERIALIZED (
 chosen AS MATERIALIZED (
     SELECT l.id, nextval('cronograph.job_execution_id_seq') AS execution_id
     FROM (SELECT id FROM locked ORDER BY place) l),
-start AS MATERIALIZED (SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at),
+start AS MATERIALIZED (
+    SELECT coalesce(CAST(:now AS timestamptz), clock_timestamp()) AS at, CAST(:with_event AS boolean) AS with_event),
 {begin}
 SELECT b.execution_id, b.id, b.attempt, b.job_name, b.args, b.group_name, b.task_id, b.task_name, b.scheduled_for,
     b.failures, b.retries, b.retry_delay, b.timeout, b.submitter, b.submitter_id, b.description, b.signature, b.carried,

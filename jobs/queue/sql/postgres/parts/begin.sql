@@ -26,4 +26,4 @@ marked AS (
                         ELSE jsonb_build_array(id, execution_id, job_name, group_name, task_id, task_name, flow_id) END
                         ORDER BY execution_id) FROM begun),
         'node', CAST(:node AS text)))
-    FROM start s WHERE EXISTS (SELECT FROM begun))
+    FROM start s WHERE s.with_event AND EXISTS (SELECT FROM begun))

@@ -12,6 +12,7 @@ from cronograph.jobs.actions.runs import edit_run, enqueue_runs
 from cronograph.jobs.core.admission.expiry import expiry_faults, expiry_of, has_expired
 from cronograph.jobs.core.base.errors import InvalidInput, UserError
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
+from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.explain import explain_run
 from cronograph.jobs.core.model import NewRun, Run, SkipReason, Trigger
 from cronograph.jobs.core.outcome import Failed, Snoozed
@@ -155,6 +156,18 @@ def test_a_job_hears_of_its_expired_runs_and_of_those_of_what_is_not_notified(st
     stored.at(20)
     assert stored.do(skip_due, None) == 1
     assert len(stored.rows(tables.run)) == 2
+
+
+def test_a_claim_that_makes_a_run_and_starts_it_records_this_in_order(stored: Stored) -> None:
+    worker = stored.node(jobs=("work", "told"))
+    say(stored, on_expired="told", ttl=10.0)
+    stored.enqueue(ttl=10.0)
+    stored.at(10)
+    (started,) = worker.take(5).started
+    assert started.run.job_name == "told"
+    recorded = [change for row in stored.rows(tables.event) for change in spread(row.changes)]
+    states = [(one.kind, one.state) for one in recorded if one.run_id == started.run.id and one.execution_id is None]
+    assert states == [(EventKind.RUN_CREATED, "waiting"), (EventKind.RUN_UPDATED, "running")]
 
 
 def test_a_waiting_run_says_until_when_it_has_to_start(stored: Stored) -> None:

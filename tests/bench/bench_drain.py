@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -161,6 +162,28 @@ async def drained(sources: Path, url: str, line: str, pid: int | None, part: flo
     took = await database.read(_seconds)
     await database.close()
     return Drained(runs / took, used / runs * 1e6, stored / runs * 1e6, wal / runs)
+
+
+async def steady(url: str, pid: int | None, rate: int, seconds: float) -> tuple[float, float]:
+    """The shares of a core that a server and its database take while so many runs a second are enqueued and executed.
+
+    Args:
+        url: A migrated database.
+        pid: The server of the database.
+        rate: Runs a second.
+        seconds: For how long.
+    """
+    database, parts = Database(url), 10
+    with serving(ROOT, url, 1, ()) as servers:
+        used, stored, began = node_seconds(servers), server_seconds(pid) if pid else 0.0, time.perf_counter()
+        for place in range(round(seconds * parts)):
+            await database.write(put, [NewRun("nothing", Trigger.API)] * (rate // parts))
+            await asyncio.sleep(max(0.0, began + (place + 1) / parts - time.perf_counter()))
+        await _all_ended(database, 0.05)
+        took, used = time.perf_counter() - began, node_seconds(servers) - used
+        stored = server_seconds(pid) - stored if pid else 0.0
+    await database.close()
+    return used / took, stored / took
 
 
 async def lone(sources: Path, url: str, part: float, options: Sequence[str]) -> list[float]:

@@ -58,6 +58,18 @@ async def show(name: str, way: Way, times: int, made: int) -> None:
     print(f"{name:24} {1 / took:8.0f}/s, {used * 1e6:7.1f} µs of this process for each", flush=True)
 
 
+def one_by_one(url: str, runs: int) -> tuple[float, float]:
+    """Seconds for runs that are each enqueued in a transaction of its own, and of them those of this process."""
+    engine = sync_engine(parse_url(url), pooled=1)
+    began, cpu = perf_counter(), cpu_seconds()
+    for number in range(runs):
+        with engine.begin() as conn:
+            enqueue_many_sync(conn, [RunSpec("nothing", {"number": number})])
+    took, cpu = perf_counter() - began, cpu_seconds() - cpu
+    engine.dispose()
+    return took, cpu
+
+
 async def measure(url: str, times: int, many: int, rounds: int) -> None:
     """A line for each way."""
     registry = jobs()

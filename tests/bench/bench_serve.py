@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
@@ -81,7 +82,17 @@ def until_ready(process: psutil.Popen, port: int) -> float:
     raise SystemExit("the server did not become ready")
 
 
-def measure(url: str, seconds: float) -> str:
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """What an idle server took: seconds until it was ready, and of a processor until then, MB, share of a core."""
+
+    ready: float
+    start: float
+    memory: float
+    share: float
+
+
+def measure(url: str, seconds: float) -> Idle:
     """Start a server, look at it for a while, and stop it."""
     port = free_port()
     command = [
@@ -106,8 +117,13 @@ def measure(url: str, seconds: float) -> str:
         finally:
             process.terminate()
             process.wait(30)
-    began_in = f"ready after {ready:5.2f} s ({start:5.2f} s of processor time)"
-    return f"{began_in}, {memory:5.0f} MB, {share * 100:5.2f} % of a core"
+    return Idle(ready, start, memory, share)
+
+
+def in_words(it: Idle) -> str:
+    """The figures of an idle server."""
+    began_in = f"ready after {it.ready:5.2f} s ({it.start:5.2f} s of processor time)"
+    return f"{began_in}, {it.memory:5.0f} MB, {it.share * 100:5.2f} % of a core"
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -126,7 +142,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 fill(urls[chosen.tasks], kind, chosen.tasks)
             for _ in range(chosen.rounds):
                 for tasks, url in urls.items():
-                    print(f"{kind:8} {tasks:9,} tasks: {measure(url, chosen.seconds)}", flush=True)
+                    print(f"{kind:8} {tasks:9,} tasks: {in_words(measure(url, chosen.seconds))}", flush=True)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,9 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from tests.bench import bench_drain
 from tests.bench.measuring import percentile
 from tests.bench.peers import kinds, run
 from tests.bench.peers.run import FOLDER, Contender
@@ -54,6 +56,71 @@ def _groups(places: Places, _pythons: Pythons) -> Measured:
 
 def _groups_of(number: int) -> str:
     return f"{number:,} group{'s' * (number > 1)}, drained"
+
+
+def _keys(places: Places, _pythons: Pythons) -> Measured:
+    for keys in (0, 10_000, 10):
+        with places.empty() as url:
+            yield (
+                _keys_of(keys),
+                apart(ours.drained, places.pid, url, places.size(DRAINED if keys != 10 else 2_000), 1, keys),
+            )
+
+
+def _keys_of(number: int) -> str:
+    return f"{number:,} keys of one run at once, drained" if number else "no keys, drained"
+
+
+def _snapshot(places: Places, _pythons: Pythons) -> Measured:
+    with places.empty() as url:
+        yield _FREE, apart(ours.drained, places.pid, url, places.size(100_000), 1)
+    with places.empty() as url:
+        yield (
+            "a snapshot held open, drained",
+            apart(ours.drained_beside_a_snapshot, places.pid, url, places.size(100_000)),
+        )
+
+
+_FREE = "100,000 runs, drained"
+
+
+def _serve(places: Places, _pythons: Pythons) -> Measured:
+    for kind, shown in (("postgres", "PostgreSQL"), ("sqlite", "SQLite")):
+        server = places.pid if kind == "postgres" else None
+        for line in bench_drain.LINES:
+            if server or bench_drain.LINES[line][1] == 1:
+                with places.empty(kind) as url:
+                    yield _served(line, shown), apart(ours.served, server, url, line, places.part)
+        with places.empty(kind) as url:
+            yield f"500 runs a second, {shown}", apart(ours.steady, server, url, max(1.0, 20.0 * places.part))
+
+
+def _served(line: str, database: str) -> str:
+    return f"served: {line}, {database}"
+
+
+def _start(places: Places, _pythons: Pythons) -> Measured:
+    with places.empty("sqlite") as url:
+        ready, memory = apart(ours.idle, url)
+        yield "a server that is idle is ready after", ready
+        yield "its memory", memory
+
+
+def _one(places: Places, pythons: Pythons) -> Measured:
+    runs = places.size(3_000)
+    if python := pythons.get("pgqueuer"):
+        with places.bare() as url:
+            yield _ONE_OF_OTHERS, _one_of_pgqueuer(python, url, runs)
+    with places.empty() as url:
+        yield "one enqueue in a transaction of its own", apart(ours.enqueued, url, runs)
+
+
+_ONE_OF_OTHERS = "one enqueue in a transaction of its own, pgqueuer"
+
+
+def _one_of_pgqueuer(python: str, url: str, runs: int) -> Sample:
+    took = _said(python, "one_pgqueuer.py", url, str(runs))
+    return Sample(runs / took["took"], took["cpu"] / runs * 1e6)
 
 
 def _log(places: Places, _pythons: Pythons) -> Measured:
@@ -105,11 +172,14 @@ _IN_MEMORY = "10,000 due at once, APScheduler in memory, p99"
 
 
 def _apscheduler(python: str, tasks: int) -> Sample:
-    command = [python, str(FOLDER / "due_apscheduler.py"), str(tasks)]
-    environment = {**os.environ, "PYTHONPATH": "."}
-    ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-    took = json.loads(ended.stdout)
+    took = _said(python, "due_apscheduler.py", str(tasks))
     return Sample(percentile(took["late"], 0.99) * 1e3, took["cpu"] / tasks * 1e6)
+
+
+def _said(python: str, file: str, *words: str) -> Any:
+    command, environment = [python, str(FOLDER / file), *words], {**os.environ, "PYTHONPATH": "."}
+    ended = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(ended.stdout)
 
 
 def _overview(places: Places, _pythons: Pythons) -> Measured:
@@ -203,6 +273,29 @@ LINES: Sequence[Line] = (
         Row(_groups_of(50), before="7.1k", aim=0.8, against=_groups_of(1)),
         Row(_groups_of(1_000), before="7.5k", aim=0.8, against=_groups_of(1)),
     ), _groups),
+    Line("keys", (
+        Row(_keys_of(0)),
+        Row(_keys_of(10_000), before="0.40 of no keys", aim=0.7, against=_keys_of(0)),
+        Row(_keys_of(10), before="0.09 of no keys", aim=0.4, against=_keys_of(0)),
+    ), _keys),
+    Line("snapshot", (
+        Row(_FREE),
+        Row("a snapshot held open, drained", aim=0.8, against=_FREE),
+    ), _snapshot),
+    Line("serve", (
+        *(Row(_served(line, "PostgreSQL")) for line in bench_drain.LINES),
+        Row("500 runs a second, PostgreSQL", "% of a core", before="61", aim=30.5),
+        *(Row(_served(line, "SQLite")) for line, (_, processes, _) in bench_drain.LINES.items() if processes == 1),
+        Row("500 runs a second, SQLite", "% of a core"),
+    ), _serve),
+    Line("start", (
+        Row("a server that is idle is ready after", "s", before="1.6", aim=1.0),
+        Row("its memory", "MB", before="110", aim=100),
+    ), _start),
+    Line("enqueue", (
+        Row(_ONE_OF_OTHERS),
+        Row("one enqueue in a transaction of its own", before="0.45 of it", aim=0.9, against=_ONE_OF_OTHERS),
+    ), _one),
     Line("log", (
         Row("an empty log, drained", before="15–20k"),
         Row("2 million executions, drained", before="5–7k", against="an empty log, drained"),

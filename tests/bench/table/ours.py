@@ -5,17 +5,21 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import psycopg
 import uvloop
 
 from cronograph.jobs.runtime.base.settings import EngineSettings
-from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.address import libpq_url
+from cronograph.jobs.store.db.database import Database, parse_url
 from cronograph.server.process.lifecycle import leave_out_what_stays
+from tests.bench import bench_drain, bench_enqueue, bench_serve
 from tests.bench.bench_answers import JOB_LOGS, LOG_PAGE, STRIPS, api_app, call
 from tests.bench.bench_engine import engine_on, lateness
 from tests.bench.measuring import Statements, cpu_seconds, percentile
 from tests.bench.peers.run import server_seconds
 from tests.bench.table.rows import Sample
 from tests.bench.trials.drains import drain
+from tests.support.sources import ROOT
 
 OVERVIEW = "{ overview { running } }"
 WHOLE_OVERVIEW = "{ overview { running waiting stuck failedLast24h successRate runsPerMinute liveNodes slots } }"
@@ -34,10 +38,42 @@ DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
 """What is asked, by a short name."""
 
 
-def drained(server: int, url: str, runs: int, groups: int) -> Sample:
+def drained(server: int, url: str, runs: int, groups: int, keys: int = 0) -> Sample:
     """Runs a second of a node that drains runs: those that wait there (0 groups), or others that are enqueued first."""
-    rate, worker, used = uvloop.run(drain(server, url, runs, groups))
+    rate, worker, used = uvloop.run(drain(server, url, runs, groups, keys))
     return Sample(rate, worker, used)
+
+
+def drained_beside_a_snapshot(server: int, url: str, runs: int) -> Sample:
+    """``drained``, while a transaction is open that began before, so that nothing can be vacuumed."""
+    with psycopg.connect(libpq_url(parse_url(url))) as held:
+        held.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        held.execute("SELECT 1")
+        return drained(server, url, runs, 1)
+
+
+def served(server: int | None, url: str, line: str, part: float) -> Sample:
+    """Runs a second of servers as they are installed, with the WAL of a run."""
+    it = uvloop.run(bench_drain.drained(ROOT, url, line, server, part, ()))
+    return Sample(it.rate, it.node, it.database if server else None, f"{it.wal:,.0f} B of WAL" if server else "")
+
+
+def steady(server: int | None, url: str, seconds: float) -> Sample:
+    """Percent of a core that a server and its database take for 500 runs a second."""
+    used, stored = uvloop.run(bench_drain.steady(url, server, 500, seconds))
+    return Sample((used + stored) * 100, used / 500 * 1e6, stored / 500 * 1e6 if server else None)
+
+
+def idle(url: str) -> tuple[Sample, Sample]:
+    """Seconds until an idle server is ready, and its memory in MB."""
+    it = bench_serve.measure(url, 0.0)
+    return Sample(it.ready, it.start * 1e6), Sample(it.memory)
+
+
+def enqueued(url: str, runs: int) -> Sample:
+    """Runs a second that are enqueued one by one, each in a transaction of its own."""
+    took, cpu = bench_enqueue.one_by_one(url, runs)
+    return Sample(runs / took, cpu / runs * 1e6)
 
 
 def due(url: str, tasks: int) -> Sample:

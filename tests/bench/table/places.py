@@ -69,6 +69,15 @@ class Places:
             yield url
 
     @contextmanager
+    def bare(self) -> Generator[str]:
+        """A database of PostgreSQL without tables."""
+        name = self.server.create_database()
+        try:
+            yield self.server.url(name)
+        finally:
+            self.server.drop_database(name)
+
+    @contextmanager
     def waiting(self, runs: int) -> Generator[str]:
         """So many runs of ``nothing`` that wait in one group, vacuumed."""
         with self._copy("postgres", f"{runs} waiting", functools.partial(_fill_vacuumed, runs=runs)) as url:

@@ -16,6 +16,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import psycopg
@@ -44,7 +45,7 @@ Figures = tuple[float, float, float]
 """Runs a second, microseconds of the node, microseconds of the server."""
 
 
-async def drain(server: int, url: str, runs: int, groups: int) -> Figures:
+async def drain(server: int, url: str, runs: int, groups: int, keys: int = 0) -> Figures:
     """Start a node, and wait until so many runs have been executed; its start counts.
 
     Args:
@@ -52,6 +53,7 @@ async def drain(server: int, url: str, runs: int, groups: int) -> Figures:
         url: The database, migrated.
         runs: How many to wait for.
         groups: In how many groups they are enqueued first; 0 = they wait already.
+        keys: How many concurrency keys they have, one run of each at once; 0 = none.
     """
     registry, done = Registry(), 0
 
@@ -63,7 +65,7 @@ async def drain(server: int, url: str, runs: int, groups: int) -> Figures:
     database = Database(url)
     for first in range(0, runs if groups else 0, CHUNK):
         some = range(first, min(first + CHUNK, runs))
-        await database.write(put, [NewRun("nothing", Trigger.API, group=f"g{one % groups}") for one in some])
+        await database.write(put, [_of_place(one, groups, keys) for one in some])
     leave_out_what_stays()
     engine = Engine(Services(database), registry, EngineSettings())
     used, began, cpu = server_seconds(server), time.perf_counter(), cpu_seconds()
@@ -73,6 +75,11 @@ async def drain(server: int, url: str, runs: int, groups: int) -> Figures:
     await engine.stop()
     await database.close()
     return runs / took, cpu / runs * 1e6, used / runs * 1e6
+
+
+def _of_place(place: int, groups: int, keys: int) -> NewRun:
+    new = NewRun("nothing", Trigger.API, group=f"g{place % groups}")
+    return replace(new, concurrency_key=f"k{place % keys}", max_concurrent=1) if keys else new
 
 
 def copy_of(server: PostgresServer, template: str, name: str) -> str:

@@ -265,11 +265,11 @@ def _successes(node_id: int, node: str, ended: Sequence[Finish], now: datetime |
         for one in ended
         if isinstance(one.outcome, Succeeded)
     )
-    ids, attempts, executions, records, traces = map(list, zip(*successes, strict=True))
-    return {
-        "node_id": node_id, "node": node, "now": now, "ids": ids, "attempts": attempts, "executions": executions,
-        "records": records, "traces": traces if any(traces) else None,
-    }  # fmt: skip
+    *numbers, traces = zip(*successes, strict=True)
+    # Arrays as PostgreSQL writes them: the driver takes seven times as long for lists.
+    texts = (f"{{{','.join('NULL' if one is None else str(one) for one in column)}}}" for column in numbers)
+    columns = dict(zip(("ids", "attempts", "executions", "records"), texts, strict=True))
+    return columns | {"node_id": node_id, "node": node, "now": now, "traces": list(traces) if any(traces) else None}
 
 
 async def store(

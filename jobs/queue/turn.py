@@ -147,7 +147,7 @@ class NodeQueue:
                 raise
             log_fault(log, "a claim failed and is done run by run", error)
             result = await self._database.write(turn, claimant, fairness, order, apart=True)
-        # Where ends have transactions of their own, the other half is stored meanwhile.
+        # Where ends have transactions of their own, those of other runs are stored meanwhile.
         self._goes_on = result.more and not self.shares_turns
         return result
 

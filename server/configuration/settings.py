@@ -270,7 +270,7 @@ class Settings(BaseSettings):
     ] = ()
     setup_public: Annotated[bool, MustBe("true or false")] = False
     no_auth: Annotated[bool, MustBe("true or false")] = False
-    slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 1000
+    slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 1500
     thread_slots: Annotated[int, Field(ge=1, le=10_000), MustBe("a whole number from 1 to 10000")] = 20
     process_slots: Annotated[int | None, Field(ge=1, le=1_000), MustBe("a whole number from 1 to 1000")] = None
     preload: Annotated[bool, MustBe("true or false")] = False

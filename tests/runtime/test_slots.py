@@ -143,7 +143,7 @@ async def test_a_node_that_was_waiting_begins_all_that_it_can_at_once(start_engi
 
 
 async def test_a_slot_that_is_free_behind_long_runs_is_filled_though_claims_are_full(start_engine: StartEngine) -> None:
-    """A full claim waits for half of the slots, but not for ever."""
+    """A full claim waits for a third of the slots, but not for ever."""
     gates = [asyncio.Event() for _ in range(6)]
     begun: list[int] = []
 

@@ -30,7 +30,7 @@ def faults_of(flags: dict[str, object]) -> list[str]:
 def test_defaults_are_those_of_the_product() -> None:
     settings = load({}).settings
     assert (settings.host, settings.port, settings.database_url) == ("localhost", 8000, "sqlite:///cronograph.db")
-    assert (settings.slots, settings.thread_slots, settings.prefetch, settings.counting_scheme) == (1000, 20, 0, "2,1")
+    assert (settings.slots, settings.thread_slots, settings.prefetch, settings.counting_scheme) == (1500, 20, 0, "2,1")
     assert (settings.heartbeat, settings.lease, settings.drain_timeout, settings.hard_stop_grace) == (15, 60, 25, 10)
     assert not settings.thread_logs
 

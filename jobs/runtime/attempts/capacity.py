@@ -21,8 +21,10 @@ and leave the processor to the jobs."""
 GATHER: Final = 0.02
 """Seconds for which the end of a run in a child process waits at most: few of them end in the time of a transaction,
 and each transaction costs the node a millisecond."""
+PARTS: Final = 3
+"""Parts of the slots that take turns under load: of one the ends are stored, one is claimed, and one is executed."""
 FULL_CLAIM: Final = 0.01
-"""Seconds for which a claim waits at most until half of the slots are free, while claims of coroutines are full: what
+"""Seconds for which a claim waits at most until a part of the slots is free, while claims of coroutines are full: what
 one costs the database hardly grows with its runs."""
 _TURNS: Final = 2.0
 """Turns whose time is bridged: while one brings runs, the ends of the runs before are still on their way."""
@@ -274,12 +276,12 @@ class Capacity:
             self._lately = set()
 
     def pays_off(self, held: int) -> bool:
-        """Return whether enough slots are free for a claim: while claims of coroutines are full, half of them.
+        """Return whether enough slots are free for a claim: while claims of coroutines are full, a part of them.
 
         Args:
             held: How many runs hold one.
         """
-        return not self._is_full or Isolation.ASYNC not in self._lately or held * 2 <= self._slots
+        return not self._is_full or Isolation.ASYNC not in self._lately or (self._slots - held) * PARTS >= self._slots
 
     def allowances(
         self, held: Counter[Isolation], waiting: Mapping[Isolation, int], heavy: Collection[Isolation] = ()

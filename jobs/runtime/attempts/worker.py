@@ -28,7 +28,7 @@ from ..live.writers import LogWriter, ProgressWriter
 from ..process.finding import check_findable, findable, preloaded
 from ..process.spawner import Spawner
 from .attempts import Attempts
-from .capacity import FULL_CLAIM, LULL, NO_ALLOWANCE, PAUSE, Allowance, Capacity
+from .capacity import FULL_CLAIM, LULL, NO_ALLOWANCE, PARTS, PAUSE, Allowance, Capacity
 from .child_bodies import LauncherSupervisor
 from .threads import ThreadPool
 
@@ -86,9 +86,7 @@ class Worker(Service):
         super().__init__("worker")
         self._database = services.database
         self._slots = settings.slots
-        # Two halves take turns: while the ends of one are stored, the other is claimed and executed. What comes to a
-        # node that was waiting begins at once.
-        self._queue = NodeQueue(self._database, at_once=-(-settings.slots // 2), on_held_back=on_held_back)
+        self._queue = NodeQueue(self._database, at_once=-(-settings.slots // PARTS), on_held_back=on_held_back)
         taken = [one for one in registry if settings.choice.takes_job(one.name, one.tags)]
         limits = {Isolation.THREAD: settings.thread_slots, Isolation.PROCESS: settings.child_slots}
         at_engines = [one for one in taken if one.isolation is Isolation.REMOTE]

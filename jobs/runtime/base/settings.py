@@ -71,7 +71,7 @@ class EngineSettings:
 
     Attributes:
         node_name: Unique among live nodes; None = a readable random one.
-        slots: How many runs execute at once. 1000 unless set: a coroutine that waits costs next to nothing.
+        slots: How many runs execute at once. 1500 unless set: a coroutine that waits costs next to nothing.
         thread_slots: How many of the slots runs in threads may take. 20 unless set.
         process_slots: How many of them runs in child processes may take; None = one for each core.
         preload: Import the modules of process jobs before child processes are forked, unless a job says otherwise.
@@ -96,7 +96,7 @@ class EngineSettings:
     """
 
     node_name: str | None = None
-    slots: int = 1000
+    slots: int = 1500
     thread_slots: int = 20
     process_slots: int | None = None
     preload: bool = False

@@ -74,7 +74,7 @@ SETTINGS: Final[dict[str, Any]] = {
     "jobs": Jobs,
     "tasks": _flag("--tasks", "A file or folder of tasks to apply at the start, and again at SIGHUP.", "PATH"),
     "node_name": _flag("--node-name", "Name of this process among the nodes. (default: a random one)"),
-    "slots": _flag("--slots", "Runs at once. (default: 1000)", "INTEGER"),
+    "slots": _flag("--slots", "Runs at once. (default: 1500)", "INTEGER"),
     "thread_slots": _flag("--thread-slots", "How many of them in threads. (default: 20)", "INTEGER"),
     "process_slots": _flag("--process-slots", "How many of them in processes. (default: one a core)", "INTEGER"),
     "preload": _flag("--preload", "Import the modules of process jobs before forking.", kind=bool),

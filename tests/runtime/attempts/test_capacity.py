@@ -92,7 +92,7 @@ def test_stored_ends_are_news_of_their_own_kind_alone() -> None:
 
 
 class TestFullClaims:
-    """While as many runs wait as claims can take, each kind has its own, and coroutines are claimed by halves."""
+    """While as many runs wait as claims can take, each kind has its own, and coroutines are claimed by thirds."""
 
     def test_each_kind_is_claimed_by_itself_and_coroutines_leave_the_others_their_places(self) -> None:
         node = Node(slots=20)
@@ -107,12 +107,12 @@ class TestFullClaims:
         node.capacity.filled(is_full=True)
         assert node.allowances()[0] == ("awaits blocks computes", 2)
 
-    def test_a_claim_of_coroutines_pays_off_when_half_of_the_slots_are_free(self) -> None:
+    def test_a_claim_of_coroutines_pays_off_when_a_third_of_the_slots_is_free(self) -> None:
         node = Node(slots=20)
         assert node.capacity.pays_off(19)
         node.capacity.begun(ASYNC, 0)
         node.capacity.filled(is_full=True)
-        assert [node.capacity.pays_off(held) for held in (11, 10)] == [False, True]
+        assert [node.capacity.pays_off(held) for held in (14, 13)] == [False, True]
 
     def test_where_only_others_were_begun_no_claim_waits(self) -> None:
         node = Node(slots=20)

@@ -310,7 +310,7 @@ def test_the_version_is_an_option_too(processes: ProcessStarter) -> None:
 def test_help_shows_the_defaults(processes: ProcessStarter) -> None:
     status, output = processes.run("serve", "--help", env={"COLUMNS": "200"})
     assert status == DONE
-    for words in ("(default: 8000)", "(default: localhost)", "(default: 1000)", "--lease", "--drain-timeout"):
+    for words in ("(default: 8000)", "(default: localhost)", "(default: 1500)", "--lease", "--drain-timeout"):
         assert words in output
 
 

@@ -53,7 +53,7 @@ def test_output_and_status_of_a_command_come_to_the_log(database_url: str, proce
     assert failed["errorMessage"] == "the program ended with 3"
     assert missing["errorMessage"] == "the program ended with 127"
     # The pings of a run come to one execution or to several, as fast as it takes them.
-    lines = "".join(processes.run("logs", str(number), "--json", env=env)[1] for number in range(1, 13))
+    lines = "".join(processes.run("logs", str(number), "--execution", "--json", env=env)[1] for number in range(1, 13))
     assert (lines.count('"copied"'), lines.count('"12 files"')) == (1, 1)
 
 

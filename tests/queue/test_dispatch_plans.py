@@ -58,3 +58,22 @@ def test_what_is_unfinished_is_counted_of_the_due_tasks_alone(stored: Stored) ->
         assert work(tx.conn, counting) <= (OFTEN * 3 * 2 if is_postgresql(tx.conn) else 1_000)
 
     stored.do(judged)
+
+
+@pytest.mark.postgres
+def test_a_due_task_is_not_compared_with_the_runs_of_others(postgres_url: str) -> None:
+    stored = Stored(postgres_url)
+    stored.node()
+    for number in range(TASKS):
+        stored.task(name=f"task {number}", overlap=OverlapPolicy.ALLOW)
+    for minute in range(1, OFTEN):
+        stored.at(60 * minute + 1)
+        stored.dispatch()
+
+    def judged(tx: Tx) -> int:
+        return work(tx.conn, partial(dispatch_due, tx, "node-a"))
+
+    stored.at(60 * OFTEN + 1)
+    # Of each task its own unfinished runs are counted.
+    assert stored.do(judged) <= TASKS * OFTEN * 5
+    stored.close()

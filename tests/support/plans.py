@@ -55,10 +55,11 @@ def rows_touched(conn: Connection, read: Callable[[], object]) -> int:
 
 
 def rows_of(plan: dict[str, Any]) -> int:
-    """The rows that the scans of a plan touched."""
-    scanned = (plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0)) * plan["Actual Loops"]
-    below = sum(rows_of(part) for part in plan.get("Plans", []))
-    return round(scanned if "Scan" in plan["Node Type"] else 0) + below
+    """The rows that the scans of a plan touched, and those that its joins compared in vain."""
+    scanned: float = plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0) if "Scan" in plan["Node Type"] else 0
+    compared: float = plan.get("Rows Removed by Join Filter", 0)
+    own = (scanned + compared) * float(plan["Actual Loops"])
+    return round(own) + sum(rows_of(part) for part in plan.get("Plans", []))
 
 
 def rows_touched_on_autocommit(url: str, statement: str, parameters: Mapping[str, Any]) -> int:

@@ -41,10 +41,11 @@ made AS (
             key_until timestamptz, key_until_start boolean, task_ids bigint[], place bigint)
         CROSS JOIN LATERAL unnest(o.task_ids) WITH ORDINALITY AS w(task_id, place)
         CROSS JOIN moment m CROSS JOIN cronograph.periodic_task t
-    -- The unique index of occurrences is one for each part of the table, and this run may begin in either.
+    -- The unique index of occurrences is one for each part of the table, and this run may begin in either. It is asked
+    -- for each task by itself: as a join, PostgreSQL would compare every task with every run, if it was planned while there were few.
     WHERE t.id = w.task_id AND NOT EXISTS (
         SELECT FROM cronograph.run e
-        WHERE e.trigger = 'schedule' AND e.task_id = w.task_id AND e.scheduled_for = o.scheduled_for)
+        WHERE e.trigger = 'schedule' AND e.task_id = w.task_id AND e.scheduled_for = o.scheduled_for OFFSET 0)
     ORDER BY o.place, w.place
     ON CONFLICT DO NOTHING
     RETURNING id, task_id, state, job_name, group_name, task_name, labels),

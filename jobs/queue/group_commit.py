@@ -1,10 +1,11 @@
 """Group commit: requests of several callers at the same moment are written by one of them, in one transaction."""
 
 import asyncio
+import contextlib
 import contextvars
 import threading
 from collections import deque
-from collections.abc import Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
@@ -192,12 +193,15 @@ class GroupCommit(Generic[A, R]):
         elif following is not None:
             following.wake()
 
+    async def _write_here(self, some: Sequence[A]) -> Sequence[R]:
+        return self._write(some)
+
     def _write_some(self, mine: _Asked[A, R] | None) -> None:
         with self._lock:
             some = [one for one in _taken(self._waiting, self._most) if not one.is_abandoned]
         try:
             if some:
-                _drive(_shares(some), self._write)
+                _in_this_thread(_write_shares(some, self._write_here))
         except BaseException:
             for one in some:
                 if not one.is_over:
@@ -275,7 +279,7 @@ class LoopGroupCommit(Generic[A, R]):
             await asyncio.sleep(0)
             while waiting:
                 some = _taken(waiting, self._most(one.what for one in waiting))
-                await _drive_in_loop(_shares(some), self._write)
+                await _write_shares(some, self._write)
         finally:
             # Nobody else would end the waiting, for any end of this.
             _cancel(some)
@@ -300,18 +304,15 @@ class _Waiter(Protocol[A_co, R_contra]):
     def failed(self, error: BaseException) -> None: ...
 
 
-def _shares(some: Sequence[_Waiter[A, R]]) -> Generator[list[A], Any, None]:
-    """Write these requests together; each gets its result, or the exception of the writing.
-
-    For threads and for event loops alike: it yields each piece of work, and gets its result or exception.
-    """
+async def _write_shares(some: Sequence[_Waiter[A, R]], write: Callable[[Sequence[A]], Awaitable[Sequence[R]]]) -> None:
+    """Write these requests together; each gets its result, or the exception of the writing."""
     try:
-        results: Sequence[R] = yield [one.what for one in some]
+        results = await write([one.what for one in some])
     except Exception as error:  # noqa: BLE001 - it is raised to those who asked
         if len(some) > 1 and _may_concern_one(error):
             half = len(some) // 2
-            yield from _shares(some[:half])
-            yield from _shares(some[half:])
+            await _write_shares(some[:half], write)
+            await _write_shares(some[half:], write)
             return
         for one in some:
             one.failed(error)
@@ -320,34 +321,10 @@ def _shares(some: Sequence[_Waiter[A, R]]) -> Generator[list[A], Any, None]:
             one.done(result)
 
 
-def _drive(steps: Generator[T, Any, None], run: Callable[[T], Any]) -> None:
-    """Let ``run`` do each piece of work."""
-    try:
-        step = next(steps)
-        while True:
-            try:
-                found = run(step)
-            except Exception as error:  # noqa: BLE001 - the steps judge it
-                step = steps.throw(error)
-            else:
-                step = steps.send(found)
-    except StopIteration:
-        return
-
-
-async def _drive_in_loop(steps: Generator[T, Any, None], run: Callable[[T], Awaitable[Any]]) -> None:
-    """Let ``run`` do each piece of work, and await it."""
-    try:
-        step = next(steps)
-        while True:
-            try:
-                found = await run(step)
-            except Exception as error:  # noqa: BLE001 - the steps judge it
-                step = steps.throw(error)
-            else:
-                step = steps.send(found)
-    except StopIteration:
-        return
+def _in_this_thread(written: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine to its end whose work is done by this thread, so that it never waits for an event loop."""
+    with contextlib.suppress(StopIteration):
+        written.send(None)
 
 
 def _may_concern_one(error: Exception) -> bool:

@@ -27,6 +27,7 @@ from cronograph.jobs import (
     resource,
 )
 from cronograph.jobs.core.base.errors import NAMES
+from cronograph.jobs.queue.enqueue.requests import new_runs
 from cronograph.jobs.testing.single import run_job
 
 WRONG: Any = 5
@@ -200,3 +201,11 @@ async def test_what_a_job_asks_for_wrongly_is_refused_where_it_asks(
 
     done = await run_job(asks)
     assert done.error is None
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_what_equals_a_right_setting_is_judged_by_itself(together: bool) -> None:
+    right, wrong = RunSpec("count eggs", retries=1), RunSpec("count eggs", retries=True)
+    assert [one.retries for one in new_runs([right])] == [1]
+    with pytest.raises(InvalidInput, match="retries: must be a whole number"):
+        new_runs([right, wrong] if together else [wrong])

@@ -59,15 +59,30 @@ async def show(name: str, way: Way, times: int, made: int) -> None:
 
 
 def one_by_one(url: str, runs: int) -> tuple[float, float]:
-    """Seconds for runs that are each enqueued in a transaction of its own, and of them those of this process."""
+    """Seconds for runs that are each enqueued by `connect(…)`, and of them those of this process."""
+    with connect(url, registry=jobs()) as connection:
+        return timed(runs, lambda number: connection.put(RunSpec("nothing", {"number": number})))
+
+
+def in_transactions(url: str, runs: int) -> tuple[float, float]:
+    """``one_by_one``, each in a transaction that the caller begins and commits by SQLAlchemy."""
     engine = sync_engine(parse_url(url), pooled=1)
-    began, cpu = perf_counter(), cpu_seconds()
-    for number in range(runs):
+
+    def one(number: int) -> None:
         with engine.begin() as conn:
             enqueue_many_sync(conn, [RunSpec("nothing", {"number": number})])
-    took, cpu = perf_counter() - began, cpu_seconds() - cpu
+
+    took = timed(runs, one)
     engine.dispose()
-    return took, cpu
+    return took
+
+
+def timed(times: int, act: Callable[[int], object]) -> tuple[float, float]:
+    """Seconds of so many calls, and of them those of this process."""
+    began, cpu = perf_counter(), cpu_seconds()
+    for number in range(times):
+        act(number)
+    return perf_counter() - began, cpu_seconds() - cpu
 
 
 async def measure(url: str, times: int, many: int, rounds: int) -> None:

@@ -5,12 +5,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, cast
+from itertools import chain
+from operator import attrgetter
+from typing import Any, Final, cast
 
 from ...core.admission.holding import Hold, OnConflict
 from ...core.admission.labels import label_faults
 from ...core.base.errors import InvalidInput, UserError, python_names, refuse
-from ...core.base.resources import Resources, carrying, resource_faults
+from ...core.base.resources import CARRIED, Resources, carrying, resource_faults
 from ...core.base.signature import LENGTH
 from ...core.base.tracing import TRACED
 from ...core.base.unwritable import unwritable
@@ -59,7 +61,44 @@ def new_run(spec: RunSpec) -> NewRun:
         UserError: a value is not as it must be.
     """
     args, carried, labels = spec.args, _carried(spec), spec.labels
-    given = {name: getattr(spec, name) for name in RUN_POLICIES}
+    plain, faults = _of_settings(spec)
+    run = replace(
+        plain,
+        args=dict(args) if isinstance(args, Mapping) else {},
+        carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
+        # What is no mapping is refused below.
+        labels=dict(labels) if isinstance(labels, Mapping) else labels,
+        parent_labels=dict(spec.parent_labels) if isinstance(spec.parent_labels, Mapping) else None,
+    )
+    with python_names():
+        refuse(chain(faults, _own_faults(run, spec)))
+    return run
+
+
+_SETTINGS: Final = (
+    "job_name", "group", "priority", "run_at", "unique_key", "retries", "retry_delay", "timeout", "settled",
+    "expires_at", "ttl", "hold", "max_duration", "signature", "on_conflict",
+)  # fmt: skip
+_settings = attrgetter(*_SETTINGS)
+
+
+def _of_settings(spec: RunSpec) -> tuple[NewRun, Iterable[InvalidInput]]:
+    """Return the run to be of a request's settings alone, with their faults."""
+    try:
+        plain, are_right = _plain(*_settings(spec))
+    except TypeError:
+        # One has no hash, and is wrong.
+        plain, are_right = _plain.__wrapped__(*_settings(spec))
+    return plain, () if are_right else _faults(plain, spec)
+
+
+# By the types of the settings as well: True is no number of retries, though it equals 1.
+@lru_cache(maxsize=1024, typed=True)
+def _plain(*settings: object) -> tuple[NewRun, bool]:
+    """Return the run to be of these settings, and whether they are as they must be."""
+    named: dict[str, Any] = dict(zip(_SETTINGS, settings, strict=True))
+    spec = RunSpec(**named)
+    given = {name: named[name] for name in RUN_POLICIES}
     of_job: dict[str, object] = {**given, UNIQUE_KEY: spec.unique_key, LIMITS: None, PER_RUN: spec.settled or None}
     chosen: dict[str, Any] = {
         name: seconds_of(name, value) if name in DURATIONS else value
@@ -68,19 +107,13 @@ def new_run(spec: RunSpec) -> NewRun:
     }
     ttl: Any = seconds_of("ttl", spec.ttl)
     priority = chosen.pop("priority", Priority.LOW)
-    named = _is_priority(priority)
     run = NewRun(
         spec.job_name,
         Trigger.API,
-        args=dict(args) if isinstance(args, Mapping) else {},
-        priority=Priority(priority.lower()) if named else Priority.LOW,
+        priority=Priority(priority.lower()) if _is_priority(priority) else Priority.LOW,
         available_at=spec.run_at,
         unique_key=spec.unique_key if spec.unique_key != NO_KEY else None,
         inherits=frozenset(name for name, value in of_job.items() if value is None),
-        carried=dict(carried) if isinstance(carried, Mapping) and carried else None,
-        # What is no mapping is refused below.
-        labels=dict(labels) if isinstance(labels, Mapping) else labels,
-        parent_labels=dict(spec.parent_labels) if isinstance(spec.parent_labels, Mapping) else None,
         expires_at=spec.expires_at,
         ttl=ttl,
         hold=spec.hold if isinstance(spec.hold, Hold) else None,
@@ -88,9 +121,7 @@ def new_run(spec: RunSpec) -> NewRun:
         on_conflict=_on_conflict(spec.on_conflict) or OnConflict.KEEP,
         **chosen,
     )
-    with python_names():
-        refuse(_faults(run, spec, priority))
-    return run
+    return run, not any(True for _ in _faults(run, spec))
 
 
 def new_runs(runs: Iterable[RunSpec]) -> tuple[NewRun, ...]:
@@ -109,21 +140,16 @@ def checked(runs: Iterable[RunSpec]) -> NewRuns:
         TypeError: one is no ``RunSpec``.
         UserError: the first wrong one, with its place in the path.
     """
-    known: dict[tuple[object, ...], int] = {}
+    known: dict[int, int] = {}
     new = NewRuns()
     for place, spec in enumerate(_specs(runs)):
-        settings = (
-            spec.job_name, spec.group, spec.priority, spec.run_at, spec.unique_key, spec.retries, spec.retry_delay,
-            spec.timeout, spec.settled, spec.expires_at, spec.ttl, spec.hold,
-            spec.max_duration, spec.signature, spec.on_conflict,
-        )  # fmt: skip
         try:
-            kind = _known(known, settings)
-            if kind is None:
-                plain = replace(spec, args=None, carried=None, labels=None, parent_labels=None, resources=None)
-                run = new_run(plain)
-                known[settings] = kind = len(new.kinds)
-                new.kinds.append(run)
+            plain, faults = _of_settings(spec)
+            kind = known.setdefault(id(plain), len(new.kinds))
+            if kind == len(new.kinds):
+                with python_names():
+                    refuse(faults)
+                new.kinds.append(plain)
             new.kind.append(kind)
             new.args.append("{}" if spec.args is None else args_text(spec.args))
             carried = TRACED.carried(spec.job_name, _carried(spec))
@@ -135,14 +161,6 @@ def checked(runs: Iterable[RunSpec]) -> NewRuns:
         except UserError as error:
             raise error.with_prefix("runs", str(place)) from error
     return new
-
-
-def _known(known: dict[tuple[object, ...], int], settings: tuple[object, ...]) -> int | None:
-    """Return the place of settings that were judged before; those without a hash were not, and are wrong."""
-    try:
-        return known.get(settings)
-    except TypeError:
-        return None
 
 
 def _specs(runs: object) -> Iterator[RunSpec]:
@@ -219,26 +237,44 @@ def _reason(error: Exception) -> str:
     return "must be JSON: it contains itself" if isinstance(error, RecursionError) else f"must be JSON: {error}"
 
 
-def _faults(settings: NewRun, spec: RunSpec, priority: object) -> Iterator[InvalidInput]:
-    """Find the faults of a run to be; whether anybody knows the job is not judged.
+def _faults(plain: NewRun, spec: RunSpec) -> Iterator[InvalidInput]:
+    """Find the faults of the settings of a run to be; whether anybody knows the job is not judged.
 
     Values that the database would refuse, which spoils a transaction, are refused here by name.
     """
-    yield from name_faults(settings.job_name, "jobName")
-    yield from new_run_faults(settings)
-    yield from _priority_faults(priority)
+    hold, settled, signature = cast("tuple[object, object, object]", (spec.hold, spec.settled, spec.signature))
+    yield from name_faults(plain.job_name, "jobName")
+    yield from new_run_faults(plain)
+    if spec.priority is not None and not _is_priority(spec.priority):
+        message = f"priority: must be 'high' or 'low', got {spec.priority!r:.60}"
+        yield InvalidInput(message, path=("priority",))
+    if hold is not None and not isinstance(hold, Hold):
+        message = f"hold: must be a rule that @job or options(…) has made, or None, got {hold!r:.60}"
+        yield InvalidInput(message, path=("hold",))
+    if _on_conflict(spec.on_conflict) is None:
+        message = f"on_conflict: must be 'keep', 'replace' or 'raise', got {spec.on_conflict!r:.60}"
+        yield InvalidInput(message, path=("onConflict",))
+    if not isinstance(settled, bool):
+        yield InvalidInput(f"settled: must be True or False, got {settled!r:.60}", path=("settled",))
+    if signature is not None and not (isinstance(signature, str) and len(signature) == LENGTH):
+        message = f"signature: must be what job.run(…) has set, or None, got {signature!r:.60}"
+        yield InvalidInput(message, path=("signature",))
+
+
+def _own_faults(run: NewRun, spec: RunSpec) -> Iterator[InvalidInput]:
+    """Find the faults of what a request has by itself."""
+    if run.labels is not None:
+        yield from label_faults(run.labels)
+    if run.carried is not None and CARRIED in run.carried:
+        yield from resource_faults(run.carried[CARRIED])
     yield from _json_faults(spec.args, "args")
     yield from _json_faults(spec.carried, "carried")
-    yield from _own_faults(spec)
+    if spec.parent_labels is not None:
+        yield from label_faults(spec.parent_labels, "parent_labels")
 
 
 def _is_priority(value: object) -> bool:
     return isinstance(value, str) and value.lower() in _PRIORITIES
-
-
-def _priority_faults(value: object) -> Iterator[InvalidInput]:
-    if not _is_priority(value):
-        yield InvalidInput(f"priority: must be 'high' or 'low', got {value!r:.60}", path=("priority",))
 
 
 def _json_faults(value: Mapping[str, Json] | None, name: str) -> Iterator[InvalidInput]:
@@ -255,21 +291,3 @@ def _on_conflict(value: object) -> OnConflict | None:
     if value is None:
         return OnConflict.KEEP
     return _ON_CONFLICT.get(value.lower()) if isinstance(value, str) else None
-
-
-def _own_faults(spec: RunSpec) -> Iterator[InvalidInput]:
-    """Find the faults of the fields that only Python has."""
-    hold, settled, signature = cast("tuple[object, object, object]", (spec.hold, spec.settled, spec.signature))
-    if spec.parent_labels is not None:
-        yield from label_faults(spec.parent_labels, "parent_labels")
-    if hold is not None and not isinstance(hold, Hold):
-        message = f"hold: must be a rule that @job or options(…) has made, or None, got {hold!r:.60}"
-        yield InvalidInput(message, path=("hold",))
-    if _on_conflict(spec.on_conflict) is None:
-        message = f"on_conflict: must be 'keep', 'replace' or 'raise', got {spec.on_conflict!r:.60}"
-        yield InvalidInput(message, path=("onConflict",))
-    if not isinstance(settled, bool):
-        yield InvalidInput(f"settled: must be True or False, got {settled!r:.60}", path=("settled",))
-    if signature is not None and not (isinstance(signature, str) and len(signature) == LENGTH):
-        message = f"signature: must be what job.run(…) has set, or None, got {signature!r:.60}"
-        yield InvalidInput(message, path=("signature",))

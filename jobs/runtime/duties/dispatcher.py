@@ -24,10 +24,6 @@ from ..base.settings import Clock
 
 log = logging.getLogger(__name__)
 
-
-# APScheduler 3 has no types; what is used of it is annotated here.
-
-
 STEP = 1.0
 """Seconds by which the clock must have been set for the alarm to be set again."""
 _FAR = timedelta(days=365)

@@ -70,9 +70,9 @@ def idle(url: str) -> tuple[Sample, Sample]:
     return Sample(it.ready, it.start * 1e6), Sample(it.memory)
 
 
-def enqueued(url: str, runs: int) -> Sample:
-    """Runs a second that are enqueued one by one, each in a transaction of its own."""
-    took, cpu = bench_enqueue.one_by_one(url, runs)
+def enqueued(url: str, runs: int, *, in_transactions: bool = False) -> Sample:
+    """Runs a second that are enqueued one by one: each by `connect(…)`, or in a transaction of the caller's."""
+    took, cpu = (bench_enqueue.in_transactions if in_transactions else bench_enqueue.one_by_one)(url, runs)
     return Sample(runs / took, cpu / runs * 1e6)
 
 

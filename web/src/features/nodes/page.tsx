@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { request } from "../../api/client";
 import { type NodeRow, NodeRowFragment } from "../../api/fragments";
 import { graphql } from "../../api/tada";
-import { plural } from "../../lib/format";
+import { integer, plural } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { duration } from "../../lib/time";
 import { setTitle } from "../../live/title";
@@ -243,7 +243,7 @@ function Slots({ node }: { node: NodeRow }) {
     <span class="progress">
       <progress max={Math.max(1, node.slots)} value={used} aria-label="Slots in use" />
       <span class="num">
-        {used} of {node.slots}
+        {integer(used)} of {integer(node.slots)}
       </span>
     </span>
   );

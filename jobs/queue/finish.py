@@ -25,12 +25,14 @@ from .base.logs import append_lines
 from .base.shapes import HeldRun
 from .base.suspended import wake
 from .cancel import cancel_all
+from .claims.claim import Claimant
+from .claims.starts import Started, started_in
 from .endings import Before, Ending, end_attempts
 from .enqueue.follow_ups import FinalFailure, FollowUp, enqueue_failure_jobs, put_following
 from .flows.children import below
 from .flows.cleanups import enqueue_cancel_jobs, undo
 from .flows.flow_ends import Ended, ended_of, hold, settle
-from .limits.admission import give_back, let_go
+from .limits.admission import give_back, let_go, slots_of
 from .steps import mark_unused
 from .versions import Misfit, keep_unread, left_to_versions
 from .waits import ask_for, fulfilled
@@ -72,11 +74,13 @@ class Finished:
         accepted: The runs.
         judged: Ends that are stored otherwise than they were handed in, by run: the arguments did not fit.
         foreign: The signatures of other versions that other nodes have, if the transaction had to ask for them.
+        started: Runs that waited for the slots of these and whose attempts have begun on the same node.
     """
 
     accepted: frozenset[int]
     judged: Mapping[int, JobOutcome] = field(default_factory=dict[int, JobOutcome])
     foreign: frozenset[str] | None = None
+    started: tuple[Started, ...] = ()
 
     def as_stored(self, ended: Finish) -> Finish:
         """Return an end as it is stored."""
@@ -116,7 +120,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish], *, alone: b
     _emit(tx, node, accepted)
     settle(tx, ended_of((one.run, RunState(ending.state)) for one, ending in accepted))
     # What follows below follows no common end.
-    others = [(one, ending) for one, ending in accepted if not ending.is_common]
+    others = [(one, end) for one, end in accepted if not end.is_common or one.run.concurrency_key is not None]
     lost = in_halves(tx, others, partial(_follow, tx)) if alone else ()
     for (one, _), error in lost:
         note_lost(tx, one.run.id, FLOW if one.run.flow_id is not None else "end", None, error)
@@ -201,7 +205,8 @@ def _itself(run: NewRun) -> NewRun:
 
 def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> list[Ended]:
     """Write those ends of runs of flows that are common otherwise, by their statement; those that are stored."""
-    common = [one for one in ended if one.run.flow_id is not None and _is_bare_success(one)]
+    in_flows = [one for one in ended if one.run.flow_id is not None and one.run.concurrency_key is None]
+    common = [one for one in in_flows if _is_bare_success(one)]
     if not common or not dialect.is_postgresql(tx.conn):
         return []
     rows = statements.execute(tx.conn, "end_successes", _successes(node_id, node, common, tx.now))
@@ -237,24 +242,54 @@ def _is_bare_success(ended: Finish) -> bool:
         and ended.progress is None
         and not ended.at_end
         and not ended.unused_steps
-        and ended.run.concurrency_key is None
     )
 
 
 async def finish_common(
-    connection: AutocommitConnection, node: tuple[int, str], ended: Sequence[Finish]
-) -> tuple[frozenset[int], Wake]:
+    connection: AutocommitConnection, node: tuple[int, str], ended: Sequence[Finish], heir: Claimant | None = None
+) -> tuple[Finished, Wake]:
     """Write common ends, one of a run at most; the runs whose end is stored now.
 
     The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
     no connection for them: ``finish`` sees to them.
+
+    Args:
+        connection: A connection of the caller's.
+        node: The id and the name of the node that executed them.
+        ended: The ends.
+        heir: The node, if it may begin runs that wait for the concurrency keys of these; None = claims do.
     """
+    requests = [("end_successes", _successes(*node, ended, None))]
+    keyed = {one.run.id: one.run.concurrency_key for one in ended if one.run.concurrency_key is not None}
+    if keyed:
+        requests.append(("lock_keys", {"keys": list(keyed.values())}))
+        if heir is not None:
+            requests.append(("hand_over", _inheritance(heir, list(keyed))))
+        requests.append(("let_go_by_slots", slots_of(set(keyed.values()))))
     try:
-        rows = await connection.execute(statements.for_driver("end_successes"), _successes(*node, ended, None))
+        answers = await connection.together(*((statements.for_driver(name), values) for name, values in requests))
     except NotConnectedError:
-        return frozenset(), Wake.NONE
-    stored = frozenset(row.id for row in rows)
-    return stored, Wake.EVENTS | Wake.RUNS if stored else Wake.NONE
+        return Finished(frozenset()), Wake.NONE
+    found = dict(zip((name for name, _ in requests), answers, strict=True))
+    stored = frozenset(row.id for row in found["end_successes"])
+    started = started_in(found.get("hand_over", ()), node)
+    finished = Finished(stored, started=tuple(started[run_id] for run_id in sorted(started)))
+    if not stored and not started:
+        return finished, Wake.NONE
+    # A group with a limit, or an exclusive task, has room for others; neither hands anything over.
+    left = {one.run.group for one in ended} - {one.run.group for one in finished.started}
+    is_settled = len(started) == len(ended) == len(stored) and not left and not found["let_go_by_slots"]
+    if is_settled and all(one.run.task_id is None for one in ended):
+        return finished, Wake.EVENTS
+    return finished, Wake.EVENTS | Wake.RUNS
+
+
+def _inheritance(heir: Claimant, ids: Sequence[int]) -> dict[str, Any]:
+    """The parameters of ``hand_over``."""
+    return {
+        "ids": list(ids), "jobs": list(heir.jobs), "foreign": sorted(heir.foreign), "groups": list(heir.groups) or None,
+        "node_id": heir.node_id, "node": heir.node,
+    }  # fmt: skip
 
 
 def _successes(node_id: int, node: str, ended: Sequence[Finish], now: datetime | None) -> dict[str, Any]:
@@ -273,7 +308,10 @@ def _successes(node_id: int, node: str, ended: Sequence[Finish], now: datetime |
 
 
 async def store(
-    database: Database, connection: AutocommitConnection | None, ended: Sequence[Finish]
+    database: Database,
+    connection: AutocommitConnection | None,
+    ended: Sequence[Finish],
+    heir: Claimant | None = None,
 ) -> AsyncIterator[tuple[Sequence[Finish], Finished]]:
     """Store ends, one of a run at most: the common ones by one statement, all others in a transaction for each node.
 
@@ -281,6 +319,7 @@ async def store(
         database: Where.
         connection: For the common ones; None: they are stored as all others are.
         ended: Of one life of a node or more.
+        heir: See ``finish_common``.
 
     Yields:
         The stored runs now, and the accepted ends.
@@ -290,12 +329,13 @@ async def store(
         by_node.setdefault((one.run.node_id or 0, one.run.node or ""), []).append(one)
     for node, ends in by_node.items():
         common = [one for one in ends if is_common(one)] if connection is not None else []
-        stored = frozenset[int]()
+        finished = Finished(frozenset())
         if connection is not None and common:
-            stored = await database.on_connection(finish_common, connection, node, common)
-        if stored:
-            yield [one for one in common if one.run.id in stored], Finished(stored)
-        rest = [one for one in ends if one.run.id not in stored]
+            own = heir if heir is not None and heir.node_id == node[0] else None
+            finished = await database.on_connection(finish_common, connection, node, common, own)
+        if finished.accepted or finished.started:
+            yield [one for one in common if one.run.id in finished.accepted], finished
+        rest = [one for one in ends if one.run.id not in finished.accepted]
         if rest:
             yield rest, await database.write(finish, *node, rest)
 

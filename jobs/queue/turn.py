@@ -171,7 +171,8 @@ class NodeQueue:
         if not claim.served:
             return None
         self._goes_on = claim.more
-        return Turn(_NONE_FINISHED, claim.started, (), claim.fairness, next_in=claim.next_in, more=claim.more)
+        found = (_NONE_FINISHED, claim.started, (), claim.fairness)
+        return Turn(*found, next_in=claim.next_in, more=claim.more, held_back=claim.held_back)
 
     async def _are_light(self, claimant: Claimant) -> bool:
         """Return whether no run is pending that takes several slots: the short way knows of one for each."""

@@ -76,13 +76,13 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 120 for pages whose rows come with the labels of their runs, with recoveries and with strips.
     # Raised by 45 for claims of several groups without a transaction.
     # Raised by 20 for what hashes passwords and reads files of tasks, which is loaded where it is used.
-    "lines": 115_785,
+    "lines": 115_903,
     "modules under 80 lines with one importer": 24,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,
     "files of the column rate_key": 44,
     # Raised by 3 for fan-outs that a step bounds: the context, the wait, and the flow of the runs that it waits for.
-    "files of the column max_concurrent": 31,
+    "files of the column max_concurrent": 32,
     "files of the mutation pause_group": 6,
     "files of the mutation resume_node": 7,
     "files of the mutation cancel_runs": 10,

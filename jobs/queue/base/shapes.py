@@ -73,8 +73,8 @@ class Candidate:
     """A run that could be taken now. ``blocks`` is the task no second run of which may be taken (exclusive), or None.
 
     ``judged``: its task's tolerance has to be asked whether it may start; ``limited``: its group has a limit.
-    ``keyed``: it needs a slot or a token of a key of its own. ``overdue``: of low priority, and it has waited longer
-    than its group lets such runs wait. ``slots``: how many of the node's slots it takes;
+    ``keyed``: it needs a slot or a token of its key; ``rated``: it needs a token. ``overdue``: of low priority,
+    and it has waited longer than its group lets such runs wait. ``slots``: how many of the node's slots it takes;
     ``heavy``: its job, if that are several.
     Candidates of one group and class must come first in, first out.
     """
@@ -90,3 +90,4 @@ class Candidate:
     overdue: bool = False
     slots: int = 1
     heavy: str | None = None
+    rated: bool = False

@@ -4,7 +4,8 @@ Each begins with a heading: its effect, its parameters, the index that must serv
 are written ``:name``, the word ``cronograph`` stands for the schema of the tables, ``{event_written}`` for the
 beginning of the part that writes the event (``outbox.EVENT_WRITTEN``), and ``{audit_begun}`` and ``{audited}`` for the
 parts that write an entry of the audit log (``audit``). ``{begin}`` stands for ``parts/begin.sql``: the attempts of the
-runs in ``chosen`` begin at the time in ``start``, with an event. Rows are read by the names of columns.
+runs in ``chosen`` begin at the time in ``start``, with an event; ``{begun}`` stands for their columns. Rows are read by
+the names of columns.
 
 A statement may have a plain form and one with a name. The lines between ``--if NAME`` and ``--end`` are only in
 that form, those between ``--else`` and ``--end`` only in the plain one.
@@ -101,8 +102,8 @@ def statement(database: str, name: str, form: str | None = None) -> Statement:
     assert heading is not None, f"{name}.sql has no heading"
     lines = (line.removeprefix("--").removeprefix(" ") for line in heading[0].splitlines())
     text = _PARTS.sub(lambda part: part[2] if part[1] == form else part[3] or "", whole[heading.end() :])
-    if "{begin}" in text:
-        text = text.replace("{begin}\n", (FOLDER / database / "parts" / "begin.sql").read_text(encoding="utf-8"))
+    for part in ("begin", "begun") if "{begin}" in text else ():
+        text = text.replace(f"{{{part}}}\n", (FOLDER / database / "parts" / f"{part}.sql").read_text(encoding="utf-8"))
     for mark, part in _SHARED.items():
         text = text.replace(mark, part)
     return Statement(name, form, "\n".join(lines), text)

@@ -124,7 +124,8 @@ def _in_order(group: str, limited: bool, runs: str, limit: int) -> Iterator[Cand
         merged = lanes[0] if len(lanes) == 1 else sorted(chain(*lanes), key=_FIRST_IN)[:limit]
         stuck, priority = _CLASSES[class_]
         for run_id, blocks, judged, keyed, _ in merged:
-            yield Candidate(run_id, group, priority, stuck, blocks, bool(judged), limited, bool(keyed))
+            seen = (bool(judged), limited, bool(keyed))
+            yield Candidate(run_id, group, priority, stuck, blocks, *seen, rated=keyed == 2)
 
 
 _FIRST_IN: Final = itemgetter(4, 0)

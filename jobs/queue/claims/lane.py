@@ -11,6 +11,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, Final, ParamSpec
 
 from ...core.base.lazy import LazyModule
+from ...core.limits import NEVER
 from ...store.db.autocommit import AutocommitConnection, NotConnectedError
 from ...store.db.database import Database
 from ...store.db.faults import ErrorKind, kind_of
@@ -47,6 +48,7 @@ class LaneClaim:
         next_in: Where slots stay free: seconds until the next run becomes available by time alone; None = none does.
         place: Behind which the next claim for the same jobs may begin; None: at the beginning of the lane.
         mixed: Whether the queue is not as simple as that, for all that is known here.
+        held_back: How many runs wait for a slot of their key from now on.
     """
 
     served: bool
@@ -56,6 +58,7 @@ class LaneClaim:
     next_in: float | None
     place: LanePosition | None
     mixed: bool = False
+    held_back: int = 0
 
 
 NOT_SERVED: Final = LaneClaim(False, (), FairnessState(), False, None, None), Wake.NONE
@@ -144,27 +147,28 @@ def _started(rows: Sequence[Any], claimant: Claimant) -> tuple[Started, ...]:
 
 @_if_possible
 async def claim_groups(
-    connection: AutocommitConnection, claimant: Claimant, fairness: FairnessState, *, slots: int
+    connection: AutocommitConnection, claimant: Claimant, fairness: FairnessState, *, slots: int, deep: bool = False
 ) -> tuple[LaneClaim, Wake]:
     """Begin up to ``slots`` runs of any groups and classes, in fair order.
 
-    ``fairness`` is not changed, but for the number of groups, which has no part in the order.
-    Nothing is taken if one that comes first has a key, is of a group with a limit, or may have to be dropped.
+    ``fairness`` is not changed, but for the number of groups, which has no part in the order. Runs that find no slot of
+    their concurrency key are held back, and with them those behind them; ``deep``: many of these are looked for.
+    Nothing is taken if one that comes first needs a token, is of a group with a limit, or may have to be dropped.
     """
     jobs, count, node = list(claimant.jobs), min(slots, MAX_DEPTH), (claimant.node_id, claimant.node)
     ((by_job,),) = await connection.execute(statements.for_driver("pending_of_other_jobs"), {"jobs": jobs})
     if by_job:
         rows = await connection.execute(statements.for_driver("pending_of_own_jobs"), {"jobs": jobs})
         jobs = [row.name for row in rows]
-    part = part_of(count, fairness)
-    lane = part if part < count else None
+    part = MAX_DEPTH if deep else part_of(count, fairness)
+    lane = part if deep or part < count else None
     want = Want(None, jobs, count, claimant.foreign, claimant.groups, "by_job" if by_job else None, lane)
     asked = want.parameters(fairness.last_group)
     found = found_in(await connection.execute(statements.for_driver("candidates", want.form), asked), want)
     fairness.groups = max(1, len({one.group for one in found}))
     state = fairness.copy()
     chosen, goes_on, _ = choose(state, found, count, depth=lane)
-    if any(one.judged or one.keyed or one.limited for one in chosen):
+    if any(one.judged or one.rated or one.limited for one in chosen):
         return _MIXED
     is_last = len(chosen) < count and not goes_on
     # Asked before runs begin: nothing may fail between these and the caller.
@@ -172,10 +176,24 @@ async def claim_groups(
     if not chosen:
         return (LaneClaim(True, (), state, False, next_in, None), Wake.NONE) if is_last else NOT_SERVED
     ids = [one.run_id for one in chosen]
-    begins = parameters_of(ids, node, Source.QUEUE, None, with_event=True)
-    rows = await connection.execute(statements.for_driver("start"), begins)
+    held_back = 0
+    if any(one.keyed for one in chosen):
+        behind = [one.run_id for one in found if one.keyed] if deep else []
+        ids += [run_id for run_id in behind if run_id not in set(ids)]
+        _, rows = await connection.together(
+            (statements.for_driver("try_lock_keys"), {"ids": ids, "node_id": node[0]}),
+            (
+                statements.for_driver("start_keyed"),
+                {"wanted": len(chosen), "node_id": node[0], "node": node[1], "never": NEVER},
+            ),
+        )
+        held_back = rows[0].held_back if rows else 0
+        rows = [row for row in rows if row.id is not None]
+    else:
+        begins = parameters_of(ids, node, Source.QUEUE, None, with_event=True)
+        rows = await connection.execute(statements.for_driver("start"), begins)
     started = started_in(rows, node)
-    if not started:
+    if not started and not held_back:
         return NOT_SERVED
     missed = len(started) < len(chosen)
     if missed:
@@ -183,7 +201,8 @@ async def claim_groups(
         state = fairness.copy()
         chosen = take(state, [one for one in found if one.run_id in started], count)
     begun = tuple(started[one.run_id] for one in chosen)
-    return LaneClaim(True, begun, state, missed or not is_last, next_in, None), Wake.EVENTS
+    wakes = Wake.EVENTS if begun else Wake.NONE
+    return LaneClaim(True, begun, state, missed or not is_last, next_in, None, held_back=held_back), wakes
 
 
 async def _next_in(connection: AutocommitConnection) -> float | None:
@@ -213,6 +232,8 @@ class LaneClaims:
         self._clock = clock
         # By the jobs that are claimed: when their lane was looked at as a whole, and how far it was taken since.
         self._places: dict[tuple[str, ...], tuple[float, LanePosition | None]] = {}
+        # Behind runs that were held back there may be many of the same keys.
+        self._deep = False
 
     def goes_on(self, jobs: tuple[str, ...]) -> bool:
         """Return whether the last claim for these jobs brought as many as it wanted, so that more may wait."""
@@ -236,7 +257,11 @@ class LaneClaims:
 
     async def of_groups(self, claimant: Claimant, fairness: FairnessState, slots: int) -> LaneClaim:
         """See ``claim_groups``; one at a time."""
-        return await self._database.on_connection(claim_groups, self._connection, claimant, fairness, slots=slots)
+        claim = await self._database.on_connection(
+            claim_groups, self._connection, claimant, fairness, slots=slots, deep=self._deep
+        )
+        self._deep = claim.held_back > 0
+        return claim
 
     async def close(self) -> None:
         """Close the connection."""

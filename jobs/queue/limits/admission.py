@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, and_, exists, not_, or_, select, text, update
 
@@ -347,8 +347,13 @@ def let_go_by_slots(conn: Connection, keys: Sequence[str]) -> int:
     """Let go the first runs that wait for these keys, as many as there are slots; how many."""
     name = "let_go_by_slots"
     if dialect.is_postgresql(conn):
-        return len(statements.execute(conn, name, {"keys": list(keys), "at_most": AT_MOST}).all())
+        return len(statements.execute(conn, name, slots_of(keys)).all())
     return sum(len(statements.execute(conn, name, {"key": key, "at_most": AT_MOST}).all()) for key in keys)
+
+
+def slots_of(keys: Collection[str]) -> dict[str, Any]:
+    """Return the parameters of ``let_go_by_slots`` on PostgreSQL, whose keys are locked before."""
+    return {"keys": list(keys), "at_most": AT_MOST}
 
 
 def let_go_by_tokens(conn: Connection, bucket: BucketName, at_most: int) -> int:

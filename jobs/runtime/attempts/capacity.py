@@ -187,6 +187,8 @@ class Capacity:
         self._notices: Counter[Isolation] = Counter()
         self._ended: set[Isolation] = set()
         self._is_full = False
+        # Of these the last claim left slots free: nothing more waits that could begin.
+        self._left: frozenset[Isolation] = frozenset()
         # Of the runs that begin while claims are full.
         self._lately: set[Isolation] = set()
 
@@ -197,6 +199,20 @@ class Capacity:
     def jobs(self) -> tuple[str, ...]:
         """The jobs whose runs may begin here once there is room."""
         return tuple(sorted(name for kind in self._jobs if kind not in self._closed for name in self._jobs[kind]))
+
+    @property
+    def unlimited(self) -> tuple[str, ...]:
+        """The jobs of which all begins that can: a run of one that follows another in its slot takes it from nobody."""
+        if self._awaited is not None:
+            return ()
+        names = (
+            name for kind in self._left - self._closed for name in self._jobs[kind] if name not in self._heavy[kind]
+        )
+        return tuple(sorted(names))
+
+    def note_left(self, allowance: Allowance, *, is_left: bool) -> None:
+        """A claim left some of the slots that it was for, or it left none."""
+        self._left = self._left | allowance.kinds if is_left else self._left - allowance.kinds
 
     def used(self, held: Counter[Isolation]) -> dict[Isolation, tuple[int, int]]:
         """For each kind how many slots its attempts hold, and how many they may; coroutines may use all."""

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ...base.services import Services
 from ...core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, TimedOut
+from ...queue.claims.claim import Claimant, Started
 from ...queue.finish import Finish, Finished, finish_or_bare, store
 from ...store.db.faults import ErrorKind, first_line, kind_of, log_fault
 from ..base.service import Backoff, Pulse, repeated
@@ -50,6 +51,7 @@ class Finisher:
     Attributes:
         on_foreign: Called with the signatures of other versions of its jobs that other nodes have, when an end shows
             that they matter.
+        writing: Held while it stores ends: what follows them at once is unknown here until the answer has come.
     """
 
     def __init__(
@@ -66,6 +68,9 @@ class Finisher:
         self._died = died
         self.on_foreign: Callable[[frozenset[str]], None] | None = None
         self._connection = services.database.autocommit_connection()
+        self._heir: Callable[[], Claimant | None] = lambda: None
+        self._begin: Callable[[Sequence[Started]], None] | None = None
+        self.writing = asyncio.Lock()
         self._is_dead = False
         # By execution: taken by this finisher, and not known to be stored.
         self._in_hand: dict[int, Finish] = {}
@@ -87,6 +92,10 @@ class Finisher:
     def is_writer(self, task: "asyncio.Task[object] | None") -> bool:
         """Return whether a task is the one in which ends are written."""
         return task is not None and task is self._writer
+
+    def go_on(self, heir: Callable[[], Claimant | None], begin: Callable[[Sequence[Started]], None]) -> None:
+        """From now on ``begin`` gets the runs that follow at once, while ``heir`` returns the node that may do so."""
+        self._heir, self._begin = heir, begin
 
     def lend(self, helper: Callable[[], None]) -> None:
         """From now on ``helper`` gets ends and takes them along."""
@@ -143,6 +152,9 @@ class Finisher:
         """These ends are durable."""
         if finished.foreign is not None and self.on_foreign is not None:
             self.on_foreign(finished.foreign)
+        if finished.started and self._begin is not None:
+            # Before their slots are free.
+            self._begin(finished.started)
         batch = [finished.as_stored(ended) for ended in batch] if finished.judged else batch
         self._counts.ended(batch, finished.accepted)
         for ended in batch:
@@ -259,8 +271,9 @@ class Finisher:
         self._aside, self._troubles = {}, {}
 
     async def _write(self, batch: list[Finish]) -> None:
-        async for stored, finished in store(self._database, self._connection, batch):
-            self.confirm(stored, finished)
+        async with self.writing:
+            async for stored, finished in store(self._database, self._connection, batch, self._heir()):
+                self.confirm(stored, finished)
 
     async def close(self) -> None:
         """Close its connection."""

@@ -124,6 +124,7 @@ class Worker(Service):
         )
         self.remote = self._supervisor(services, settings, node, at_engines)
         self.attempts.finisher.on_foreign = self.leave_to_others
+        self.attempts.finisher.go_on(self._heir, self._begin)
         self._reserved: list[int] = []
         self._taking = True
         # Held while the database is asked for runs: what it hands out is unknown here until the answer has come.
@@ -277,6 +278,8 @@ class Worker(Service):
         goes_on = more = self._follow(order, result)
         if order.slots > 0:
             self._capacity.claimed(took)
+            is_left = len(result.started) < order.slots and not result.more and result.next_job is None
+            self._capacity.note_left(allowance, is_left=is_left)
             if not result.started and result.next_job is None:
                 self._capacity.note_empty(allowance, notices)
             goes_on = self._capacity.keep_free(allowance, result.next_job) or more
@@ -319,6 +322,11 @@ class Worker(Service):
         if len(result.started) < order.slots and not result.more:
             self._set_timer(result.next_in)
         return result.more
+
+    def _heir(self) -> Claimant | None:
+        """Return the node, if it goes on with runs that wait for keys of those that end; None = claims decide."""
+        jobs = self._capacity.unlimited if self._taking and not self._reserved else ()
+        return replace(self._claimant, jobs=jobs) if jobs and not self.fenced.is_set() else None
 
     def _begin(self, started: Sequence[Started]) -> None:
         # What comes after the fence is closed with all that this life held.
@@ -366,7 +374,7 @@ class Worker(Service):
         self._take_no_more()
         if self.remote is not None:
             self.remote.let_go_at_once()
-        async with self._claiming:
+        async with self._claiming, self.attempts.finisher.writing:
             # The claim that was under way may have set it.
             self._set_timer(None)
             self._reserved = []
@@ -402,7 +410,7 @@ class Worker(Service):
 
         The answer of a claim can be lost after its commit. Nobody would ever execute or end these runs.
         """
-        async with self._claiming:
+        async with self._claiming, self.attempts.finisher.writing:
             known = self.attempts.run_ids | set(self._reserved)
             held = await self._database.read(run_store.held_by, self._claimant.node_id)
             if held <= known:

@@ -102,23 +102,30 @@ class AutocommitConnection:
         Raises:
             NotConnectedError: it has no connection and gets none; connections of others may still be open.
         """
-        connection = await self._open()
-        text, names = _numbered(statement, self._schema)
-        rows = await self._rows(connection, text, [parameters[name] for name in names])
-        self._used_at = time.monotonic()
+        (rows,) = await self.together((statement, parameters))
         return rows
 
-    async def _rows(
-        self, connection: "psycopg.AsyncConnection[TupleRow]", statement: LiteralString, parameters: Sequence[Any]
-    ) -> Sequence[Any]:
-        cursor = psycopg.AsyncRawCursor(connection, row_factory=psycopg_rows.namedtuple_row)
-        if not is_pooled(self._url):
-            await cursor.execute(statement, parameters, prepare=True, binary=True)
-            return await _readable(cursor)
-        async with connection.transaction():
-            await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
-            await cursor.execute(statement, parameters, prepare=False, binary=True)
-            return await _readable(cursor)
+    async def together(self, *requests: tuple[str, Mapping[str, Any]]) -> Sequence[Sequence[Any]]:
+        """Send statements with their parameters in one transaction; the rows of each. See ``execute``.
+
+        All are sent before the first answer is read, so that nothing stays locked while this process is busy. Each
+        sees what was committed before it began: a lock that one waits for shows the next one what its holder did.
+        """
+        connection = await self._open()
+        own = [(psycopg.AsyncRawCursor(connection, row_factory=psycopg_rows.namedtuple_row), *one) for one in requests]
+        is_plain = not is_pooled(self._url)
+        async with contextlib.AsyncExitStack() as stack:
+            if not is_plain:
+                await stack.enter_async_context(connection.transaction())
+                await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
+            elif len(own) > 1:
+                await stack.enter_async_context(connection.pipeline())
+            for cursor, statement, parameters in own:
+                text, names = _numbered(statement, self._schema)
+                await cursor.execute(text, [parameters[name] for name in names], prepare=is_plain, binary=True)
+        rows = [await _readable(cursor) for cursor, *_ in own]
+        self._used_at = time.monotonic()
+        return rows
 
     async def _open(self) -> "psycopg.AsyncConnection[TupleRow]":
         if self._connection is not None and not await self._is_alive(self._connection):

@@ -57,6 +57,16 @@ def test_a_kind_that_is_closed_is_left_out() -> None:
     assert len(node.allowances()) == 3
 
 
+def test_only_where_a_claim_left_slots_free_a_run_follows_another_in_its_slot() -> None:
+    node = Node()
+    assert not node.capacity.unlimited
+    node.capacity.note_left(AWAITS, is_left=True)
+    node.capacity.note_left(BLOCKS, is_left=True)
+    assert "blocks" in node.capacity.unlimited
+    node.capacity.note_left(BLOCKS, is_left=False)
+    assert node.capacity.unlimited == ("awaits",)
+
+
 AWAITS = Allowance(("awaits",), 3, frozenset({ASYNC}))
 BLOCKS = Allowance(("blocks",), 3, frozenset({THREAD}))
 

@@ -4,7 +4,8 @@
 -- The groups with something pending are found by steps along the index, from the one after `after` on, wrapping once.
 -- The walk ends with the LIMIT: what is asked of a group is asked of it alone, since a join would first want to see all
 -- groups. A task's exclusive runs never occupy two slots: what would be a second one is no candidate. `judged`: the
--- first start of a run that an interval made, which the tolerance of its task judges.
+-- first start of a run that an interval made, which the tolerance of its task judges. `keyed`: 1: a run needs a slot of its
+-- key; 2: it needs a token.
 --
 -- `by_job` is the form for a queue in which runs of jobs are pending that the node does not know: each of its own is
 -- looked for by itself, so that what it costs does not grow with the runs of others. Its conditions compare rows of
@@ -80,7 +81,7 @@ FROM (
                         WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
                     OR r.expires_at IS NOT NULL AND r.expires_at <= (SELECT at FROM moment) AND r.attempt = 0
                         AS judged,
-                    r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed
+                    CASE WHEN r.rate_key IS NOT NULL THEN 2 WHEN r.concurrency_key IS NOT NULL THEN 1 ELSE 0 END AS keyed
                 FROM cronograph.run_open r
                 WHERE r.state IN ('stuck', 'waiting')
                   --if by_job

@@ -2,7 +2,8 @@
 --
 -- The order among them is that of a lane: stuck ones, then those of high priority, first in, first out. Their place in
 -- the queue is the one that they had. What others have locked is passed over, and what has a place already: that waits
--- for a token.
+-- for a token. Each is locked by its id: a condition of what is locked is none of an index, and the planner would take
+-- one that has all runs that wait.
 --
 -- Parameters:
 --   keys: the keys
@@ -18,16 +19,22 @@ FROM (
         WHERE b.concurrency_key = k.key AND (b.state IN ('running', 'scheduled')
             OR b.keeps_place AND b.attempt > 0 AND b.finished_at IS NULL)) busy
     CROSS JOIN LATERAL (
-        SELECT r.id FROM cronograph.run_open r
-        WHERE r.concurrency_key = k.key AND r.due_at IS NOT NULL AND r.state IN ('stuck', 'waiting')
-            AND (r.keeps_place AND r.attempt > 0) IS NOT TRUE
-        ORDER BY r.concurrency_key, r.state, r.priority, r.due_at, r.id
+        SELECT r.id
+        FROM (
+            SELECT h.id FROM cronograph.run_open h
+            WHERE h.concurrency_key = k.key AND h.due_at IS NOT NULL AND h.state IN ('stuck', 'waiting')
+                AND (h.keeps_place AND h.attempt > 0) IS NOT TRUE
+            ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id
+            OFFSET 0) w
+        CROSS JOIN LATERAL (
+            SELECT r.id FROM cronograph.run_open r
+            WHERE r.id = w.id AND r.due_at IS NOT NULL AND r.state || '' IN ('stuck', 'waiting')
+            FOR UPDATE SKIP LOCKED) r
         LIMIT least(:at_most, (
             SELECT greatest(0, h.max_concurrent - busy.runs) FROM cronograph.run_open h
             WHERE h.concurrency_key = k.key AND h.due_at IS NOT NULL AND h.state IN ('stuck', 'waiting')
                 AND (h.keeps_place AND h.attempt > 0) IS NOT TRUE
-            ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id LIMIT 1))
-        FOR UPDATE SKIP LOCKED) n
+            ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id LIMIT 1))) n
     OFFSET 0) first
 WHERE r.id = first.id
 RETURNING r.id

@@ -45,7 +45,8 @@ SELECT p.name AS group_name,
                     SELECT 1 FROM cronograph.periodic_task t
                     WHERE t.id = r.task_id AND t.schedule_syntax = 'interval')
                 OR r.expires_at IS NOT NULL AND r.expires_at <= :now AND r.attempt = 0 AS judged,
-                r.concurrency_key IS NOT NULL OR r.rate_key IS NOT NULL AS keyed, r.available_at
+                CASE WHEN r.rate_key IS NOT NULL THEN 2 WHEN r.concurrency_key IS NOT NULL THEN 1 ELSE 0 END AS keyed,
+                r.available_at
             FROM cronograph.run r
             --if by_job
             INDEXED BY ix_run_claimable_job

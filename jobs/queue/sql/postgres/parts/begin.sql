@@ -1,6 +1,7 @@
 begun AS (
     UPDATE cronograph.run_open r
     SET state = 'running', node_id = :node_id, attempt = r.attempt + 1, started_at = s.at, progress = NULL,
+        available_at = coalesce(r.due_at, r.available_at), due_at = NULL,
         deadline_at = CASE WHEN r.attempt = 0 THEN s.at + make_interval(secs => r.max_duration) ELSE r.deadline_at END
     FROM chosen c, start s
     WHERE r.id = c.id AND (r.expires_at IS NULL OR r.attempt > 0 OR r.expires_at > s.at)

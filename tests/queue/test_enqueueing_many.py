@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from sqlalchemy import Connection, event, select
@@ -42,6 +43,17 @@ def test_runs_are_stored_in_their_order_with_what_was_asked(conn: Connection) ->
     assert (b.group_name, b.priority, b.retries, b.retry_delay, b.timeout) == ("g", Priority.HIGH, 5, 1.5, 9.0)
     assert (c.available_at, rows[0].available_at) == (LATER, rows[0].submitted_at)
     assert {(row.state, row.trigger, row.attempt, row.exclusive) for row in rows} == {("waiting", "api", 0, False)}
+
+
+def test_the_two_times_that_a_clock_shows_when_it_is_set_back_are_told_apart(conn: Connection) -> None:
+    # They are equal, and so are their hashes.
+    twice = datetime(2042, 10, 26, 2, 30, tzinfo=ZoneInfo("Europe/Berlin"))
+    times = (twice, twice.replace(fold=1))
+    enqueue_many_sync(conn, [RunSpec("a", run_at=time) for time in times])
+    for time in times:
+        enqueue_sync(conn, "a", run_at=time)
+    hours = [datetime(2042, 10, 26, hour, 30, tzinfo=UTC) for hour in (0, 1)]
+    assert [row.available_at for row in stored_runs(conn)] == hours * 2
 
 
 def test_each_run_is_one_event(conn: Connection) -> None:

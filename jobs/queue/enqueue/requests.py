@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import chain
 from operator import attrgetter
@@ -79,7 +80,14 @@ _SETTINGS: Final = (
     "job_name", "group", "priority", "run_at", "unique_key", "retries", "retry_delay", "timeout", "settled",
     "expires_at", "ttl", "hold", "max_duration", "signature", "on_conflict",
 )  # fmt: skip
-_settings = attrgetter(*_SETTINGS)
+_written = attrgetter(*_SETTINGS)
+
+
+def _settings(spec: RunSpec) -> tuple[object, ...]:
+    """Return the settings; of the two equal times that a clock shows when it is set back, the later in UTC."""
+    return tuple(
+        one.astimezone(UTC) if isinstance(one, datetime) and one.fold and one.tzinfo else one for one in _written(spec)
+    )
 
 
 def _of_settings(spec: RunSpec) -> tuple[NewRun, Iterable[InvalidInput]]:

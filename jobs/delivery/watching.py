@@ -74,11 +74,9 @@ class Turn:
         return (self.was_open and not self.closes_old) or (self.cause is not None and not self.closed)
 
     def fire(self, cause: Cause) -> None:
-        """Open a firing unless one is open; several openings in one page are one."""
-        if self.was_open and not self.closes_old:
-            return
-        self.cause = self.cause or cause
-        self.closed = False
+        """Open a firing unless one is open; several openings in one page are one, about the last of them."""
+        if not self.is_taken:
+            self.cause, self.closed = cause, False
 
     def resolve(self) -> None:
         """Close the open firing, if there is one."""

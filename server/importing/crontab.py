@@ -36,16 +36,25 @@ _ASSIGNMENT: Final = re.compile(
     r"""B*(?:"([^"]*)"|'([^']*)'|([^ \t\r\n=]+))B*=B*(.*?)B*""".replace("B", f"[{BLANKS}]"), re.DOTALL
 )
 _USER_IN_HEADER: Final = re.compile(r"#.*\bdow\s+user(?:-?name)?\s+command", re.IGNORECASE)
-_ROOT: Final = re.compile(r"-?(?:@\w+|(?:[\d*][^\s=]*\s+){2}\S+\s+\S+\s+\S+)\s+root\s+\S")
+_ENTRY: Final = re.compile(
+    r"-?(?:@\w+|(?:[\d*][^\s=]*\s+){2}\S+\s+\S+\s+\S+)\s+(?:(?P<user>[a-z_][a-z0-9_-]*)(?!\S)|\S+)(?P<command>\s+\S)?"
+)
 _INTERPRETERS: Final = frozenset(
     {"sh", "bash", "dash", "env", "nice", "ionice", "flock", "timeout", "sudo", "exec", "cd"}
 )
 
 
 def has_users(path: Path, text: str) -> bool:
-    """Return whether a crontab is one of the system: by its place, its heading or the user root."""
+    """Return whether a crontab is one of the system: by its place, its heading, or the user root.
+
+    One line may begin its command with `root`, which is a program as well: most lines must have a user and a command.
+    """
     lines = [line.strip() for line in text.split("\n")]
-    return path.parent.name == "cron.d" or any(_USER_IN_HEADER.match(one) or _ROOT.match(one) for one in lines)
+    if path.parent.name == "cron.d" or any(map(_USER_IN_HEADER.match, lines)):
+        return True
+    entries = [found for found in map(_ENTRY.match, lines) if found]
+    with_users = [found for found in entries if found["user"] and found["command"]]
+    return any(found["user"] == "root" for found in with_users) and len(with_users) * 2 > len(entries)
 
 
 def read(

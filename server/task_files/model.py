@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from ...jobs.core.admission.caps import Cap, Rate, WhenFull
 from ...jobs.core.alarms import WORDS, AlarmSpec, Severity, SubjectKind, spec_of
@@ -32,13 +32,33 @@ READY_MADE: Final[Mapping[str, str]] = json.loads(
 )
 """Documents of webhooks by name, which the client has: it stands for itself."""
 
-Seconds = Annotated[float, Field(ge=0)]
+
+def _no_truth(value: object) -> object:
+    """Refuse `yes` and `on`, which are true to YAML, and true is 1 to pydantic: `retries: yes` would be one retry."""
+    if isinstance(value, bool):
+        raise ValueError("must be no true or false, as which YAML reads yes, no, on and off; write text in quotes")  # noqa: TRY004 - of pydantic
+    return value
+
+
+def _written_out(value: object) -> object:
+    """Refuse a number for a time: pydantic would tell seconds from milliseconds by its size."""
+    if not isinstance(value, str) or value.strip().lstrip("+-").replace(".", "", 1).isdigit():
+        raise ValueError("must be a time with a zone, e.g. 2030-01-31T09:00:00Z")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_no_truth)]
+Number = Annotated[float, BeforeValidator(_no_truth)]
+Seconds = Annotated[float, Field(ge=0), BeforeValidator(_no_truth)]
+WholeOrText = Annotated[int | str, BeforeValidator(_no_truth)]
+NumberOrText = Annotated[float | str, BeforeValidator(_no_truth)]
+Instant = Annotated[AwareDatetime, BeforeValidator(_written_out)]
 
 
 class FileModel(BaseModel):
-    """Nothing but what is declared."""
+    """Nothing but what is declared, and every number finite."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class ScheduleOfFile(FileModel):
@@ -66,9 +86,9 @@ class ScheduleOfFile(FileModel):
 class RateOfFile(FileModel):
     """A token bucket, of which each start takes a token."""
 
-    limit: int = Field(description="How many tokens come in `per` seconds.")
-    per: float = Field(1.0, description="Seconds.")
-    burst: int | None = Field(None, description="How many start at once after a pause; a twentieth unless given.")
+    limit: Whole = Field(description="How many tokens come in `per` seconds.")
+    per: Number = Field(1.0, description="Seconds.")
+    burst: Whole | None = Field(None, description="How many start at once after a pause; a twentieth unless given.")
 
     def rate(self) -> Rate:
         """The engine's form, of which nobody has seen yet whether it is one."""
@@ -78,9 +98,9 @@ class RateOfFile(FileModel):
 class ResourcesOfFile(FileModel):
     """The resources that runs need at the engine of their job. What is absent is as the job says."""
 
-    cpus: float | None = Field(None, description="Processor cores.")
-    memory: int | None = Field(None, description="Bytes.")
-    gpus: int | None = Field(None, description="Graphics processors.")
+    cpus: Number | None = Field(None, description="Processor cores.")
+    memory: Whole | None = Field(None, description="Bytes.")
+    gpus: Whole | None = Field(None, description="Graphics processors.")
     image: str | None = Field(None, description="The container image that has the code.")
     queue: str | None = Field(None, description="The queue or the partition of the engine.")
     options: dict[str, str] | None = Field(None, description="Further words of the executor.")
@@ -104,13 +124,13 @@ class TaskOfFile(FileModel):
     )
     misfire: Literal["last", "all", "none"] | None = Field(None, description="What happens to late occurrences.")
     misfire_grace: Seconds | None = Field(None, description="Seconds by which an occurrence may be late.")
-    catch_up_limit: int | None = Field(None, description="How many missed occurrences `misfire: all` makes up for.")
+    catch_up_limit: Whole | None = Field(None, description="How many missed occurrences `misfire: all` makes up for.")
     tolerance: Seconds | None = Field(None, description="Intervals only: seconds by which a run may start early.")
     timeout: Seconds | None = Field(None, description="Time box of an attempt in seconds.")
     max_duration: Seconds | None = Field(
         None, description="Seconds that a run may take from its first start, sleeping and waiting included."
     )
-    retries: int | None = Field(None, description="How many failures a run survives.")
+    retries: Whole | None = Field(None, description="How many failures a run survives.")
     retry_delay: Seconds | None = Field(None, description="Seconds before the first retry.")
     jitter: Seconds | None = Field(None, description="Most seconds by which it is delayed.")
     labels: dict[str, str] | None = Field(None, description="Labels of its runs, by which they are found.")
@@ -118,8 +138,8 @@ class TaskOfFile(FileModel):
         None, description="What its runs need at the engine of their job, each over that of the job."
     )
     rate: RateOfFile | None = Field(None, description="How many of its runs start in how long.")
-    start_at: AwareDatetime | None = Field(None, description="No occurrence before this time.")
-    end_at: AwareDatetime | None = Field(None, description="No occurrence after this time.")
+    start_at: Instant | None = Field(None, description="No occurrence before this time.")
+    end_at: Instant | None = Field(None, description="No occurrence after this time.")
 
     def wanted(self, name: str) -> WantedTask:
         """The engine's form: what was written, and nothing else."""
@@ -145,7 +165,7 @@ def _schedule(value: str | ScheduleOfFile) -> ScheduleSpec:
 class CapOfFile(FileModel):
     """Limit how many runs wait, and say what happens to one more."""
 
-    limit: int = Field(description="How many runs wait that have never begun.")
+    limit: Whole = Field(description="How many runs wait that have never begun.")
     when_full: Literal["refuse", "drop_oldest", "drop_newest"] = Field(
         "refuse", description="What becomes of one that comes when so many wait."
     )
@@ -158,7 +178,7 @@ class CapOfFile(FileModel):
 class GroupOfFile(FileModel):
     """The limits of a group. What is absent is left as it is; `null` takes a limit away."""
 
-    max_running: int | None = Field(None, description="How many of its runs run at once, on all nodes together.")
+    max_running: Whole | None = Field(None, description="How many of its runs run at once, on all nodes together.")
     rate: RateOfFile | None = Field(None, description="How many of its runs start in how long, on all nodes together.")
     cap: CapOfFile | None = Field(None, description="How many of its runs wait at most.")
     max_wait_low: Seconds | None = Field(
@@ -187,21 +207,21 @@ class AlarmOfFile(FileModel):
     node: str | None = Field(None, description="The node that it watches; `any` = every node.")
     webhook: str | None = Field(None, description="The webhook that it watches; `any` = every webhook.")
     database: Literal["any"] | None = Field(None, description="The database.")
-    late: float | str | None = Field(None, description="An occurrence starts so much late, or is missed: '5m'.")
+    late: NumberOrText | None = Field(None, description="An occurrence starts so much late, or is missed: '5m'.")
     due_by: str | None = Field(None, description="An occurrence is not done by this time of day: '06:00'.")
-    overdue: float | str | None = Field(None, description="An occurrence is not done so long after it was due.")
-    slow: float | str | None = Field(None, description="An execution takes longer; '3x' = 3 times its p95.")
-    failing: int | str | None = Field(None, description="So many runs in a row fail; '50% of 20' = 10 of 20.")
-    new_error: float | str | None = Field(None, description="It fails as it has not for so long.")
-    empty: int | None = Field(None, description="An execution succeeds with fewer records.")
-    older_than: float | str | None = Field(None, description="A run of the group waits for longer.")
-    deeper_than: int | None = Field(None, description="More runs of the group wait.")
-    skew: float | str | None = Field(None, description="The clock of the node is more than so much off.")
-    idle: float | str | None = Field(None, description="The node takes nothing, although a run has been due so long.")
-    larger_than: int | None = Field(None, description="The database has more bytes.")
-    least_free: int | None = Field(None, description="Fewer bytes are free on the disk of the database, a file.")
-    transaction: float | str | None = Field(None, description="A transaction is open for longer.")
-    lag: float | str | None = Field(None, description="A standby is further behind.")
+    overdue: NumberOrText | None = Field(None, description="An occurrence is not done so long after it was due.")
+    slow: NumberOrText | None = Field(None, description="An execution takes longer; '3x' = 3 times its p95.")
+    failing: WholeOrText | None = Field(None, description="So many runs in a row fail; '50% of 20' = 10 of 20.")
+    new_error: NumberOrText | None = Field(None, description="It fails as it has not for so long.")
+    empty: Whole | None = Field(None, description="An execution succeeds with fewer records.")
+    older_than: NumberOrText | None = Field(None, description="A run of the group waits for longer.")
+    deeper_than: Whole | None = Field(None, description="More runs of the group wait.")
+    skew: NumberOrText | None = Field(None, description="The clock of the node is more than so much off.")
+    idle: NumberOrText | None = Field(None, description="The node takes nothing, although a run has been due so long.")
+    larger_than: Whole | None = Field(None, description="The database has more bytes.")
+    least_free: Whole | None = Field(None, description="Fewer bytes are free on the disk of the database, a file.")
+    transaction: NumberOrText | None = Field(None, description="A transaction is open for longer.")
+    lag: NumberOrText | None = Field(None, description="A standby is further behind.")
     channels: list[str] = Field([], description="The channels that it notifies.")
     severity: Literal["info", "warning", "critical"] = Field("warning", description="For its receivers.")
     description: str = Field("", description="What it is for.")
@@ -267,7 +287,7 @@ class MailOfFile(ChannelOfFile):
 
     kind: Literal["mail"] = Field(description="The kind of the channel.")
     host: str = Field(description="The mail server.")
-    port: int = Field(587, description="Its port.")
+    port: Whole = Field(587, description="Its port.")
     tls: Literal["starttls", "implicit", "none"] = Field("starttls", description="The encryption of the connection.")
     username: str | None = Field(None, description="The name for the sign-in.")
     password_secret: str | None = Field(None, description="The secret that has the password.")

@@ -145,7 +145,7 @@ def _shown(tag: str) -> str:
 
 ENDINGS: Final = frozenset({".yaml", ".yml", ".toml"})
 MAX_BYTES: Final = 4 * 1024 * 1024
-_VARIABLE: Final = re.compile(r"\$(?:\$|\{(\w+)(?::-([^}]*))?\})")
+_VARIABLE: Final = re.compile(r"\$(?:\$|\{(?:(\w+)(?::-((?:[^$}]|\$(?!\{))*))?\})?)")
 
 
 class TaskFilesError(ConfigurationError):
@@ -256,7 +256,7 @@ def _read(path: Path, environment: Mapping[str, str]) -> list[TaskFile]:
             files.append(TaskFile.model_validate(filled))
         except ValidationError as error:
             found = cast("Sequence[Any]", error.errors(include_url=False))
-            faults += (_sentence(where, fault) for fault in found if not _is_of_other_form(fault))
+            faults += (_sentence(where, fault, document) for fault in found if not _is_of_other_form(fault))
     if faults:
         raise TaskFilesError(faults)
     return files
@@ -327,18 +327,25 @@ def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple
         return value
 
     def fill(found: re.Match[str]) -> str:
-        name, default = found[1], found[2]
-        if name is None:
-            return "$"
-        if name in environment:
-            return environment[name]
-        if default is None:
-            faults.append(
-                f"{where}: {'.'.join(place)}: variable {name} is not set; set it, or write ${{{name}:-default}}"
-            )
-        return default or ""
+        text, fault = _stands_for(found, environment)
+        if fault:
+            faults.append(f"{where}: {'.'.join(place)}: {fault}")
+        return text
 
     return _VARIABLE.sub(fill, value)
+
+
+def _stands_for(found: re.Match[str], environment: Mapping[str, str]) -> tuple[str, str]:
+    """Return the text that ``${NAME}``, ``${NAME:-text}`` or ``$$`` stands for, and the fault in it."""
+    name, default = found[1], found[2]
+    if name is None:
+        return "$", "must be ${NAME} or ${NAME:-text}; write $${ for a mere ${" if found[0] == "${" else ""
+    if name in environment:
+        return environment[name], ""
+    return (
+        default or "",
+        "" if default is not None else f"variable {name} is not set; set it, or write ${{{name}:-default}}",
+    )
 
 
 def _is_of_other_form(fault: Mapping[str, Any]) -> bool:
@@ -347,14 +354,22 @@ def _is_of_other_form(fault: Mapping[str, Any]) -> bool:
     return "schedule" in fault["loc"] and fault["type"] == ("string_type" if is_table else "model_type")
 
 
-def _sentence(where: str, fault: Mapping[str, Any]) -> str:
+def _sentence(where: str, fault: Mapping[str, Any], written: object) -> str:
     parts = [str(part) for part in fault["loc"]]
     place = ".".join(part for part in parts if part not in {"str", "ScheduleOfFile"} and "[" not in part)
     what = {"extra_forbidden": "is unknown", "missing": "is missing"}.get(fault["type"])
     if what is None:
-        got = repr(fault.get("input"))
-        what = f"{str(fault['msg']).removeprefix('Value error, ')}, got {got[:80]}"
+        said = str(fault["msg"]).removeprefix("Value error, ")
+        what = said if ", got " in said else f"{said}, got {_got(fault['loc'], written)}"
     return f"{where}: {place}: {what}" if place else f"{where}: {what}"
+
+
+def _got(place: Sequence[str | int], written: Any) -> str:  # noqa: ANN401 - a document
+    """Show a place of a document as it was written: the values of variables, lists and tables may be secrets."""
+    for part in place:
+        if isinstance(written, list) or (isinstance(written, dict) and part in written):
+            written = cast("Any", written)[part]
+    return "a table" if isinstance(written, dict) else "a list" if isinstance(written, list) else repr(written)[:80]
 
 
 _LISTS: Final = frozenset({"channels", "recipients", "secrets"})
@@ -377,5 +392,5 @@ def wanted(kind: DefinitionKind, name: str, fields: Mapping[str, str]) -> Named:
         found: Named = TypeAdapter[Any](OF_FILE[kind]).validate_python(values).wanted(name)
     except ValidationError as error:
         faults: Sequence[Any] = error.errors(include_url=False)
-        raise ConfigurationError("; ".join(_sentence(f"{kind.value} {name}", one) for one in faults)) from None
+        raise ConfigurationError("; ".join(_sentence(f"{kind.value} {name}", one, values) for one in faults)) from None
     return found

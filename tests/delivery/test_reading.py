@@ -61,6 +61,21 @@ async def test_a_firing_and_its_delivery_are_one_transaction(alarms: Alarms, sto
     assert [one.event for one in alarms.deliveries()] == [DeliveryEvent.FIRED, DeliveryEvent.RESOLVED]
 
 
+async def test_of_several_failures_in_one_page_the_firing_names_the_one_that_is_open(
+    alarms: Alarms, stored: Stored
+) -> None:
+    worker = stored.node()
+    alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)
+    fail(stored, worker)
+    stored.enqueue()
+    worker.end(worker.start())
+    last = stored.enqueue(retries=0).id
+    worker.end(worker.start(), FAILED)
+    (firing,) = await alarms.look(1)
+    assert (firing.run_id, firing.resolved_at) == (last, None)
+    assert firing.sentence.endswith(f"last in run {last}")
+
+
 async def test_firings_and_their_ends_are_events_in_the_same_order(alarms: Alarms, stored: Stored) -> None:
     worker = stored.node()
     alarms.create(Condition.FAILING, "work", SubjectKind.JOB, failed_runs=1)

@@ -25,7 +25,7 @@ _PAUSE: Final = 0.05
 
 
 class CredentialsError(ClientError):
-    """The file of sign-ins cannot be used."""
+    """The file of sign-ins, or the token, cannot be used."""
 
 
 @dataclass(frozen=True, slots=True)

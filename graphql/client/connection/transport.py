@@ -10,7 +10,7 @@ from typing import Any, Final
 import httpx
 
 from ..base.errors import InvalidAddressError, TimedOutError, UnreachableError
-from .credentials import Credentials, StoredSignIn, origin_of
+from .credentials import Credentials, CredentialsError, StoredSignIn, origin_of
 
 DEFAULT_URL: Final = "http://localhost:8000"
 """Address of ``cronograph serve`` by default."""
@@ -64,8 +64,17 @@ class Settings:
         return InvalidAddressError(f"url: must be an address such as {DEFAULT_URL}, got '{_shown(self.url)}': {why}")
 
     def options(self) -> dict[str, Any]:
-        """The arguments of the HTTP client."""
+        """The arguments of the HTTP client.
+
+        Raises:
+            CredentialsError: the token is none that a header can carry.
+        """
         token = self.token or (None if self.anonymous else os.environ.get("CRONOGRAPH_TOKEN") or None)
+        if token is not None and not (token.isascii() and token.isprintable()):
+            raise CredentialsError(
+                "token (or CRONOGRAPH_TOKEN): must be printable ASCII, as `cronograph token create` shows it, got "
+                f"{len(token)} characters of which some are not, perhaps the end of a line"
+            )
         authorization = {} if token is None else {"authorization": f"Bearer {token}"}
         headers = {"accept": JSON_TYPES, "user-agent": "cronograph-client", **self.headers, **authorization}
         shows_one = self.anonymous or "authorization" in map(str.lower, headers)

@@ -1,6 +1,7 @@
 """The output of commands: sentences for people, one JSON object with ``--json``, and an exit code for scripts."""
 
 import json
+import os
 import sys
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -79,8 +80,16 @@ def answering(command: Callable[Concatenate[Output, P], None]) -> Callable[..., 
 
 def print_line(text: str) -> None:
     """Write a line to standard output at once, so that a reader of a pipe sees it while the process goes on."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # What is left in the buffer would fail again at the end of the process.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stderr.write(f"error: standard output: cannot be written: {error.strerror}\n")
+        raise typer.Exit(ExitCode.REFUSED) from None
 
 
 def faults_of(error: CronographError) -> list[str]:

@@ -93,6 +93,16 @@ def test_a_command_that_names_root_is_no_user(tmp_path: Path) -> None:
     assert [one.args["command"] for one in read("crontab", path).carried] == ["backup root /srv", "tidy root"]
 
 
+def test_a_line_that_starts_the_program_root_does_not_make_users_of_the_words_of_all_others(tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    path.write_text("0 5 * * * root -l -q fit.C\n0 3 * * * /usr/bin/tidy\n0 6 * * * date +\\%Y\n@daily /bin/true\n")
+    found = read("crontab", path)
+    assert reasons(found) == {}
+    commands = [one.args["command"] for one in found.carried]
+    assert commands == ["root -l -q fit.C", "/usr/bin/tidy", "date +%Y", "/bin/true"]
+    assert [one.notes for one in found.carried] == [[], [], [], []]
+
+
 def test_a_folder_of_crontabs_and_files_in_other_encodings(tmp_path: Path) -> None:
     folder = tmp_path / "crontabs"
     folder.mkdir()

@@ -114,6 +114,18 @@ def test_a_folder_is_all_its_files_and_sets_are_put_together(tmp_path: Path) -> 
         ("set: x\ntasks: {a: {overlap: maybe}}\n", "tasks.a.overlap: Input should be 'skip', 'queue'"),
         ("set: x\ntasks: {a: {start_at: 2030-01-01 00:00:00}}\n", "tasks.a.start_at: Input should have timezone info"),
         ("set: x\ntasks: {a: {description: '${NOPE}'}}\n", "tasks.a.description: variable NOPE is not set"),
+        ("set: x\ntasks: {a: {description: '${NO-PE}'}}\n", "tasks.a.description: must be ${NAME} or ${NAME:-text}"),
+        ("set: x\ntasks: {a: {retries: yes}}\n", "tasks.a.retries: must be no true or false"),
+        ("set: x\ntasks: {a: {timeout: on}}\n", "tasks.a.timeout: must be no true or false"),
+        ("set: x\ntasks: {a: {rate: {limit: yes}}}\n", "tasks.a.rate.limit: must be no true or false"),
+        ("groups: {mail: {max_running: on}}\n", "groups.mail.max_running: must be no true or false"),
+        ("set: x\ntasks: {}\nalarms: {a: {task: t, late: yes}}\n", "alarms.a.late: must be no true or false"),
+        ("set: x\ntasks: {a: {timeout: '1e400'}}\n", "tasks.a.timeout: Input should be a finite number, got '1e400'"),
+        ("set: x\ntasks: {a: {timeout: 1e400}}\n", "tasks.a.timeout: Input should be a finite number, got '1e400'"),
+        ("set: x\ntasks: {a: {retry_delay: nan}}\n", "tasks.a.retry_delay: Input should be a finite number"),
+        ("groups: {mail: {rate: {limit: 1, per: inf}}}\n", "groups.mail.rate.per: Input should be a finite number"),
+        ("set: x\ntasks: {a: {start_at: 1893456000}}\n", "tasks.a.start_at: must be a time with a zone, e.g. 2030"),
+        ("set: x\ntasks: {a: {end_at: '1893456000.5'}}\n", "tasks.a.end_at: must be a time with a zone, e.g. 2030"),
         ("set: x\nset: y\ntasks: {}\n", "line 2, column 1: 'set' is there twice"),
         ("set: [\n", "is no YAML: line 2, column 1: expected the node content, but found '<stream end>'"),
         (
@@ -171,6 +183,22 @@ def test_what_is_wrong_is_named_with_its_place(file: Path, text: str, said: str)
     assert len(found) == 1
     assert found[0].startswith(f"{file}: ")
     assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "got"),
+    [
+        ("set: x\nwebhooks: {r: {url: 'https://x.example/?token=${PW}', document: runs}}\n", "got a table"),
+        ("set: x\ntasks: [{job: report, args: {password: '${PW}'}}]\n", "got a list"),
+        ("set: x\ntasks: {a: {job: report, args: '${PW}'}}\n", "got '${PW}'"),
+        ("set: x\ntasks: {a: {args: [1, '${PW}']}}\n", "got a list"),
+    ],
+)
+def test_what_a_variable_holds_is_in_no_message(file: Path, text: str, got: str) -> None:
+    file.write_text(text)
+    (found,) = faults(file, PW="hunter2")
+    assert "hunter2" not in found
+    assert found.endswith(got)
 
 
 def test_usual_yaml_is_what_it_looks_like(tmp_path: Path, file: Path) -> None:

@@ -38,6 +38,7 @@ _LOST: Final = (
     "OnSuccess", "Restart", "User", "DynamicUser", "StandardInput", "StandardOutput",
 )  # fmt: skip
 _NEXT: Final = 10
+_FRACTION: Final = re.compile(r"(?<!\.)\.(?!\.)")
 _ELAPSE: Final = re.compile(r"(?:Next elapse|Iter\. #\d+|\(in UTC\)): \w+ ([\d-]+ [\d:]+) (\S+)")
 
 Unit = Mapping[str, Sequence[str]]
@@ -246,6 +247,8 @@ def _calendar(carried: Carried, value: str, zone: str, span: tuple[int, int]) ->
     if program is None:
         why = "there is no systemd-analyze on this machine; CALENDAR is systemd's own syntax"
         return replace(carried, schedules=[spec], uncompared=why)
+    if _FRACTION.search(value):
+        return replace(carried, schedules=[spec], uncompared="systemd-analyze shows no fractions of seconds")
     times = [one for one in _times_of_systemd(program, value, zone, span[0]) if one <= span[1]]
     until = times[-1] if len(times) == _NEXT else span[1]
     return replace(carried, schedules=[spec], windows=[(span[0], until, times)])

@@ -475,3 +475,11 @@ def test_cron_jobs_of_kubernetes(tmp_path: Path) -> None:
         "mars": "timezone: unknown zone 'Mars/Base'; it must be an IANA name such as Europe/Berlin, or UTC",
         "name": "its container has no `command`: only its image knows what it runs",
     }
+
+
+def test_a_calendar_event_with_fractions_is_carried_without_a_comparison(tmp_path: Path) -> None:
+    (tmp_path / "tick.timer").write_text("[Timer]\nOnCalendar=*-*-* *:*:00/0.5\n")
+    (tmp_path / "tick.service").write_text("[Service]\nExecStart=/bin/tick\n")
+    (carried,) = read("systemd", tmp_path).carried
+    assert carried.schedules[0].value == "*-*-* *:*:00/0.5"
+    assert (carried.windows, carried.uncompared is None) == (None, False)

@@ -76,6 +76,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 120 for pages whose rows come with the labels of their runs, with recoveries and with strips.
     # Raised by 45 for claims of several groups without a transaction.
     # Raised by 20 for what hashes passwords and reads files of tasks, which is loaded where it is used.
+    # Raised by 118 for claims and ends of keyed runs without a transaction of the node, and slots that are handed over.
     # Raised by 7 for the two times that a clock shows when it is set back: they are equal, and were taken for one.
     # Raised by 71 for odd values in files of tasks, commands and crontabs, and for what must be in no message.
     # Raised by 3 for systemd timers with fractions of seconds.

@@ -149,11 +149,10 @@ def _started(rows: Sequence[Any], claimant: Claimant) -> tuple[Started, ...]:
 async def claim_groups(
     connection: AutocommitConnection, claimant: Claimant, fairness: FairnessState, *, slots: int, deep: bool = False
 ) -> tuple[LaneClaim, Wake]:
-    """Begin up to ``slots`` runs of any groups and classes, in fair order.
+    """Begin up to ``slots`` runs of any groups and classes, in fair order; ``fairness`` is not changed.
 
-    ``fairness`` is not changed, but for the number of groups, which has no part in the order. Runs that find no slot of
-    their concurrency key are held back, and with them those behind them; ``deep``: many of these are looked for.
-    Nothing is taken if one that comes first needs a token, is of a group with a limit, or may have to be dropped.
+    Runs that find no slot of their concurrency key are held back, and those behind them; ``deep``: many of these are
+    looked for. Nothing is taken if one that comes first needs a token, has a limited group, or may have to be dropped.
     """
     jobs, count, node = list(claimant.jobs), min(slots, MAX_DEPTH), (claimant.node_id, claimant.node)
     ((by_job,),) = await connection.execute(statements.for_driver("pending_of_other_jobs"), {"jobs": jobs})
@@ -165,8 +164,9 @@ async def claim_groups(
     want = Want(None, jobs, count, claimant.foreign, claimant.groups, "by_job" if by_job else None, lane)
     asked = want.parameters(fairness.last_group)
     found = found_in(await connection.execute(statements.for_driver("candidates", want.form), asked), want)
-    fairness.groups = max(1, len({one.group for one in found}))
-    state = fairness.copy()
+    seen = fairness.copy()
+    seen.groups = max(1, len({one.group for one in found}))
+    state = seen.copy()
     chosen, goes_on, _ = choose(state, found, count, depth=lane)
     if any(one.judged or one.rated or one.limited for one in chosen):
         return _MIXED
@@ -198,7 +198,7 @@ async def claim_groups(
     missed = len(started) < len(chosen)
     if missed:
         # Chosen again among what could be had, so that what others were faster to take costs no group its turn.
-        state = fairness.copy()
+        state = seen.copy()
         chosen = take(state, [one for one in found if one.run_id in started], count)
     begun = tuple(started[one.run_id] for one in chosen)
     wakes = Wake.EVENTS if begun else Wake.NONE

@@ -118,6 +118,12 @@ def _line(
     except ScheduleError:
         raise UnsaidError(f"'{chosen}' is no time zone that is known here") from None
     fields, follows_the_clock = read_crontab(expression)
+    settings: dict[str, Any] = {"description": remark} if remark else {}
+    if (minutes := environment.get("RANDOM_DELAY", "")).isdecimal() and int(minutes[:9]):
+        settings["jitter"] = int(minutes[:9]) * 60
+        notes.append(
+            "RANDOM_DELAY is chosen by cronie when it starts, for all lines; `jitter` is the task's own delay."
+        )
     schedules = schedules_of(fields, chosen)
     if len(schedules) > 1:
         notes.append("Both day fields are restricted: for cron one of them is enough, so these are two tasks.")
@@ -129,7 +135,7 @@ def _line(
         schedules=schedules,
         windows=windows(partial(times_of, fields, used, polled=follows_the_clock), used, *span),
         args=args,
-        settings={"description": remark} if remark else {},
+        settings=settings,
         notes=notes,
     )
 

@@ -106,17 +106,22 @@ def _command(pod: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     """Return the arguments of ``shell``: the command of the first container."""
     containers = _list(pod.get("containers"))
     container: Mapping[str, Any] = _table(containers[0]) if containers else {}
-    command = [str(word) for name in ("command", "args") for word in _list(container.get(name))]
     if not container.get("command"):
         raise UnsaidError("its container has no `command`: only its image knows what it runs")
+    for name in ("command", "args"):
+        if not isinstance(container.get(name) or [], list):
+            raise UnsaidError(f"{name} must be a list, got {container[name]!r:.60}")
+    command = [_text(name, word) for name in ("command", "args") for word in _list(container.get(name))]
     if len(containers) > 1:
         notes.append(f"Only the first of its {len(containers)} containers is carried.")
     lost = sorted(container.keys() - _CONTAINER)
-    notes.append(f"The command runs on a node. Of its container is not carried: {', '.join(lost)}.")
-    if any("$(" in word for word in command):
-        notes.append("Its command has `$(…)`: Kubernetes puts variables in their place, `shell` does not.")
+    notes.append("The command runs on a node.")
+    notes[-1] += f" Of its container is not carried: {', '.join(lost)}." if lost else ""
     given = [_table(one) for one in _list(container.get("env"))]
-    plain = {str(one.get("name")): str(one.get("value", "")) for one in given if "valueFrom" not in one}
+    own = [(str(one.get("name")), one.get("value")) for one in given if "valueFrom" not in one]
+    plain = {name: "" if value is None else _text(f"env {name}", value) for name, value in own}
+    if any("$(" in word for word in (*command, *plain.values())):
+        notes.append("It has `$(…)`: Kubernetes puts variables in their place, `shell` does not.")
     sources = [str(one.get("name")) for one in given if "valueFrom" in one]
     notes += [f"The variable '{name}' comes from elsewhere there: set it here." for name in sources]
     args: dict[str, Any] = {"command": command}
@@ -125,6 +130,12 @@ def _command(pod: Mapping[str, Any], notes: list[str]) -> dict[str, Any]:
     if container.get("workingDir"):
         args["directory"] = str(container["workingDir"])
     return args
+
+
+def _text(place: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise UnsaidError(f"{place} must be text, got {value!r:.60}: write it in quotes, as Kubernetes wants it, too")
+    return value
 
 
 def _due(made: Carried, schedule: str, own: str, zone: str, span: tuple[int, int]) -> Carried:

@@ -126,8 +126,15 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
     if task is None:
         call["notes"].append(f"The task '{entry.task}' is not registered in the app: correct the name of its function.")
     options = dict(entry.options)
-    limits = [options.pop(key, None) for key in ("time_limit", "soft_time_limit")]
-    settings = {"group": options.pop("queue", None), "timeout": limits[0] or limits[1]}
+    limits = [options.pop(key, None) or getattr(task, key, None) for key in ("time_limit", "soft_time_limit")]
+    settings = {
+        "group": options.pop("queue", None) or getattr(task, "queue", None),
+        "timeout": limits[0] or limits[1],
+    }
+    of_task = {key: getattr(task, key, None) for key in ("expires", "priority", "rate_limit", "autoretry_for")}
+    options = {**of_task, **options, "relative": getattr(schedule, "relative", None)}
+    if app.conf.task_routes and not settings["group"]:
+        call["notes"].append("task_routes choose its queue there: write it as `group`.")
     made = {
         **call,
         "text": f"{entry.task}: {schedule!r}",
@@ -136,7 +143,7 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
     }
     if type(schedule) is schedules.schedule:
         return {**made, "interval": seconds(schedule.run_every)}
-    if not isinstance(schedule, schedules.crontab):
+    if type(schedule) is not schedules.crontab and type(schedule).__name__ != "TzAwareCrontab":
         hint = "; enqueue from a daily job" if type(schedule).__name__ == "solar" else ""
         raise UnsaidError(f"its schedule is a {type(schedule).__name__}, which cannot be said here{hint}")
     if schedule.nowfun is not None and type(schedule) is schedules.crontab:
@@ -372,6 +379,10 @@ def _rq_scheduler_calls() -> list[tuple[str, Entry]] | None:
     return calls
 
 
+def _utc(at: datetime) -> datetime:
+    return at.replace(tzinfo=timezone.utc) if at.tzinfo is None else at.astimezone(timezone.utc)
+
+
 def _rq_scheduler_entry(kind: str, given: Entry) -> Entry:
     function = given["func"]
     made = called(None if isinstance(function, str) else function, given["args"], given["kwargs"], *(
@@ -385,8 +396,11 @@ def _rq_scheduler_entry(kind: str, given: Entry) -> Entry:
         "notes": made["notes"] + unused({name: given.get(name) for name in lost}),
     }
     if kind == "schedule":
-        if given["interval"] is None:
+        if given["interval"] is None or given.get("repeat") == 0:
             raise UnsaidError("it is due once: enqueue it instead")
+        first = given["scheduled_time"]
+        if isinstance(first, datetime) and (first := _utc(first)) > datetime.now(timezone.utc):
+            made["settings"]["start_at"] = first.isoformat()
         return {**made, "interval": seconds(given["interval"])}
     read = import_module("crontab").CronTab(given["cron_string"])
     names = ("seconds", "minutes", "hours", "days", "months", "weekdays", "years")

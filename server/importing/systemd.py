@@ -33,10 +33,16 @@ _UNITS: Final = {
 }  # fmt: skip
 _FROM_START: Final = ("OnBootSec", "OnStartupSec", "OnActiveSec")
 _REPEATED: Final = ("OnUnitActiveSec", "OnUnitInactiveSec")
+_TIMES: Final = ("OnCalendar", *_REPEATED, *_FROM_START)
 _LOST: Final = (
     "EnvironmentFile", "ExecCondition", "ExecStartPre", "ExecStartPost", "ExecStop", "ExecStopPost", "OnFailure",
-    "OnSuccess", "Restart", "User", "DynamicUser", "StandardInput", "StandardOutput",
+    "OnSuccess", "Restart", "User", "DynamicUser", "StandardInput", "StandardOutput", "SuccessExitStatus",
+    "OnClockChange", "OnTimezoneChange", "RandomizedOffsetSec", "WakeSystem",
 )  # fmt: skip
+_PART: Final = re.compile(
+    r"""(?:\\x[0-9a-fA-F]{2})+|\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.?)|["']|[ \t\r\n]+|[^\\"' \t\r\n]+"""
+)
+_ESCAPES: Final = dict(zip("abfnrtvs\\\"'", "\a\b\f\n\r\t\v \\\"'", strict=True))
 _NEXT: Final = 10
 _FRACTION: Final = re.compile(r"(?<!\.)\.(?!\.)")
 _ELAPSE: Final = re.compile(r"(?:Next elapse|Iter\. #\d+|\(in UTC\)): \w+ ([\d-]+ [\d:]+) (\S+)")
@@ -53,7 +59,7 @@ def read(path: Path, text: str, zone: str, span: tuple[int, int]) -> Iterator[Ca
     except (UnsaidError, OSError) as error:
         yield LeftOut(str(path), path.name, str(error))
         return
-    keys = [key for key in ("OnCalendar", *_REPEATED, *_FROM_START) if timer.get(key)]
+    keys = [key for key in _TIMES if timer.get(key)]
     for key in keys:
         if key in _FROM_START and any(one in _REPEATED for one in keys):
             continue
@@ -93,7 +99,8 @@ def _with_drop_ins(path: Path, text: str) -> Unit:
     def filled(value: str) -> str:
         return re.sub("%(.)", lambda found: specifiers.get(found[1], found[0]), value)
 
-    return {key: [filled(one) for one in values] for key, values in unit_of("\n".join(texts)).items()}
+    found = unit_of("\n".join(texts))
+    return {key: [filled(one) for one in values] for key, values in found.items() if values}
 
 
 def unit_of(text: str) -> dict[str, list[str]]:
@@ -107,15 +114,16 @@ def unit_of(text: str) -> dict[str, list[str]]:
         if begun.endswith("\\"):
             begun = f"{begun[:-1]} "
             continue
-        key, equals, value = begun.strip(BLANKS).partition("=")
+        key, equals, value = (part.strip(BLANKS) for part in begun.strip(BLANKS).partition("="))
         begun = ""
         if not equals or key.startswith("["):
             continue
-        values = found.setdefault(key.strip(BLANKS), [])
-        if value.strip(BLANKS):
-            values.append(value.strip(BLANKS))
-        else:
-            values.clear()
+        values = found.setdefault(key, [])
+        if value:
+            values.append(value)
+        else:  # an empty time clears those of every kind
+            for cleared in _TIMES if key in _TIMES else (key,):
+                found.get(cleared, []).clear()
     return found
 
 
@@ -154,7 +162,9 @@ def _service_of(path: Path, timer: Unit) -> Carried:
     settings = _limits(unit, notes) | _policies(timer, notes)
     if unit.get("Description"):
         settings["description"] = unit["Description"][-1]
-    notes += [f"{key}={unit[key][-1]} is not carried." for key in _LOST if unit.get(key)]
+    both = {**timer, **unit}
+    lost = [*_LOST, *(key for key in both if key.startswith(("Condition", "Assert")))]
+    notes += [f"{key}={both[key][-1]} is not carried." for key in lost if both.get(key)]
     return Carried(plain_name(path.stem), str(path), "", args=args, settings=settings, notes=notes)
 
 
@@ -175,8 +185,10 @@ def _command(service: Unit, notes: list[str]) -> dict[str, Any]:
             notes.append("WorkingDirectory=~ is not carried.")
             del args["directory"]
     given = [word.partition("=") for value in service.get("Environment", ()) for word in _words("Environment", value)]
-    if kept := variables({name: value for name, _, value in given}, notes):
+    if kept := variables({name: value for name, equals, value in given if equals}, notes):
         args["environment"] = kept
+    if re.search("%[a-zA-Z]", " ".join([args.get("directory", ""), *kept.values()])):
+        notes.append("WorkingDirectory or Environment has specifiers: systemd replaces them, `shell` does not.")
     return args
 
 
@@ -198,10 +210,40 @@ def _commands_of(line: str, notes: list[str]) -> Iterator[tuple[bool, list[str]]
 
 
 def _words(key: str, text: str) -> list[str]:
+    """Return the words of a value. Unlike a shell, systemd replaces escapes in quotes of both kinds, too."""
+    words: list[str] = []
+    word: str | None = None
+    quote = ""
+    for part in _PART.findall(text):
+        if part == quote:
+            quote = ""
+        elif part in ("'", '"') and not quote:
+            word, quote = word or "", part
+        elif not part.strip(BLANKS) and not quote:
+            words += [] if word is None else [word]
+            word = None
+        else:
+            word = (word or "") + (_unescaped(key, part) if part[0] == "\\" else part)
+    if quote:
+        raise UnsaidError(f"{key}={text} has a quote that is not closed")
+    return words if word is None else [*words, word]
+
+
+def _unescaped(key: str, escape: str) -> str:
+    """Return the text of an escape; one that systemd does not know stays as it is."""
+    kind, digits = escape[1:2], escape[2:]
+    if len(escape) < 3:
+        return _ESCAPES.get(kind, escape)
     try:
-        return shlex.split(text)
-    except ValueError:
-        raise UnsaidError(f"{key}={text} has a quote that is not closed") from None
+        if kind == "x":
+            found = bytes.fromhex(escape.replace("\\x", "")).decode()
+        else:
+            found = chr(int(digits, 16) if kind in "uU" else int(escape[1:], 8))
+    except (ValueError, OverflowError):
+        found = "\0"
+    if "\0" in found or "\ud800" <= found <= "\udfff":
+        raise UnsaidError(f"{key} has {escape}, which is no text in UTF-8")
+    return found
 
 
 def _limits(service: Unit, notes: list[str]) -> dict[str, Any]:

@@ -221,6 +221,65 @@ CELERY_BEAT_SCHEDULE = {"nightly": {"task": "shop.nightly", "schedule": crontab(
     ]
 
 
+SUBCLASSES = """
+from datetime import timedelta
+from celery import Celery
+from celery.schedules import crontab, schedstate
+from zoneinfo import ZoneInfo
+
+class BusinessDays(crontab):
+    def is_due(self, last_run_at):
+        return schedstate(False, 3600) if self.now().day == 25 else super().is_due(last_run_at)
+
+class TzAwareCrontab(crontab):
+    def __init__(self, *fields, tz, **more):
+        self.tz = tz
+        super().__init__(*fields, nowfun=lambda: None, **more)
+
+app = Celery("shop")
+app.conf.task_routes = {"shop.*": {"queue": "routed"}}
+@app.task(name="shop.own", queue="own", time_limit=30, rate_limit="9/m", autoretry_for=(ValueError,))
+def own(): ...
+@app.task(name="shop.plain")
+def plain(): ...
+app.conf.beat_schedule = {
+    "days": {"task": "shop.own", "schedule": BusinessDays(hour=1, minute=0)},
+    "zone": {"task": "shop.own", "schedule": TzAwareCrontab("0", "3", tz=ZoneInfo("Asia/Tokyo"))},
+    "even": {"task": "shop.plain", "schedule": timedelta(hours=6), "relative": True},
+}
+"""
+
+
+def test_a_crontab_that_decides_by_itself_is_left_out_and_what_celery_tasks_say_is_carried(here: Path) -> None:
+    written(here, project=SUBCLASSES)
+    found = asked("celery", "project")
+    assert [one.why for one in found.left_out] == ["its schedule is a BusinessDays, which cannot be said here"]
+    zone, even = found.carried
+    assert (zone.schedules[0].timezone, zone.settings) == ("Asia/Tokyo", {"group": "own", "timeout": 30})
+    assert [note.partition("=")[0] for note in zone.notes] == ["rate_limit", "autoretry_for"]
+    assert even.notes == [
+        "task_routes choose its queue there: write it as `group`.", "relative=True is not carried.",
+    ]  # fmt: skip
+
+
+def test_a_schedule_of_rq_scheduler_begins_at_its_first_time(here: Path) -> None:
+    source = """
+from datetime import datetime
+from redis import Redis
+from rq_scheduler import Scheduler
+from work import one, sync
+scheduler = Scheduler(connection=Redis(port=1))
+scheduler.schedule(datetime(2099, 1, 1, 9), one, interval=3600)
+scheduler.schedule(datetime(2001, 1, 1, 9), sync, interval=60)
+scheduler.schedule(datetime(2001, 1, 1, 9), sync, interval=60, repeat=0)
+"""
+    written(here, project=source)
+    found = asked("rq", "project", "Asia/Tokyo")
+    starts = {name: str(one.get("start_at")) for name, one in tasks(found, here).items()}
+    assert starts == {"one": "2099-01-01 09:00:00+00:00", "sync": "None"}
+    assert [one.why for one in found.left_out] == ["it is due once: enqueue it instead"]
+
+
 def test_a_store_of_celery_that_is_not_read_is_named(here: Path) -> None:
     source = "from celery import Celery\nred = Celery()\nred.conf.beat_scheduler = 'django_celery_beat:Database'\n"
     written(here, project=source)

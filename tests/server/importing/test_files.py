@@ -103,6 +103,14 @@ def test_a_line_that_starts_the_program_root_does_not_make_users_of_the_words_of
     assert [one.notes for one in found.carried] == [[], [], [], []]
 
 
+def test_the_random_delay_of_cronie_is_jitter(tmp_path: Path) -> None:
+    path = tmp_path / "mine"
+    path.write_text("0 3 * * * /bin/now\nRANDOM_DELAY=45\n0 4 * * * /bin/later\nRANDOM_DELAY=0\n0 5 * * * /bin/soon\n")
+    found = read("crontab", path)
+    assert [one.settings for one in found.carried] == [{}, {"jitter": 2700}, {}]
+    assert [len(one.notes) for one in found.carried] == [0, 1, 0]
+
+
 def test_a_folder_of_crontabs_and_files_in_other_encodings(tmp_path: Path) -> None:
     folder = tmp_path / "crontabs"
     folder.mkdir()
@@ -276,6 +284,59 @@ def test_spans_that_no_task_has_cost_only_what_they_say(tmp_path: Path) -> None:
     assert len(named(found, "d").notes) == 2
 
 
+def test_an_empty_value_resets_and_an_empty_time_resets_the_times_of_every_kind(tmp_path: Path) -> None:
+    true = "[Service]\nType=\nTimeoutStartSec=\nExecStart=/bin/true\n"
+    units(
+        tmp_path,
+        a_timer="[Timer]\nOnBootSec=15min\nOnUnitActiveSec=1d\nRandomizedDelaySec=1h\nPersistent=\nUnit=b.service\n",
+        a_service=true,
+        b_timer="[Timer]\nOnCalendar=daily\nOnUnitActiveSec=\n",
+        b_service=true,
+    )
+    (tmp_path / "a.timer.d").mkdir()
+    drop_in = "[Timer]\nOnCalendar=\nOnCalendar=*-*-* 04:00\nRandomizedDelaySec=\nUnit=\n"
+    (tmp_path / "a.timer.d" / "override.conf").write_text(drop_in)
+    found = read("systemd", tmp_path)
+    (only,) = found.carried
+    assert (only.name, only.text, only.settings) == ("a", "OnCalendar=*-*-* 04:00", {"misfire": "none"})
+    assert (found.at_start, reasons(found)) == ([], {"b.timer": "it has no schedule"})
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (r"""/bin/sh -c 'printf "a\nb"' x\x20y""", ["/bin/sh", "-c", 'printf "a\nb"', "x y"]),
+        (r"""a 'it\'s' '\\.' "\*.log" \.""", ["a", "it's", "\\.", "\\*.log", "\\."]),
+        (r"""a "" \s \101 \u00e9 \xc3\xa9 end\q""", ["a", "", " ", "A", "é", "é", "end\\q"]),
+    ],
+)
+def test_escapes_are_read_as_systemd_reads_them(text: str, words: list[str], tmp_path: Path) -> None:
+    service = f"[Service]\nExecStart={text}\nEnvironment=LIST=a\\\n b 'C=x\\ty'\n"
+    found = read("systemd", units(tmp_path, a_timer="[Timer]\nOnCalendar=daily\n", a_service=service))
+    assert found.carried[0].args == {"command": words, "environment": {"LIST": "a", "C": "x\ty"}}
+
+
+def test_an_escape_that_is_no_text_and_what_a_task_does_not_have(tmp_path: Path) -> None:
+    units(
+        tmp_path,
+        a_timer="[Timer]\nOnCalendar=daily\nOnClockChange=yes\n",
+        a_service=(
+            "[Unit]\nConditionACPower=true\n"
+            "[Service]\nExecStart=/bin/true\nSuccessExitStatus=3\nWorkingDirectory=%h/work\n"
+        ),
+        b_timer="[Timer]\nOnCalendar=daily\n",
+        b_service="[Service]\nExecStart=/bin/echo \\xff\n",
+    )
+    found = read("systemd", tmp_path)
+    assert found.carried[0].notes == [
+        "WorkingDirectory or Environment has specifiers: systemd replaces them, `shell` does not.",
+        "SuccessExitStatus=3 is not carried.",
+        "OnClockChange=yes is not carried.",
+        "ConditionACPower=true is not carried.",
+    ]
+    assert reasons(found) == {"b.timer": r"ExecStart has \xff, which is no text in UTF-8"}
+
+
 def test_a_calendar_event_may_end_with_any_zone(tmp_path: Path) -> None:
     events = ["*-*-* 03:00 CET", "Mon *-*-* 03:00 EST5EDT", "*-*-* 03:00 Asia/Tokyo", "*-*-* 03:00 UTC", "Fri 03:00"]
     timer = "".join(f"OnCalendar={one}\n" for one in events)
@@ -320,6 +381,22 @@ def test_numbers_that_no_task_has_are_notes_of_a_cron_job(seconds: str, tmp_path
     assert lost == {"retries", "misfire_grace", "max_duration"}
     assert list(tasks(found, tmp_path)) == ["deadline"]
     assert list(reasons(found)) == ["0 4 * * *", "@every 99999999999999999999h"]
+
+
+@pytest.mark.parametrize(
+    ("container", "why"),
+    [
+        ("{command: echo hi}", "command must be a list, got 'echo hi'"),
+        ("{command: [a], args: 5}", "args must be a list, got 5"),
+        ("{command: [sleep, on]}", "command must be text, got True: write it in quotes"),
+        ("{command: [a], env: [{name: A, value: yes}]}", "env A must be text, got True: write it in quotes"),
+    ],
+)
+def test_words_that_kubernetes_refuses_are_left_out_with_the_reason(container: str, why: str, tmp_path: Path) -> None:
+    pod = f"jobTemplate: {{spec: {{template: {{spec: {{containers: [{container}]}}}}}}}}"
+    (tmp_path / "a.yaml").write_text(f'kind: CronJob\nspec: {{schedule: "0 3 * * *", {pod}}}\n')
+    (only,) = read("kubernetes", tmp_path).left_out
+    assert only.why.startswith(why)
 
 
 def test_links_templates_and_drop_ins(tmp_path: Path) -> None:
@@ -461,7 +538,7 @@ def test_cron_jobs_of_kubernetes(tmp_path: Path) -> None:
         "It is in the namespace 'shop' there.",
         "Only the first of its 2 containers is carried.",
         "The command runs on a node. Of its container is not carried: image.",
-        "Its command has `$(…)`: Kubernetes puts variables in their place, `shell` does not.",
+        "It has `$(…)`: Kubernetes puts variables in their place, `shell` does not.",
         "The variable 'KEY' comes from elsewhere there: set it here.",
         "Of its job is not carried: parallelism.",
         "Of its pod is not carried: volumes.",

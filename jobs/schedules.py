@@ -19,9 +19,9 @@ def every(interval: str | float | timedelta) -> ScheduleSpec:
         raise TypeError(f"every: must be seconds, a timedelta or a text such as '15m', got {interval!r:.60}")
     if isinstance(interval, timedelta):
         interval = interval.total_seconds()
-    return ScheduleSpec(
-        Syntax.INTERVAL, interval if isinstance(interval, str) else f"{interval:f}".rstrip("0").rstrip(".")
-    )
+    if isinstance(interval, float):
+        interval = f"{interval:f}".rstrip("0").rstrip(".")
+    return ScheduleSpec(Syntax.INTERVAL, str(interval))
 
 
 def cron(value: str, *, timezone: str = "UTC") -> ScheduleSpec:

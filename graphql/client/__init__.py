@@ -28,6 +28,7 @@ from .base.errors import (
     RefusedError,
     TimedOutError,
     UnreachableError,
+    UnwritableError,
 )
 from .blocking import Client
 from .connection.credentials import Credentials, CredentialsError
@@ -184,6 +185,7 @@ __all__ = [
     "TriggeredJob",
     "UniqueKey",
     "UnreachableError",
+    "UnwritableError",
     "Viewer",
     "Webhook",
     "WebhookEvent",

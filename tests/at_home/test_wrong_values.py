@@ -50,6 +50,12 @@ def given(**options: Any) -> Callable[[], object]:
         (given(nope=1), TypeError, "a run has no option 'nope'; there are run_at"),
         (given(timeout="soon"), InvalidInput, "timeout: must be seconds, a timedelta or a text .*, got 'soon'"),
         (given(unique_among=5), InvalidInput, r"unique_among: must be \('waiting',\).*, got 5"),
+        (
+            lambda: job(registry=Registry(), retry_delay=10**400)(rest),
+            ConfigurationError,
+            r"retry_delay: must be from 0 to 316,224,000, got 1e\+400",
+        ),
+        (lambda: job(registry=Registry(), schedule=every(10**400))(rest), ConfigurationError, "schedule '1000"),
         (given(throttle=Throttle(1, last=WRONG)), InvalidInput, "throttle.last: must be True or False, got 5"),
         (
             lambda: job(registry=Registry(), schedule=ScheduleSpec(WRONG, WRONG))(rest),

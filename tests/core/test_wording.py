@@ -21,6 +21,7 @@ from tests.support.sources import Source, read_sources
         (1000, "1,000"),
         (316224000.0, "316,224,000"),
         (1e300, "1e+300"),
+        (10**400, "1e+400"),
         (float("inf"), "inf"),
         (float("nan"), "nan"),
     ],

@@ -345,8 +345,9 @@ def test_an_attribute_behind_a_module_gets_a_hint(processes: ProcessStarter) -> 
     assert "got 'shop.jobs:import_orders'; did you mean shop.jobs? All jobs of a module are taken" in output
 
 
-def test_a_port_that_is_no_number_is_one_line(processes: ProcessStarter) -> None:
-    status, output = processes.run("check", "--database-url", "postgresql://me:geheim@db:port/x")
+@pytest.mark.parametrize("url", ["postgresql://me:geheim@db:port/x", "sqlite://me:geheim@db/x", "sqlite://./x.db"])
+def test_an_address_that_is_none_is_one_line(url: str, processes: ProcessStarter) -> None:
+    status, output = processes.run("check", "--database-url", url)
     assert status == USAGE
     assert "--database-url: must be sqlite:///relative.db" in output
     assert "Traceback" not in output

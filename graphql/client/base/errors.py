@@ -25,6 +25,10 @@ class InvalidAddressError(ClientError):
     """The address of the server is none."""
 
 
+class UnwritableError(ClientError, ValueError):
+    """A value cannot be sent: JSON has no form for it."""
+
+
 class UnreachableError(ClientError):
     """Nobody answers at the server's address, or the connection broke."""
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast, get_args, get_
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from .errors import InvalidAnswerError
+from .errors import InvalidAnswerError, UnwritableError
 
 T = TypeVar("T")
 
@@ -162,10 +162,10 @@ def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: A
     Mappings keep their keys and their None: in ``args`` and filters, both mean something.
 
     Raises:
-        ValueError: a time has no zone, or a value is no JSON; names its place.
+        UnwritableError: a time has no zone, or a value is no JSON; names its place.
     """
     if len(place) > DEEPEST:
-        raise ValueError(f"{_named(place[:3])}: must not be nested deeper than {DEEPEST} levels; does it hold itself?")
+        raise UnwritableError(f"{_named(place[:3])}: must not be nested deeper than {DEEPEST} levels; does it hold itself?")
     if isinstance(value, datetime):
         return _time(value)
     if isinstance(value, timedelta) and "args" not in place:  # how a job reads one, only its code knows
@@ -185,16 +185,16 @@ def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: A
 def _plain(value: object, place: tuple[str | int, ...]) -> str | int | float | None:
     """A value of which JSON has one."""
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{_named(place)}: must be a finite number, got {value}, for which JSON has no form")
+        raise UnwritableError(f"{_named(place)}: must be a finite number, got {value}, for which JSON has no form")
     if isinstance(value, str) and not value.isascii():
         try:
             value.encode()
         except UnicodeEncodeError:
             found = f"{value[:60]!r}, which has half of a surrogate pair"
-            raise ValueError(f"{_named(place)}: must be a text that UTF-8 can write, got {found}") from None
+            raise UnwritableError(f"{_named(place)}: must be a text that UTF-8 can write, got {found}") from None
     if value is None or isinstance(value, str | int | float):
         return value
-    raise ValueError(
+    raise UnwritableError(
         f"{_named(place)}: must be JSON, got {value!r:.60} ({type(value).__name__}); convert it to a text or a number"
     )
 
@@ -205,5 +205,5 @@ def _named(place: tuple[str | int, ...]) -> str:
 
 def _time(value: datetime) -> str:
     if value.tzinfo is None:
-        raise ValueError(f"a time must have a zone, got {value.isoformat()} without one; try datetime.now(UTC)")
+        raise UnwritableError(f"a time must have a zone, got {value.isoformat()} without one; try datetime.now(UTC)")
     return value.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Final
 
 from .errors import InvalidInput, refuse
@@ -21,7 +22,7 @@ def number_text(value: float) -> str:
     Numbers of 10^15 and more, which nobody means, are shortened: ``1e+300``.
     """
     if not abs(value) < 1e15:
-        return f"{value:g}"
+        return f"{Decimal(value).normalize():.6g}" if isinstance(value, int) else f"{value:g}"
     text = f"{value:,.6f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 

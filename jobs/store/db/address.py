@@ -64,7 +64,7 @@ def _parts(text: str) -> _Parts:
     yield head, False
     rest = text[len(head) :]
     # A file has no users, and may have any name.
-    place = 0 if head.startswith("sqlite") else _end_of_user(rest)
+    place = 0 if head.startswith("sqlite") and head.endswith("///") else _end_of_user(rest)
     name, colon, password = rest[:place].removesuffix("@").partition(":")
     yield f"{name}{colon}", False
     if password:
@@ -157,7 +157,8 @@ def parse_url(text: object, forms: str = f"sqlite:///relative.db, sqlite:////abs
         # A port that is no number is a ValueError of its own.
         url = None
     backend = url.get_backend_name() if url is not None else None
-    if url is None or backend not in ("sqlite", "postgresql", "postgres"):
+    is_foreign = backend == "sqlite" and url is not None and bool(url.host or url.username)
+    if url is None or is_foreign or backend not in ("sqlite", "postgresql", "postgres"):
         got = without_password(text)[:120] if isinstance(text, str) else text
         raise ConfigurationError(f"database URL: must be {forms}, got {got!r:.130}")
     if backend == "sqlite":

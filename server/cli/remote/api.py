@@ -188,7 +188,7 @@ def speaking_to(url: str) -> Generator[None]:
     """Turn errors of the client into those of the command line.
 
     Raises:
-        ConfigurationError: the address is none.
+        ConfigurationError: the address is none, or a value cannot be sent.
         UnreachableError: nobody answers there, or not as a Cronograph server does.
         Refused: the server refused an operation; the message is its own.
     """
@@ -196,6 +196,8 @@ def speaking_to(url: str) -> Generator[None]:
         yield
     except api.InvalidAddressError as error:
         raise ConfigurationError(f"--url (or CRONOGRAPH_URL): {str(error).removeprefix('url: ')}") from None
+    except api.UnwritableError as error:
+        raise ConfigurationError(str(error)) from None
     except api.UnreachableError as error:
         raise UnreachableError(f"{error}; is `cronograph serve` running? Set --url or CRONOGRAPH_URL") from None
     except api.OperationError as error:

@@ -313,6 +313,8 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("enqueue", "greet", "ada"), "write name=value, e.g. days=7"),
         (("enqueue", "greet", "--args", "[1]"), "must be a JSON object"),
         (("enqueue", "greet", "--args", "{"), "must be a JSON object"),
+        (("enqueue", "greet", "name=NaN"), "args.name: must be a finite number, got nan"),
+        (("enqueue", "greet", "--args", '{"name": "\\ud800"}'), "args.name: must be a text that UTF-8 can write"),
         (("enqueue", "greet", "--ttl", "soon"), "--ttl: must be a duration such as 90s"),
         (("enqueue", "greet", "--debounce", "5s/"), "--debounce: must be a duration"),
         (("enqueue", "greet", "--throttle-last"), "--throttle-last: is for --throttle"),

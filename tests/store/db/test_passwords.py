@@ -30,6 +30,7 @@ SHOWN = {
     "postgresql:/u:hunter2@h/x": "postgresql:/u:***@h/x",
     "postgresql//u:hunter2@h/x": "postgresql//u:***@h/x",
     "u:hunter2@h/x": "u:***@h/x",
+    "sqlite://u:hunter2@h/x.db": "sqlite://u:***@h/x.db",
     "host=h user=u password=hunter2 dbname=x": "host=h user=u password=*** dbname=x",
     "host=h password='hunter 2 \\'x' dbname=x": "host=h password=*** dbname=x",
     "host=h password = 'hunter 2": "host=h password = ***",

@@ -165,7 +165,9 @@ def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: A
         UnwritableError: a time has no zone, or a value is no JSON; names its place.
     """
     if len(place) > DEEPEST:
-        raise UnwritableError(f"{_named(place[:3])}: must not be nested deeper than {DEEPEST} levels; does it hold itself?")
+        raise UnwritableError(
+            f"{_named(place[:3])}: must not be nested deeper than {DEEPEST} levels; does it hold itself?"
+        )
     if isinstance(value, datetime):
         return _time(value)
     if isinstance(value, timedelta) and "args" not in place:  # how a job reads one, only its code knows

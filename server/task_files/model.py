@@ -42,7 +42,8 @@ def _no_truth(value: object) -> object:
 
 def _written_out(value: object) -> object:
     """Refuse a number for a time: pydantic would tell seconds from milliseconds by its size."""
-    if not isinstance(value, str) or value.strip().lstrip("+-").replace(".", "", 1).isdigit():
+    # TOML, and programs that are asked, have times of their own.
+    if isinstance(value, int | float) or str(value).strip().lstrip("+-").replace(".", "", 1).isdigit():
         raise ValueError("must be a time with a zone, e.g. 2030-01-31T09:00:00Z")
     return value
 

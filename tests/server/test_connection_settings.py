@@ -109,10 +109,15 @@ def test_no_connection_of_a_server_or_of_a_program_that_enqueues_has_settings_of
     assert {plans for *_, plans in seen} == {"auto", PLANS["plan_cache_mode"]}
 
 
-@pytest.mark.parametrize("pooler", ["", "?pooler=transaction"])
-async def test_no_transaction_has_settings_of_the_server(postgres_url: str, pooler: str) -> None:
+GERMAN = "?options=-c%20datestyle%3DGerman%20-c%20timezone%3DAsia/Tokyo%20-c%20bytea_output%3Descape"
+
+
+@pytest.mark.parametrize("options", ["", "?pooler=transaction", GERMAN])
+async def test_no_transaction_has_settings_of_the_server_or_forms_of_the_address(
+    postgres_url: str, options: str
+) -> None:
     make_hostile(postgres_url)
-    address = postgres_url + pooler
+    address = postgres_url + options
     database, connection = Database(address), AutocommitConnection(parse_url(address))
     asked = f"{ASKED}, current_setting('transaction_isolation') AS isolation"
 

@@ -50,7 +50,6 @@ ESCAPED_BLANK: Final = "\\ "
 # ``plan_cache_mode``: the server's own default would hold for statements that need a plan for what they are asked.
 # ``idle_session_timeout``: a connection that listens has nothing to send.
 # ``search_path``: statements name the schema of each table; of all else they mean what comes with PostgreSQL.
-# Those from ``array_nulls`` on decide how values are written and read.
 # ``default_transaction_read_only`` is not among them: it is how an administrator keeps everybody from writing.
 _POSTGRES_SETTINGS = {
     "jit": "off",
@@ -62,6 +61,9 @@ _POSTGRES_SETTINGS = {
     "default_transaction_isolation": ISOLATION.lower(),
     "exit_on_error": "off",
     "search_path": "pg_catalog",
+}
+# They decide how values are written and read, and hold against the address as well.
+_FORMS = {
     "array_nulls": "on",
     "bytea_output": "hex",
     "datestyle": "ISO, MDY",
@@ -193,15 +195,19 @@ def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:
     if is_pooled(url):
         # A pooler refuses settings at the start, and what was prepared on one connection is unknown on the next.
         return {**arguments, "prepare_threshold": None}
-    values = (_POSTGRES_SETTINGS | settings).items()
-    given = " ".join(f"-c {name}={value.replace(' ', ESCAPED_BLANK)}" for name, value in values)
+    given, forms = (
+        " ".join(f"-c {name}={value.replace(' ', ESCAPED_BLANK)}" for name, value in values.items())
+        for values in (_POSTGRES_SETTINGS | settings, _FORMS)
+    )
     # Of two settings of one name the later holds: who writes options into the address means it.
-    return {**arguments, "options": f"{given} {url.query.get('options', '')}".strip()}
+    return {**arguments, "options": f"{given} {url.query.get('options', '')} {forms}"}
 
 
 def settings_of_transaction(**settings: str) -> str:
     """The statement that makes for one transaction the settings which a connection has otherwise."""
-    return "; ".join(f"SET LOCAL {name} = '{value}'" for name, value in (_POSTGRES_SETTINGS | settings).items())
+    return "; ".join(
+        f"SET LOCAL {name} = '{value}'" for name, value in (_POSTGRES_SETTINGS | _FORMS | settings).items()
+    )
 
 
 def _set_in_each_transaction(engine: Engine, statement: str) -> None:

@@ -70,16 +70,8 @@ class Api:
         return cast("str | None", self.options.get("idempotencyKey"))
 
     def ask(self, document: str, **variables: object) -> dict[str, Any]:
-        """The data of a query.
-
-        Raises:
-            ConfigurationError: a value has no form in JSON, e.g. `1e400`.
-        """
-        try:
-            operation = sent(document, variables)
-        except ValueError as error:
-            raise ConfigurationError(str(error)) from None
-        return self.client.run_operation(operation)
+        """The data of a query."""
+        return self.client.run_operation(sent(document, variables))
 
     def change(self, document: str, /, **input: object) -> dict[str, Any]:
         """Return the payload of a mutation with one ``input``, to which the options of the command are added.

@@ -61,6 +61,14 @@ def test_output_that_cannot_be_written_is_one_line() -> None:
     )
 
 
+def test_a_reader_that_has_gone_away_is_no_fault_to_speak_of() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([COMMAND, "version", "--json"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
 def test_a_command_whose_output_is_closed_does_its_work() -> None:
     words = ["sh", "-c", f"exec {COMMAND} runs list >&-"]
     done = subprocess.run(

@@ -326,6 +326,8 @@ def test_an_escape_that_is_no_text_and_what_a_task_does_not_have(tmp_path: Path)
         ),
         b_timer="[Timer]\nOnCalendar=daily\n",
         b_service="[Service]\nExecStart=/bin/echo \\xff\n",
+        c_timer="[Timer]\nOnCalendar=daily\n",
+        c_service="[Service]\nExecStart=/bin/echo \\Uffffffff\n",
     )
     found = read("systemd", tmp_path)
     assert found.carried[0].notes == [
@@ -334,7 +336,10 @@ def test_an_escape_that_is_no_text_and_what_a_task_does_not_have(tmp_path: Path)
         "OnClockChange=yes is not carried.",
         "ConditionACPower=true is not carried.",
     ]
-    assert reasons(found) == {"b.timer": r"ExecStart has \xff, which is no text in UTF-8"}
+    assert reasons(found) == {
+        "b.timer": r"ExecStart has \xff, which is no text in UTF-8",
+        "c.timer": r"ExecStart has \Uffffffff, which is no text in UTF-8",
+    }
 
 
 def test_a_calendar_event_may_end_with_any_zone(tmp_path: Path) -> None:

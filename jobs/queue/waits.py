@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Connection, delete, func, insert, select, union, update
+from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, union, update
 
 from ..core.actor import RANK
 from ..core.events import STEPS, Listed
@@ -52,7 +52,18 @@ def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:
     if ended.state is not StepState.WAITING:
         listed = (run.id, run.job_name, run.group, run.task_id, run.task_name, asked.label, ended.state.value)
         tx.emit([Listed(STEPS, [listed], held.node)])
+    elif asked.signal is not None and found.attempt < run.attempt:
+        # The code may have another model or another role now, and signals are judged by it from here on.
+        tx.conn.execute(update(s).where(*_mine(run, found)).values(**_rules(asked)))
     return ended
+
+
+def _rules(asked: Wait) -> dict[str, Any]:
+    return {"rank": None if asked.signal is None else RANK[asked.role], "form": asked.form}
+
+
+def _mine(run: Run, found: StoredStep) -> tuple[ColumnElement[bool], ...]:
+    return s.c.run_id == run.id, s.c.step == found.label, s.c.failure == 0
 
 
 def _begin(tx: Tx, run: Run, asked: Wait) -> StoredStep:
@@ -62,7 +73,7 @@ def _begin(tx: Tx, run: Run, asked: Wait) -> StoredStep:
         "flow_id": flow_id,
         "run_id": run.id, "step": asked.label, "failure": 0, "kind": asked.kind.value, "attempt": run.attempt,
         "state": StepState.WAITING.value, "started_at": tx.now, "wake_at": until, "used": True, "signal": asked.signal,
-        "rank": None if asked.signal is None else RANK[asked.role], "form": asked.form,
+        **_rules(asked),
     }  # fmt: skip
     tx.conn.execute(insert(s).values(**columns))
     return StoredStep(asked.label, run.attempt, None, asked.kind, StepState.WAITING, until, flow_id=flow_id)
@@ -98,9 +109,8 @@ def _take(conn: Connection, run_id: int, name: str, rank: int) -> Any:
 
 
 def _end(tx: Tx, run: Run, found: StoredStep, state: StepState, **brought: Any) -> None:
-    mine = (s.c.run_id == run.id, s.c.step == found.label, s.c.failure == 0)
     ended = {"state": state.value, "finished_at": tx.now, **brought}
-    tx.conn.execute(update(s).where(*mine).values(**ended))
+    tx.conn.execute(update(s).where(*_mine(run, found)).values(**ended))
 
 
 @dataclass(frozen=True, slots=True)

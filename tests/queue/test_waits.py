@@ -10,6 +10,7 @@ import pytest
 from cronograph.jobs.actions.runs import cancel_runs
 from cronograph.jobs.actions.signals import signal_run
 from cronograph.jobs.core.actor import Role
+from cronograph.jobs.core.base.errors import InvalidInput, UserError
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
 from cronograph.jobs.core.run_spec import RunSpec
@@ -207,6 +208,29 @@ def test_signals_of_lower_roles_are_not_taken(stored: Stored) -> None:
     send(stored, run.id, "good", role=Role.ADMIN)
     assert begin(stored, worker.start(), asked).value == "good"
     assert [row.payload for row in stored.rows(tables.run_signal)] == ["early"]
+
+
+def test_signals_are_judged_by_the_code_that_stands_at_the_wait(stored: Stored) -> None:
+    """A deploy changed the model and the role of a wait that had begun."""
+    worker = stored.node()
+    run = stored.enqueue()
+    started = worker.start()
+    before = replace(APPROVED, form={"type": "string"}, role=Role.OPERATOR)
+    suspend(worker, started, before, begin(stored, started, before))
+    stored.do(lambda tx: wake(tx, [run.id]))
+    started = worker.start()
+    after = replace(APPROVED, form={"type": "integer"}, role=Role.ADMIN)
+    suspend(worker, started, after, begin(stored, started, after))
+    stored.do(lambda tx: send_as_operator(tx, run.id))
+    with pytest.raises(InvalidInput, match="payload"):
+        send(stored, run.id, "of the old model")
+    send(stored, run.id, 5)
+    assert begin(stored, worker.start(), after).value == 5
+
+
+def send_as_operator(tx: Tx, run_id: int) -> None:
+    with pytest.raises(UserError, match="only accounts with the role admin may send it"):
+        signal_run(tx, run_id=run_id, signal=Signal("approved", 4, sender="op", role=Role.OPERATOR))
 
 
 def test_a_run_that_was_taken_begins_no_wait_and_takes_no_signal(stored: Stored) -> None:

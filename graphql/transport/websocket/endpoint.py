@@ -6,7 +6,7 @@ no objects and on ids that are no strings, and its sends have no bound.
 Close codes: 4400 bad message, 4401 not signed in, not any more, or subscribed before ``connection_ack``, 4403 refused
 at ``connection_init``, 4406 wrong sub-protocol, 4408 no ``connection_init`` in time, 4409 id in use, 4429 second
 ``connection_init`` or too many streams of one client, 1009 message too large, 1011 internal error, 1012 server
-restarts, 1013 reader stalled or too many sockets. Clients retry after the last three.
+restarts, 1013 reader stalled, too many sockets or not ready yet. Clients retry after the last three.
 """
 
 import asyncio
@@ -224,7 +224,7 @@ class Session:
 
     def make_room(self, error: UserFacingError) -> None:
         """Ask the session to end because others arrive and it has not said who it is."""
-        self._end(_too_many(error))
+        self._end(_refusal(error))
 
     async def run(self) -> None:
         """Serve until either side ends it; leaves no task behind."""
@@ -338,28 +338,29 @@ class Session:
         self._websocket.state.connection_params = params or {}
         try:
             context = await self._gateway.get_context(self._websocket)
+            self._gateway.streams.belongs(self.place, self._gateway.admission.client_of(context, self._websocket))
         except GraphQLError as error:
             raise _refusal(error) from None
-        try:
-            self._gateway.streams.belongs(self.place, self._gateway.admission.client_of(context, self._websocket))
-        except UserFacingError as error:
-            raise _too_many(error) from None
         watched = self._gateway.watch(context, self._websocket, lambda error: self._end(_refusal(error)))
         self._watch.enter_context(watched)
         await self.send('{"type":"connection_ack"}')
         self._handshake.acknowledged = True
 
 
-def _too_many(error: UserFacingError) -> CloseSocket:
-    if error.code == "SHUTTING_DOWN":
-        return CloseSocket(1012, error.message)
-    return CloseSocket(4429 if error.http_status == 429 else 1013, f"{error.code}: {error.message}")
-
-
 def _refusal(error: GraphQLError) -> CloseSocket:
-    if isinstance(error, UserFacingError) and error.code == "UNAUTHENTICATED":
-        return CloseSocket(4401, f"Unauthorized: {error.message}")
+    """Return the end of a socket for a refusal; one that passes says so, and clients connect again."""
+    if isinstance(error, UserFacingError):
+        if error.code == "SHUTTING_DOWN":
+            return CloseSocket(1012, error.message)
+        if error.http_status == 401:
+            return CloseSocket(4401, f"Unauthorized: {error.message}")
+        if error.http_status in _PASSING:
+            return CloseSocket(_PASSING[error.http_status], f"{error.code}: {error.message}")
     return CloseSocket(4403, f"Forbidden: {mask(error).message}")
+
+
+_PASSING: Final = {429: 4429, 503: 1013}
+"""Close codes by the status that an answer over HTTP has."""
 
 
 def _id_of(message: dict[str, Any]) -> str:

@@ -256,6 +256,8 @@ def sample_app(limits: Limits | None = None, **options: Any) -> Sample:
         authorization = connection.headers.get("authorization")
         if authorization == "wrong":
             raise UserFacingError("The token is unknown.", code="UNAUTHENTICATED", http_status=401)
+        if authorization == "early":
+            raise UserFacingError("The server is starting.", code="STARTING", http_status=503)
         if authorization == "crash":
             raise RuntimeError("the password is hunter2")
         return context

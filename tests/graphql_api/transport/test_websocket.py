@@ -198,7 +198,11 @@ async def test_a_context_that_is_refused_closes_the_socket_at_init(
     server: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
     uri = f"ws://127.0.0.1:{server.port}/graphql"
-    for authorization, code, said in (("wrong", 4401, "The token is unknown"), ("crash", 1011, "Internal error, id ")):
+    for authorization, code, said in (
+        ("wrong", 4401, "The token is unknown"),
+        ("early", 1013, "STARTING: The server is starting"),
+        ("crash", 1011, "Internal error, id "),
+    ):
         async with connect(
             uri, subprotocols=[Subprotocol("graphql-transport-ws")], additional_headers={"authorization": authorization}
         ) as connection:

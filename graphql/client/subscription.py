@@ -21,6 +21,9 @@ FALLEN_BEHIND: Final = "SLOW_READER"
 SERVER_FAULTS: Final = 5
 """So many times in a row an error inside of the server is retried."""
 
+_FAULTY: Final = frozenset({"INTERNAL_ERROR", "TIMEOUT"})
+"""The codes of these. A server that starts, or is without its database, is waited for as one that does not answer."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reconnect:
@@ -161,8 +164,7 @@ class Follower(Generic[T]):
         if not (can_resume if fell_behind else error.retryable):
             raise error
         self._failures += 1
-        if isinstance(error, OperationError) and not fell_behind:
-            self._faults += 1
+        self._faults += bool(_FAULTY.intersection(codes))
         limit = self._reconnect.attempts
         enough = limit is not None and self._failures > limit
         if not self._established or enough or self._faults > SERVER_FAULTS:

@@ -270,16 +270,14 @@ class EventBus(Watch):
         # Subscribed first, replayed second: what arrives meanwhile waits in the queue and is not sent twice.
         self._audience.add(subscriber)
         last = self._seen
+        # A cursor from the database may be ahead of what this process has handed out so far.
+        start = max(last, after or last)
         try:
-            recent = None if after is None else self._recent.after(after)
-            if after is not None and recent is None and await self._is_gone(after):
-                yield resync(last)
-                after = None
-            elif after is not None:
-                async for event in self._replay(after, last, subscriber.filter, recent):
+            if after is not None:
+                async for event in self._replay(after, last, subscriber.filter):
+                    start = last if event.change.kind is EventKind.RESYNC else start
                     yield event
-            # A cursor from the database may be ahead of what this process has handed out so far.
-            async for event in self._live(subscriber, max(last, after or last)):
+            async for event in self._live(subscriber, start):
                 yield event
         finally:
             self._audience.discard(subscriber)
@@ -297,33 +295,24 @@ class EventBus(Watch):
         start, self._seen, found = await database.read(_latest)
         self._recent.begin(start, self._seen, found)
 
-    async def _replay(
-        self, after: Cursor, until: Cursor, event_filter: EventFilter, recent: list[Event] | None
-    ) -> AsyncIterator[Event]:
-        """Yield the events stored after a cursor; ``recent`` has all of them, if they are in memory."""
-        if recent is not None:
-            for event in recent:
-                if event_filter.matches(event.change):
-                    yield event
-            return
-        cursor = after
-        while cursor < until:
-            page = await self._for_readers.read(events.after, cursor, _PAGE)
+    async def _replay(self, after: Cursor, until: Cursor, event_filter: EventFilter) -> AsyncIterator[Event]:
+        """Yield the events stored after a cursor, or ``RESYNC`` in the place of those that the database has no more.
+
+        The reader takes its time, and they may be pruned meanwhile.
+        """
+        cursor, page = after, self._recent.after(after)
+        while True:
+            if page is None:
+                page = await self._for_readers.read(events.following, cursor, _PAGE)
+            if page is None:
+                yield resync(until)
+                return
             for event in page:
                 if event.cursor <= until and event_filter.matches(event.change):
                     yield event
-            if not page:
+            if not page or page[-1].cursor.seq >= until.seq:
                 return
-            cursor = page[-1].cursor
-
-    async def _is_gone(self, after: Cursor) -> bool:
-        """Return whether events after this cursor were pruned, or it was never given out in this history."""
-        known, newest, oldest = await self._for_readers.read(_bounds, after)
-        if not known:
-            return True
-        if oldest is None:
-            return after.seq < newest.seq
-        return after.seq + 1 < oldest
+            cursor, page = page[-1].cursor, None
 
     async def _live(self, subscriber: Subscriber, last: Cursor) -> AsyncIterator[Event]:
         while not self._closed:
@@ -367,7 +356,3 @@ def _latest(conn: Connection) -> tuple[Cursor, Cursor, list[Event]]:
     # What is missing before the first one found may have been pruned.
     start = replace(newest, seq=found[0].cursor.seq - 1, mark=None) if found else newest
     return start, newest, found
-
-
-def _bounds(conn: Connection, after: Cursor) -> tuple[bool, Cursor, int | None]:
-    return events.is_of_this_history(conn, after), events.newest(conn), events.oldest_seq(conn)

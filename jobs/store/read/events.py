@@ -17,7 +17,6 @@ _NEWEST = (
     .outerjoin_from(event_publisher, event, event.c.seq == event_publisher.c.last_seq)
     .where(event_publisher.c.id == 1)
 )
-_BATCH = select(event.c.id, event.c.at).where(event.c.seq == bindparam("seq"))
 
 
 _AFTER = (
@@ -48,17 +47,6 @@ def newest(conn: Connection) -> Cursor:
     seq, batch_id, at = conn.execute(_NEWEST).one()
     # Every event of batch ``seq`` is included, however many there are.
     return Cursor(seq, 10**9 - 1, None if batch_id is None else mark_of(batch_id, at))
-
-
-def is_of_this_history(conn: Connection, cursor: Cursor) -> bool:
-    """Return whether the database remembers the event of this cursor, or has pruned it since.
-
-    False after it was set back: by a restore, or by a failover to a standby that had not received everything.
-    """
-    if newest(conn).seq < cursor.seq:
-        return False
-    batch = conn.execute(_BATCH, {"seq": cursor.seq}).first()
-    return batch is None or not cursor.contradicts(Cursor(cursor.seq, 0, mark_of(*batch)))
 
 
 def oldest_seq(conn: Connection) -> int | None:

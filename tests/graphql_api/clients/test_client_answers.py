@@ -281,8 +281,16 @@ def test_faults_of_the_server_are_retried(code: str) -> None:
         events.close()
 
 
-def test_faults_of_the_server_that_do_not_end_are_reported() -> None:
-    server = Server(*[stream(failure("INTERNAL_ERROR")) for _ in range(20)])
+@pytest.mark.parametrize("code", ["STARTING", "UNAVAILABLE"])
+def test_a_server_that_is_not_ready_is_waited_for_however_long_it_takes(code: str) -> None:
+    server = Server(stream(event("1.0")), *[httpx.Response(503, text=failure(code))] * 20, stream(event("2.0")))
+    with client_of(server) as client, closing(client.events(after="0.0")) as events:
+        assert [next(events).cursor, next(events).cursor] == ["1.0", "2.0"]
+
+
+@pytest.mark.parametrize("code", ["INTERNAL_ERROR", "TIMEOUT"])
+def test_faults_of_the_server_that_do_not_end_are_reported(code: str) -> None:
+    server = Server(*[stream(failure(code)) for _ in range(20)])
     with client_of(server) as client, pytest.raises(OperationError):
         next(client.events(after="0.0"))
     assert len(server.variables) == 6

@@ -161,6 +161,31 @@ async def test_a_cursor_older_than_what_is_kept_is_answered_with_resync(database
     assert run_ids(await reading) == [3]
 
 
+async def test_a_reader_that_takes_its_time_is_told_what_was_pruned_meanwhile(database: Database) -> None:
+    bus = EventBus(database, recent=1)
+    bus.start()
+    for run_id in range(1, 302):
+        await database.write(write_changes, [run_id])
+    await bus.publish()
+    async with aclosing(bus.subscribe(Cursor(0, 0))) as slow:
+        assert (await anext(slow)).change.run_id == 1
+        await database.write(prune_all)
+        await database.write(write_changes, [302])
+        await bus.publish()
+        seen = [event async for event in until(slow, 302)]
+    assert run_ids(seen) == [*range(2, 201), None, 302]
+    assert seen[-2].change.kind is EventKind.RESYNC
+    bus.close()
+    await bus.stop()
+
+
+async def until(subscription: AsyncIterator[Event], run_id: int) -> AsyncIterator[Event]:
+    async for event in subscription:
+        yield event
+        if event.change.run_id == run_id:
+            return
+
+
 async def test_a_cursor_that_was_never_given_out_is_answered_with_resync(bus: EventBus) -> None:
     (signal,) = await first(bus, 1, Cursor(999_999, 0))
     assert signal.change.kind is EventKind.RESYNC

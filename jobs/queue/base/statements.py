@@ -1,11 +1,12 @@
 """The queue's SQL: a file for each statement in ``sql/postgres`` and ``sql/sqlite``, found by its name.
 
-Each begins with a heading: its effect, its parameters, the index that must serve it, its callers. Parameters
-are written ``:name``, the word ``cronograph`` stands for the schema of the tables, ``{event_written}`` for the
-beginning of the part that writes the event (``outbox.EVENT_WRITTEN``), and ``{audit_begun}`` and ``{audited}`` for the
-parts that write an entry of the audit log (``audit``). ``{begin}`` stands for ``parts/begin.sql``: the attempts of the
-runs in ``chosen`` begin at the time in ``start``, with an event; ``{begun}`` stands for their columns. Rows are read by
-the names of columns.
+Each begins with a heading: its effect, its parameters, the index that must serve it, its callers. Parameters are
+written ``:name``, the word ``cronograph`` stands for the schema of the tables, ``{event_written}`` for the beginning
+of the part that writes the event (``outbox.EVENT_WRITTEN``), and ``{audit_begun}`` and ``{audited}`` for the parts
+that write an entry of the audit log (``audit``). ``{has_place}`` and ``{held_for_place}`` stand for the conditions of
+concurrency keys in ``tables``, for the run that is nearest in the statement. ``{begin}`` stands for
+``parts/begin.sql``: the attempts of the runs in ``chosen`` begin at the time in ``start``, with an event; ``{begun}``
+stands for their columns. Rows are read by the names of columns.
 
 A statement may have a plain form and one with a name. The lines between ``--if NAME`` and ``--end`` are only in
 that form, those between ``--else`` and ``--end`` only in the plain one.
@@ -25,7 +26,7 @@ from sqlalchemy.types import JSON, TypeEngine
 
 from ...store.db import audit, dialect, outbox
 from ...store.db.autocommit import PLANNED
-from ...store.schema.tables import job_execution, periodic_task, run
+from ...store.schema.tables import HAS_PLACE, HELD_FOR_PLACE, job_execution, periodic_task, run
 from ...store.schema.types import SQLITE_SCHEMA, SchemaText, UtcDateTime, in_schema
 
 POSTGRES: Final = "postgres"
@@ -113,6 +114,8 @@ _SHARED: Final = {
     "{event_written}": outbox.EVENT_WRITTEN,
     "{audit_begun}": audit.BEGUN,
     "{audited}": audit.AUDITED,
+    "{has_place}": HAS_PLACE,
+    "{held_for_place}": HELD_FOR_PLACE,
 }
 """Parts of statements that stand elsewhere."""
 

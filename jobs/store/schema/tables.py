@@ -229,6 +229,9 @@ HOLDS_KEY = "(key_until_start IS NULL OR attempt = 0)"
 HAS_PLACE = f"({_OCCUPYING} OR keeps_place AND attempt > 0 AND {_OPEN})"
 """That a run counts for its concurrency key, as the index of these keys says it."""
 
+HELD_FOR_PLACE = f"(due_at IS NOT NULL AND {_CLAIMABLE} AND (keeps_place AND attempt > 0) IS NOT TRUE)"
+"""That a run is held back until its concurrency key has a slot. One that has its place waits for a token."""
+
 run = Table(
     "run",
     metadata,

@@ -31,17 +31,14 @@ locked AS MATERIALIZED (
     FROM freed f
     CROSS JOIN LATERAL (
         SELECT count(*) AS runs FROM cronograph.run_open b
-        WHERE b.concurrency_key = f.key AND (b.state IN ('running', 'scheduled')
-            OR b.keeps_place AND b.attempt > 0 AND b.finished_at IS NULL)) busy
+        WHERE b.concurrency_key = f.key AND {has_place}) busy
     CROSS JOIN LATERAL (
         SELECT h.id FROM cronograph.run_open h
-        WHERE h.concurrency_key = f.key AND h.due_at IS NOT NULL AND h.state IN ('stuck', 'waiting')
-            AND (h.keeps_place AND h.attempt > 0) IS NOT TRUE
+        WHERE h.concurrency_key = f.key AND {held_for_place}
         ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id
         LIMIT least(f.runs, (
             SELECT greatest(0, h.max_concurrent - busy.runs) FROM cronograph.run_open h
-            WHERE h.concurrency_key = f.key AND h.due_at IS NOT NULL AND h.state IN ('stuck', 'waiting')
-                AND (h.keeps_place AND h.attempt > 0) IS NOT TRUE
+            WHERE h.concurrency_key = f.key AND {held_for_place}
             ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id LIMIT 1))) w
     CROSS JOIN LATERAL (
         SELECT r.id FROM cronograph.run_open r

@@ -9,6 +9,5 @@
 -- Called by: admission.running_of_keys
 SELECT k.key, (
     SELECT count(*) FROM cronograph.run_open r
-    WHERE r.concurrency_key = k.key AND (r.state IN ('running', 'scheduled')
-        OR r.keeps_place AND r.attempt > 0 AND r.finished_at IS NULL)) AS running
+    WHERE r.concurrency_key = k.key AND {has_place}) AS running
 FROM unnest(CAST(:keys AS text[])) AS k(key)

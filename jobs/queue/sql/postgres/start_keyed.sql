@@ -31,8 +31,7 @@ judged AS MATERIALIZED (
         OR count(*) FILTER (WHERE f.wanted) OVER (PARTITION BY f.concurrency_key, f.has_place ORDER BY f.place)
             - CASE WHEN f.wanted THEN 1 ELSE 0 END + (
             SELECT count(*) FROM cronograph.run_open b
-            WHERE b.concurrency_key = f.concurrency_key AND (b.state IN ('running', 'scheduled')
-                OR b.keeps_place AND b.attempt > 0 AND b.finished_at IS NULL)) < f.max_concurrent AS fits
+            WHERE b.concurrency_key = f.concurrency_key AND {has_place}) < f.max_concurrent AS fits
     FROM found f),
 held_back AS (
     UPDATE cronograph.run_open r SET due_at = r.available_at, available_at = CAST(:never AS timestamptz)

@@ -11,15 +11,12 @@
 UPDATE cronograph.run AS r SET available_at = r.due_at, due_at = NULL
 WHERE r.id IN (
     SELECT f.id FROM cronograph.run f
-    WHERE f.concurrency_key = :key AND f.due_at IS NOT NULL AND f.state IN ('stuck', 'waiting')
-      AND (f.keeps_place AND f.attempt > 0) IS NOT TRUE
+    WHERE f.concurrency_key = :key AND {held_for_place}
     ORDER BY f.state, f.priority, f.due_at, f.id
     LIMIT min(:at_most, max(0, coalesce((
         SELECT h.max_concurrent FROM cronograph.run h
-        WHERE h.concurrency_key = :key AND h.due_at IS NOT NULL AND h.state IN ('stuck', 'waiting')
-          AND (h.keeps_place AND h.attempt > 0) IS NOT TRUE
+        WHERE h.concurrency_key = :key AND {held_for_place}
         ORDER BY h.state, h.priority, h.due_at, h.id LIMIT 1), 0) - (
         SELECT count(*) FROM cronograph.run b
-        WHERE b.concurrency_key = :key AND (b.state IN ('running', 'scheduled')
-            OR b.keeps_place AND b.attempt > 0 AND b.finished_at IS NULL)))))
+        WHERE b.concurrency_key = :key AND {has_place}))))
 RETURNING id

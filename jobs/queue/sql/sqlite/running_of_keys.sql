@@ -7,6 +7,5 @@
 -- Called by: admission.running_of_keys
 SELECT k.value AS key, (
     SELECT count(*) FROM cronograph.run r
-    WHERE r.concurrency_key = k.value AND (r.state IN ('running', 'scheduled')
-        OR r.keeps_place AND r.attempt > 0 AND r.finished_at IS NULL)) AS running
+    WHERE r.concurrency_key = k.value AND {has_place}) AS running
 FROM json_each(:keys) k

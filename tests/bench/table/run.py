@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found = measure(lines, chosen.rounds, where, pythons)
         version = _version(server)
     words = (
-        f"{chosen.rounds} interleaved rounds, {begun:%d %B %Y %H:%M} to {datetime.now(UTC):%H:%M} UTC; {busy} at the"
+        f"{'One round' if chosen.rounds == 1 else f'{chosen.rounds} interleaved rounds'}, {begun:%d %B %Y %H:%M} to {datetime.now(UTC):%H:%M} UTC; {busy} at the"
         f" beginning, {os.getloadavg()[0]:.1f} at the end; Python {platform.python_version()}, PostgreSQL {version}"
         f"{f'; {others}' if (others := versions(pythons)) else ''}."
     )

@@ -311,6 +311,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--url", help="a migrated database of your own instead; filled if its log is empty, and left so"
     )
     parser.add_argument("--executions", type=int, default=1_000_000)
+    parser.add_argument("--runs", type=int, help="of how many of the newest executions runs are left; all unless given")
     parser.add_argument("--unfinished", type=int, default=20_000, help="runs in the queue")
     parser.add_argument("--days", type=int, default=30, help="how far back the log goes")
     parser.add_argument("--seconds", type=float, default=1.0, help="how long each read is repeated")
@@ -333,7 +334,7 @@ def report(url: str, kind: str, chosen: argparse.Namespace) -> None:
     engine = sync_engine(parse_url(url), pooled=10, read_only=True)
     with engine.begin() as conn:
         now = conn.execute(select(func.max(job_execution.c.started_at))).scalar_one()
-    size = Size(chosen.executions, chosen.unfinished, now or datetime.now(UTC), chosen.days)
+    size = Size(chosen.executions, chosen.unfinished, now or datetime.now(UTC), chosen.days, runs=chosen.runs)
     if now is None:
         began = time.perf_counter()
         fill(url, size)

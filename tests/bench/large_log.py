@@ -17,7 +17,7 @@ from itertools import chain, islice
 from typing import Any
 
 import psycopg
-from sqlalchemy import Table, text
+from sqlalchemy import Engine, Table, text
 
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import Isolation
@@ -26,6 +26,8 @@ from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read.figures.hours import KEPT_FOR
+from cronograph.jobs.store.read.prunable import EXECUTIONS, LINES, RUNS
+from cronograph.jobs.store.schema.parts import BLOCK
 from cronograph.jobs.store.schema.tables import (
     execution_log,
     job,
@@ -36,6 +38,7 @@ from cronograph.jobs.store.schema.tables import (
     skipped_occurrence,
 )
 from cronograph.jobs.store.schema.types import UtcDateTime, to_text
+from cronograph.jobs.store.write.blocks import cut
 from cronograph.jobs.store.write.nodes import publish
 from tests.support.history import count_log
 
@@ -61,6 +64,8 @@ class Size:
         tasks: How many tasks there are.
         groups: How many groups.
         laps: Into how many equal parts the history falls, of which the first is made and the others are its copies.
+        runs: Of how many of the newest executions the runs are still there, in whole laps; None = of all. The first
+            lap has its runs in any case.
     """
 
     executions: int
@@ -70,6 +75,7 @@ class Size:
     tasks: int = TASKS
     groups: int = GROUPS
     laps: int = 1
+    runs: int | None = None
 
     @property
     def made(self) -> int:
@@ -117,6 +123,7 @@ def fill(url: str, size: Size) -> None:
     engine = sync_engine(parse_url(url))
     if engine.dialect.name == "postgresql" and size.executions > LAP and size.executions % LAP == 0:
         size = replace(size, laps=size.executions // LAP)
+        _make_blocks(engine, size)
     tables: list[tuple[Table, Iterable[dict[str, Any]]]] = [
         (job, _jobs(size)),
         (node, _nodes(size)),
@@ -135,6 +142,14 @@ def fill(url: str, size: Size) -> None:
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
             conn.execute(text("VACUUM ANALYZE"))
     engine.dispose()
+
+
+def _make_blocks(engine: Engine, size: Size) -> None:
+    """Make the blocks of such a history, which a server makes while it grows."""
+    with engine.begin() as conn:
+        for history in (RUNS, EXECUTIONS, LINES):
+            for newest in range(BLOCK, size.executions + 1, BLOCK):
+                cut(conn, history, newest)
 
 
 def _insert(url: str, table: Table, rows: Iterable[dict[str, Any]], size: Size) -> None:
@@ -174,8 +189,8 @@ def _copy(address: str, table: Table, columns: Sequence[str], values: Iterable[S
         with cursor.copy(f"COPY {table.fullname} ({_names(columns)}) FROM STDIN".encode()) as copy:
             for row in values:
                 copy.write_row(row)
-        if size.laps > 1 and table in _HISTORY:
-            cursor.execute(_repetition(table, columns, size).encode())
+        for lap in _later_laps(table, size):
+            cursor.execute(_repetition(table, columns, size, lap).encode())
         for index in indexes:
             cursor.execute(index.encode())
         if table.primary_key.columns.keys() == ["id"]:
@@ -200,27 +215,33 @@ def _take_indexes(cursor: psycopg.Cursor[Any], table: Table) -> list[str]:
     return [made for _, made in found]
 
 
-def _repetition(table: Table, columns: Sequence[str], size: Size) -> str:
+def _later_laps(table: Table, size: Size) -> range:
+    """Which laps of the history are copies of the first in this table."""
+    if table not in _HISTORY:
+        return range(0)
+    forgotten = 0 if table is not run or size.runs is None else size.laps - size.runs // size.made
+    return range(max(1, forgotten), size.laps)
+
+
+def _repetition(table: Table, columns: Sequence[str], size: Size, lap: int) -> str:
     """The statement that copies the first lap of the history: later, with other keys, and on other nodes."""
     nodes = NODES // size.laps
-    span = timedelta(days=size.days) / size.laps
-    later = f"lap * interval '{span.total_seconds()} seconds'"
+    later = f"interval '{timedelta(days=size.days).total_seconds() / size.laps * lap} seconds'"
 
     def shifted(name: str) -> str:
         if name in ("id", "run_id", "execution_id"):
-            return f"{name} + lap * {size.made}"
+            return f"{name} + {lap * size.made}"
         if name == "node_id":
-            return f"node_id + lap * {nodes}"
+            return f"node_id + {lap * nodes}"
         if name == "node":
-            return f"'node-' || to_char(node_id - 1 + lap * {nodes}, 'FM00')"
+            return f"'node-' || to_char(node_id - 1 + {lap * nodes}, 'FM00')"
         return f"{name} + {later}" if isinstance(table.columns[name].type, UtcDateTime) else f'"{name}"'
 
     key = "execution_id" if table is execution_log else "id"
     usual = "" if table is execution_log else f" AND job_name <> '{RARE_JOB}'"
     return (
         f"INSERT INTO {table.fullname} ({_names(columns)}) SELECT {', '.join(map(shifted, columns))}"
-        f" FROM generate_series(1, {size.laps - 1}) AS lap, {table.fullname}"
-        f" WHERE {key} <= {size.made}{usual} ORDER BY lap, {key}"
+        f" FROM {table.fullname} WHERE {key} <= {size.made}{usual} ORDER BY {key}"
     )
 
 

@@ -88,8 +88,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with durable_server() as server, places(server, chosen.part) as where:
         found = measure(lines, chosen.rounds, where, pythons)
         version = _version(server)
+    rounds = "One round" if chosen.rounds == 1 else f"{chosen.rounds} interleaved rounds"
     words = (
-        f"{'One round' if chosen.rounds == 1 else f'{chosen.rounds} interleaved rounds'}, {begun:%d %B %Y %H:%M} to {datetime.now(UTC):%H:%M} UTC; {busy} at the"
+        f"{rounds}, {begun:%d %B %Y %H:%M} to {datetime.now(UTC):%H:%M} UTC; {busy} at the"
         f" beginning, {os.getloadavg()[0]:.1f} at the end; Python {platform.python_version()}, PostgreSQL {version}"
         f"{f'; {others}' if (others := versions(pythons)) else ''}."
     )

@@ -81,7 +81,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 71 for odd values in files of tasks, commands and crontabs, and for what must be in no message.
     # Raised by 3 for systemd timers with fractions of seconds.
     # Raised by 85 for what systemd escapes and resets, what tasks of Celery say, and values that no message may show.
-    "lines": 116_054,
+    # Raised by 6 for the conditions of concurrency keys, which stand once for all statements (9 lines of SQL less).
+    "lines": 116_060,
     "modules under 80 lines with one importer": 24,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

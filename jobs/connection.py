@@ -76,6 +76,7 @@ class Connection:
 
     def _begin(self) -> None:
         self._database = Database(self._url)
+        self.schema = self._database.schema
         # For what may have to wait for an open transaction that holds its key, or its place in a full queue.
         self._patient = self._database if self._database.is_sqlite else Database(self._url)
         self._connections = [one.sync_autocommit_connection() for one in (self._database, self._patient)]
@@ -88,11 +89,6 @@ class Connection:
         """Start again in a forked process, with connections and a writer of its own."""
         leave_to_parent(self._database, self._patient, self._connections, self._puts, self._patient_puts)
         self._begin()
-
-    @property
-    def schema(self) -> str:
-        """See ``RunQueue``."""
-        return self._database.schema
 
     def _write(self, action: Callable[[Tx], T], database: Database | None = None) -> T:
         self._check_file()

@@ -75,14 +75,13 @@ def test_a_limited_group_gives_no_more_than_its_capacity() -> None:
 
 
 queues = st.lists(
-    st.builds(
-        Candidate,
-        run_id=st.integers(0, 10**6),
-        group=st.sampled_from("abcd"),
-        priority=st.sampled_from(Priority),
-        stuck=st.booleans(),
-        blocks=st.none() | st.integers(1, 4),
-    ),
+    st.tuples(
+        st.integers(0, 10**6),
+        st.sampled_from("abcd"),
+        st.sampled_from(Priority),
+        st.booleans(),
+        st.none() | st.integers(1, 4),
+    ).map(lambda given: Candidate(*given)),
     max_size=40,
     unique_by=lambda one: one.run_id,
 )
@@ -136,17 +135,33 @@ def test_looking_at_the_first_of_each_lane_again_and_again_is_looking_at_all(
     assert state == whole
 
 
-@given(st.integers(1, 30), st.integers(0, 35), st.sampled_from(Priority), st.booleans(), schemes)
-def test_a_lone_lane_is_taken_as_if_there_were_more_to_judge(
-    size: int, count: int, priority: Priority, stuck: bool, scheme: CountingScheme
+lanes_of_groups = st.dictionaries(
+    st.sampled_from("abcdef"), st.tuples(st.integers(1, 9), st.sampled_from(Priority), st.booleans()), min_size=1
+)
+
+
+@given(
+    lanes_of_groups, st.integers(0, 35), st.none() | st.integers(1, 9), st.none() | st.sampled_from("abcdefg"), schemes
+)
+def test_one_lane_for_each_group_is_taken_as_if_there_were_more_to_judge(
+    groups: dict[str, tuple[int, Priority, bool]],
+    count: int,
+    depth: int | None,
+    last: str | None,
+    scheme: CountingScheme,
 ) -> None:
-    lane = [Candidate(place, "g", priority, stuck) for place in range(size)]
+    lanes = [
+        Candidate(10 * place + number, name, priority, stuck)
+        for place, (name, (size, priority, stuck)) in enumerate(groups.items())
+        for number in range(size if depth is None else min(size, depth))
+    ]
     # A task of its own for each forbids nothing, but has to be looked at.
-    judged = [Candidate(one.run_id, "g", priority, stuck, blocks=one.run_id) for one in lane]
-    alone, general = FairnessState(scheme, "a"), FairnessState(scheme, "a")
-    taken = [[one.run_id for one in take(*each, count)] for each in ((alone, lane), (general, judged))]
-    assert taken[0] == taken[1]
-    assert alone == general
+    judged = [one._replace(blocks=one.run_id) for one in lanes]
+    plain, general = FairnessState(scheme, last), FairnessState(scheme, last)
+    chosen, expected = choose(plain, lanes, count, depth=depth), choose(general, judged, count, depth=depth)
+    assert [one.run_id for one in chosen.chosen] == [one.run_id for one in expected.chosen]
+    assert chosen.goes_on == expected.goes_on
+    assert plain == general
 
 
 @given(queues, schemes)

@@ -4,7 +4,6 @@ The fields are columns of ``run`` (``group`` is ``group_name``; the node is the 
 names. A request is a ``NewRun`` of ``core.model``; ``new_runs`` says how it is written.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -68,8 +67,7 @@ def reserved_from(row: Any) -> Reserved:
     return Reserved(row.id, row.task_id, row.task_name, row.job_name, row.group_name, row.flow_id)
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A run that could be taken now. ``blocks`` is the task no second run of which may be taken (exclusive), or None.
 
     ``judged``: its task's tolerance has to be asked whether it may start; ``limited``: its group has a limit.

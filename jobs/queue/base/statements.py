@@ -14,7 +14,7 @@ that form, those between ``--else`` and ``--end`` only in the plain one.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from operator import itemgetter
@@ -143,6 +143,11 @@ def execute(conn: Connection, name: str, parameters: Mapping[str, Any], form: st
 def execute_on_sqlite(conn: Connection, name: str, parameters: dict[str, Any] | list[dict[str, Any]]) -> None:
     """Execute a statement without rows, for each set of parameters; they are sent as they are."""
     conn.exec_driver_sql(_for_sqlite(name, None), parameters)
+
+
+def array(values: Iterable[object]) -> str:
+    """Return a list of numbers, or None, as PostgreSQL writes it: the driver takes seven times as long for a list."""
+    return f"{{{','.join('NULL' if one is None else str(one) for one in values)}}}"
 
 
 @cache

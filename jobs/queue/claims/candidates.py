@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain
 from operator import itemgetter
@@ -84,7 +84,7 @@ def weighed(conn: Connection, found: list[Candidate], heavy: Mapping[str, int]) 
     jobs = select(r.c.id, r.c.job_name).where(r.c.id.in_([one.run_id for one in found]), r.c.job_name.in_(heavy))
     names = {row.id: row.job_name for row in conn.execute(jobs)}
     return [
-        replace(one, slots=heavy[names[one.run_id]], heavy=names[one.run_id]) if one.run_id in names else one
+        one._replace(slots=heavy[names[one.run_id]], heavy=names[one.run_id]) if one.run_id in names else one
         for one in found
     ]
 
@@ -106,9 +106,9 @@ def found_in(rows: Iterable[Any], want: Want) -> list[Candidate]:
     groups = 0
     # SQLite looks into a group when it is asked for the next row, and not into more than are wanted.
     for row in rows:
-        of_group = list(_in_order(row.group_name, bool(row.limited), row.runs, want.lane or want.depth))
-        found += of_group
-        groups += 1 if of_group else 0
+        known = len(found)
+        found += _in_order(row.group_name, bool(row.limited), row.runs, want.lane or want.depth)
+        groups += len(found) > known
         if groups == want.depth:
             break
     return found
@@ -117,17 +117,22 @@ def found_in(rows: Iterable[Any], want: Want) -> list[Candidate]:
 def _in_order(group: str, limited: bool, runs: str, limit: int) -> Iterator[Candidate]:
     """Yield the candidates of a group, the first ``limit`` of each class in their order."""
     by_class: dict[int, list[Sequence[Any]]] = {}
-    for class_, lane in json.loads(runs):
+    for class_, lane in _read(runs)[0]:
         by_class.setdefault(class_, []).append(lane)
     for class_, lanes in sorted(by_class.items()):
         # What is behind so many of one lane may come before what is left of another one.
         merged = lanes[0] if len(lanes) == 1 else sorted(chain(*lanes), key=_FIRST_IN)[:limit]
         stuck, priority = _CLASSES[class_]
-        for run_id, blocks, judged, keyed, _ in merged:
+        for one in merged:
+            if isinstance(one, int):
+                yield Candidate(one, group, priority, stuck, limited=limited)
+                continue
+            run_id, blocks, judged, keyed, _ = one
             seen = (bool(judged), limited, bool(keyed))
             yield Candidate(run_id, group, priority, stuck, blocks, *seen, rated=keyed == 2)
 
 
+_read: Final = json.JSONDecoder().raw_decode
 _FIRST_IN: Final = itemgetter(4, 0)
 _CLASSES: Final = ((True, Priority.LOW), (False, Priority.HIGH), (False, Priority.LOW))
 """By their number in the statement. Stuck runs of both priorities are one class."""

@@ -5,9 +5,10 @@ once gives the same order as taking one k times, because every taken run advance
 """
 
 from bisect import bisect_right
-from collections import deque
-from collections.abc import Iterable, Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final, NamedTuple
 
 from ...core.model import Priority
@@ -190,9 +191,8 @@ def choose(
         room: How many of the slots are free for runs that take several; None = each run takes one.
     """
     found = list(candidates)
-    if room is None and not capacities and _is_one_lane(found):
-        chosen = _take_lane(state, found[:count])
-        return Choice(chosen, len(chosen) < count and len(chosen) == depth)
+    if room is None and not capacities and (lanes := _one_for_each_group(found)) is not None:
+        return _take_in_turn(state, lanes, count, depth)
     groups = _by_group(found, capacities or {}, depth)
     names = sorted(groups)
     taken: list[Candidate] = []
@@ -212,20 +212,53 @@ def choose(
     return Choice(taken, False)
 
 
-def _is_one_lane(found: Sequence[Candidate]) -> bool:
-    """Return whether all runs are of one group and class, and none blocks another: then their order is the fair one."""
-    if not found:
-        return False
-    first = found[0]
-    lane = (first.group, first.priority, first.stuck, None)
-    return all((one.group, one.priority, one.stuck, one.blocks) == lane for one in found)
+def _one_for_each_group(found: Sequence[Candidate]) -> dict[str, list[Candidate]] | None:
+    """Return the lane of each group, if none has runs of several classes, or one that blocks another."""
+    lanes: dict[str, list[Candidate]] = {}
+    for one in found:
+        lane = lanes.setdefault(one.group, [])
+        if one.blocks is not None or (lane and (one.priority, one.stuck) != (lane[0].priority, lane[0].stuck)):
+            return None
+        lane.append(one)
+    return lanes
 
 
-def _take_lane(state: FairnessState, chosen: list[Candidate]) -> list[Candidate]:
-    if chosen:
-        after = state.after(chosen[0].group, len(chosen))
-        state.last_group, state.counters = after.last_group, after.counters
-    return chosen
+def _take_in_turn(
+    state: FairnessState, lanes: Mapping[str, Sequence[Candidate]], count: int, depth: int | None
+) -> Choice:
+    """``choose`` where no class of a group waits for another one: what was counted decides nothing."""
+    names = sorted(lanes)
+    first = 0 if state.last_group is None else bisect_right(names, state.last_group)
+    taken: list[Candidate] = []
+    goes_on = False
+    try:
+        taken.extend(islice(_in_turn(names[first:] + names[:first], lanes, depth), count))
+    except _UnknownError:
+        goes_on = True
+    for name, number in Counter(one.group for one in taken).items():
+        state.count(name, number)
+    if taken:
+        state.last_group = taken[-1].group
+    return Choice(taken, goes_on)
+
+
+def _in_turn(names: list[str], lanes: Mapping[str, Sequence[Candidate]], depth: int | None) -> Iterator[Candidate]:
+    """Yield the next run of each lane in this order, again and again.
+
+    Raises:
+        _UnknownError: There may be one more in a lane.
+    """
+    place = 0
+    while names:
+        left: list[str] = []
+        for name in names:
+            lane = lanes[name]
+            if place < len(lane):
+                yield lane[place]
+                left.append(name)
+            elif place == depth:
+                raise _UnknownError
+        names, place = left, place + 1
 
 
 def _take_one(

@@ -181,7 +181,7 @@ async def claim_groups(
         behind = [one.run_id for one in found if one.keyed] if deep else []
         ids += [run_id for run_id in behind if run_id not in set(ids)]
         _, rows = await connection.together(
-            (statements.for_driver("try_lock_keys"), {"ids": ids, "node_id": node[0]}),
+            (statements.for_driver("try_lock_keys"), {"ids": statements.array(ids), "node_id": node[0]}),
             (
                 statements.for_driver("start_keyed"),
                 {"wanted": len(chosen), "node_id": node[0], "node": node[1], "never": NEVER},
@@ -190,7 +190,7 @@ async def claim_groups(
         held_back = rows[0].held_back if rows else 0
         rows = [row for row in rows if row.id is not None]
     else:
-        begins = parameters_of(ids, node, Source.QUEUE, None, with_event=True)
+        begins = parameters_of(ids, node, Source.QUEUE, None, with_event=True) | {"ids": statements.array(ids)}
         rows = await connection.execute(statements.for_driver("start"), begins)
     started = started_in(rows, node)
     if not started and not held_back:

@@ -7,7 +7,7 @@ its key, or the time of the next token. So no claim reads the same blocked runs 
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
@@ -151,7 +151,7 @@ class Admission:
             low = [one.run_id for one in found if one.group == group and one.priority is Priority.LOW and not one.stuck]
             if low:
                 late |= overdue(self.tx.conn, low, self.tx.now - timedelta(seconds=seconds))
-        return [replace(one, overdue=True) if one.run_id in late else one for one in found] if late else found
+        return [one._replace(overdue=True) if one.run_id in late else one for one in found] if late else found
 
     def admit(self, ids: Sequence[int], behind: Sequence[int] = ()) -> set[int]:
         """Return the runs that may start, in their order; the others are held back or left alone.

@@ -5,7 +5,8 @@
 -- The walk ends with the LIMIT: what is asked of a group is asked of it alone, since a join would first want to see all
 -- groups. A task's exclusive runs never occupy two slots: what would be a second one is no candidate. `judged`: the
 -- first start of a run that an interval made, which the tolerance of its task judges. `keyed`: 1: a run needs a slot of its
--- key; 2: it needs a token.
+-- key; 2: it needs a token. A run that is nothing of that is its id alone, unless several lanes have to be put in one order.
+-- The step that finds a group finds its first lane, so none before that is asked for.
 --
 -- `by_job` is the form for a queue in which runs of jobs are pending that the node does not know: each of its own is
 -- looked for by itself, so that what it costs does not grow with the runs of others. Its conditions compare rows of
@@ -21,19 +22,19 @@
 --   now: the database's time; null: that of the statement
 -- Index: ix_run_claimable, ix_run_claimable_job, ix_run_stuck, uq_run_exclusive
 -- Called by: candidates.candidates
-WITH RECURSIVE pending(name, lap, place) AS (
-    SELECT CAST(:after AS text) COLLATE "C", 0, 0 WHERE CAST(:groups AS text[]) IS NULL
+WITH RECURSIVE pending(name, lap, place, state, priority) AS (
+    SELECT CAST(:after AS text) COLLATE "C", 0, 0, CAST('' AS varchar), CAST('' AS varchar) WHERE CAST(:groups AS text[]) IS NULL
     UNION ALL
-    SELECT s.name, s.lap, p.place + 1
+    SELECT s.name, s.lap, p.place + 1, s.state, s.priority
     FROM pending p CROSS JOIN LATERAL (
-        SELECT n.name, f.lap
+        SELECT n.name, f.lap, n.state, n.priority
         FROM (
             SELECT p.name, p.lap
             UNION ALL
             SELECT CAST('' AS text) COLLATE "C", 1 WHERE p.lap = 0 AND p.name <> '') AS f(name, lap)
         CROSS JOIN LATERAL (
             --if by_job
-            SELECT min(r.group_name) AS name
+            SELECT min(r.group_name) AS name, CAST('stuck' AS varchar) AS state, CAST('high' AS varchar) AS priority
             FROM unnest(CAST(:jobs AS text[])) AS j(name) CROSS JOIN LATERAL (
                 SELECT r.group_name FROM cronograph.run_open r
                 WHERE r.state IN ('stuck', 'waiting') AND r.failures >= 0
@@ -41,9 +42,9 @@ WITH RECURSIVE pending(name, lap, place) AS (
                 ORDER BY r.job_name, r.group_name LIMIT 1) r
             HAVING count(*) > 0
             --else
-            SELECT r.group_name AS name FROM cronograph.run_open r
+            SELECT r.group_name AS name, r.state, r.priority FROM cronograph.run_open r
             WHERE r.state IN ('stuck', 'waiting') AND r.group_name > f.name
-            ORDER BY r.group_name LIMIT 1
+            ORDER BY r.group_name, r.state, r.priority LIMIT 1
             --end
             ) n
         LIMIT 1) s
@@ -62,9 +63,9 @@ FROM (
     SELECT g.name, c.runs,
         coalesce(q.max_running IS NOT NULL OR q.rate IS NOT NULL OR q.max_wait_low IS NOT NULL, false) AS limited
     FROM (
-        SELECT name FROM pending WHERE place > 0
+        SELECT name, state, priority FROM pending WHERE place > 0
         UNION ALL
-        SELECT name FROM unnest(CAST(:groups AS text[])) AS g(name)) g
+        SELECT name, 'stuck', 'high' FROM unnest(CAST(:groups AS text[])) AS g(name)) g
     LEFT JOIN LATERAL (SELECT * FROM cronograph.queue_group q WHERE q.name = g.name LIMIT 1) q ON true
     CROSS JOIN LATERAL (
         SELECT json_agg(json_build_array(l.class, r.runs)) AS runs
@@ -73,7 +74,14 @@ FROM (
         CROSS JOIN unnest(CAST(:jobs AS text[])) AS j(name)
         --end
         CROSS JOIN LATERAL (
-            SELECT json_agg(json_build_array(r.id, r.blocks, r.judged, r.keyed, r.available_at)) AS runs
+            SELECT json_agg(
+                --if by_job
+                json_build_array(r.id, r.blocks, r.judged, r.keyed, r.available_at)
+                --else
+                CASE WHEN l.class > 0 AND r.blocks IS NULL AND NOT r.judged AND r.keyed = 0 THEN to_json(r.id)
+                    ELSE json_build_array(r.id, r.blocks, r.judged, r.keyed, r.available_at) END
+                --end
+                ) AS runs
             FROM (
                 SELECT r.id, CASE WHEN r.exclusive THEN r.task_id END AS blocks, r.available_at,
                     r.trigger = 'schedule' AND r.attempt = 0 AND EXISTS (
@@ -103,7 +111,7 @@ FROM (
                 ORDER BY r.available_at, r.id LIMIT :lane
                 --end
                 ) r) r
-        WHERE r.runs IS NOT NULL AND q.paused_at IS NULL
+        WHERE (l.state, l.priority) >= (g.state, g.priority) AND r.runs IS NOT NULL AND q.paused_at IS NULL
           AND (q.next_token_at IS NULL OR q.next_token_at <= (SELECT at FROM moment))) c
     WHERE c.runs IS NOT NULL
     LIMIT :depth) p

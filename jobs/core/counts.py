@@ -250,11 +250,12 @@ class NodeCounts:
         found = self.waits.get(group)
         if found is None:
             name = group if len(self.waits) < MOST_NAMES else OTHER
-            found = self.waits.setdefault(name, Histogram())
+            found = self.waits.get(name) or self.waits.setdefault(name, Histogram())
         return found
 
     def _task(self, name: str) -> TaskCounts:
         found = self.tasks.get(name)
         if found is None:
-            found = self.tasks.setdefault(name if len(self.tasks) < MOST_NAMES else OTHER, TaskCounts())
+            name = name if len(self.tasks) < MOST_NAMES else OTHER
+            found = self.tasks.get(name) or self.tasks.setdefault(name, TaskCounts())
         return found

@@ -82,7 +82,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 3 for systemd timers with fractions of seconds.
     # Raised by 85 for what systemd escapes and resets, what tasks of Celery say, and values that no message may show.
     # Raised by 6 for the conditions of concurrency keys, which stand once for all statements (9 lines of SQL less).
-    "lines": 116_060,
+    # Raised by 36 for claims of groups of one lane each, which take turns without counting.
+    "lines": 116_096,
     "modules under 80 lines with one importer": 24,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

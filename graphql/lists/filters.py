@@ -29,6 +29,7 @@ from ...jobs.store.read.listing.criteria import (
     Not,
     Operator,
     PathMatch,
+    equal,
 )
 from ..base.arguments import camel, checked_text, parse_id, refused
 from ..base.scalars import BigInt, Duration
@@ -61,9 +62,11 @@ class RowFilter:
 
     Attributes:
         OWN_LABELS: Whether the rows have their labels in a document of their own, as tasks and flows do.
+        SHOWN_IF: Fields of which only rows show a value where another field is true.
     """
 
     OWN_LABELS: ClassVar[bool] = False
+    SHOWN_IF: ClassVar[Mapping[str, str]] = {}
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(strawberry.field,))
@@ -340,8 +343,20 @@ def _criteria(filter: RowFilter, path: str) -> Criteria:
         else:
             place = f"{path}.{_name_of(field)}"
             inside = isinstance(value, LabelFilter) and filter.OWN_LABELS
-            parts += _own_labels(value, place) if inside else _conditions(field.name, value, place)
+            found = _own_labels(value, place) if inside else _conditions(field.name, value, place)
+            flag = filter.SHOWN_IF.get(field.name)
+            parts += found if flag is None else (_of_shown(one, flag) for one in found)
     return AllOf(tuple(parts))
+
+
+def _of_shown(criteria: Criteria, flag: str) -> Criteria:
+    """Return a condition on a field that has no value in rows where ``flag`` is false."""
+    assert isinstance(criteria, Condition), "such a field is compared"
+    no_value = criteria.value is None
+    holds = {Operator.EQ: no_value, Operator.NE: not no_value, Operator.NOT_IN: True, Operator.IS_NULL: criteria.value}
+    if holds.get(criteria.operator, False):
+        return AnyOf((equal(flag, False), criteria))
+    return AllOf((equal(flag, True), criteria))
 
 
 def _conditions(name: str, comparison: Any, path: str) -> Iterable[Criteria]:  # noqa: ANN401 - one of the field filters

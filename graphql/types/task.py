@@ -73,6 +73,7 @@ class TaskFilter(RowFilter):
     """Conditions on tasks."""
 
     OWN_LABELS: ClassVar = True
+    SHOWN_IF: ClassVar = {"next_execution": "enabled"}
 
     id: IdFilter | None = condition("The key of the task.")
     name: StringFilter | None = condition("The name.")
@@ -94,7 +95,7 @@ class TaskFilter(RowFilter):
         "Whether an operator replaced the schedule that its code declares.", "isOverridden"
     )
     next_execution: DateTimeFilter | None = condition(
-        "The time of the next run; no value = finished.", "nextExecutionAt"
+        "The time of the next run; no value = paused or finished.", "nextExecutionAt"
     )
     paused_at: DateTimeFilter | None = condition("The time since which the task is paused.")
     last_due_at: DateTimeFilter | None = condition("The time when the task was last due.")

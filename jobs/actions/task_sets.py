@@ -91,6 +91,7 @@ def apply_sets(
     options = options or ApplyOptions()
     refuse([*_faults_of_names(wanted), *_groups_named_twice(groups)])
     plan = _Plan(options, actor)
+    tasks.lock_sets(tx.conn)
     # Groups before tasks, and runs before both (decision 34).
     hold_runs_of_tasks(tx, [task for one in wanted for task in stored_tasks.of_set(tx.conn, one.name, lock=False)])
     stored_groups.hold(tx.conn, [one.name for one in groups])

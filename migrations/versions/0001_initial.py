@@ -22,7 +22,7 @@ from sqlalchemy import (
     UniqueConstraint,
     text,
 )
-from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+from sqlalchemy.dialects.postgresql import JSON, JSONB, TIMESTAMP
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 revision = "0001"
@@ -34,6 +34,7 @@ KEY = BigInteger().with_variant(Integer(), "sqlite")
 TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
 NAME = String(200).with_variant(String(200, collation="C"), "postgresql")
 DOCUMENT = Text().with_variant(JSONB(), "postgresql")
+WRITTEN = Text().with_variant(JSON(), "postgresql")
 FIRST = {"id": 1, "last_seq": 0}
 SCHEMA = MetaData()
 # Hot tables: room for updates in place, and a vacuum that comes early.
@@ -911,7 +912,7 @@ Table(
     Column("started_at", TIME, nullable=False),
     Column("finished_at", TIME),
     Column("wake_at", TIME),
-    Column("value", DOCUMENT),
+    Column("value", WRITTEN),
     Column("error", Text()),
     Column("used", Boolean(), nullable=False),
     Column("signal", Text()),

@@ -10,14 +10,6 @@ import yaml
 UNSET_NAME: Final = "tasks"
 """The set of tasks that are of none, unless another name is given."""
 _SYNTAXES: Final = {"CRON": "cron", "CALENDAR": "calendar", "INTERVAL": "interval", "TIMESTAMP": "at"}
-_KEYS: Final = {
-    "jobName": "job",
-    "misfireGrace": "misfire_grace",
-    "catchUpLimit": "catch_up_limit",
-    "retryDelay": "retry_delay",
-    "startAt": "start_at",
-    "endAt": "end_at",
-}
 _ENUMS: Final = frozenset({"priority", "overlap", "misfire"})
 
 
@@ -110,8 +102,13 @@ def _written(definition: Mapping[str, Any]) -> dict[str, Any]:
             written[name] = _schedule(value)
         else:
             shown = value.lower() if name in _ENUMS and value is not None else value
-            written[_KEYS.get(name, name)] = escaped(shown)
+            written["job" if name == "jobName" else _key(name)] = escaped(shown)
     return written
+
+
+def _key(name: str) -> str:
+    """Return the word of a file for a field of the API."""
+    return re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", name)
 
 
 def _schedule(schedule: Mapping[str, Any]) -> Any:  # noqa: ANN401 - text or a table

@@ -1,5 +1,6 @@
 """Sets of tasks as a file wants them: made, changed, kept and archived in one transaction, or not at all."""
 
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,8 +12,11 @@ from cronograph.jobs.core.base.errors import ErrorCode, UserError
 from cronograph.jobs.core.model import ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.task_sets import ApplyOptions, FieldChange, PlannedTask, TaskAction, WantedSet, WantedTask
+from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import tasks as stored_tasks
+from cronograph.jobs.store.schema.types import SchemaText
 from tests.support.storage import Stored
+from tests.support.waiting import wait_until
 
 HOURLY = ScheduleSpec(Syntax.CRON, "0 0 * * * *")
 DAILY = ScheduleSpec(Syntax.CRON, "0 0 3 * * *")
@@ -181,3 +185,23 @@ def test_a_plan_that_is_out_of_date_is_refused(working: Stored) -> None:
     fresh = {one.name: one.version for one in plan_of(working, file, prune=True)}
     assert apply(working, file, prune=True, expected=fresh)
     assert refusals(working, file, expected=fresh)[0][0] is ErrorCode.VERSION_CONFLICT
+
+
+@pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
+def test_two_nodes_that_start_together_with_a_new_file_both_apply_it(working: Stored, database_url: str) -> None:
+    other = Stored(database_url)
+    file = billing(wanted("a"), wanted("b"))
+    done: list[Mapping[str, TaskAction]] = []
+    second = threading.Thread(target=lambda: done.append(actions(apply(other, file))))
+
+    def apply_slowly(tx: Tx) -> Applied:
+        applied = apply_sets(tx, [file])
+        second.start()
+        waiting = SchemaText("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        wait_until(lambda: tx.conn.execute(waiting).scalar_one() > 0, message="the second to wait for the first")
+        return applied
+
+    assert actions(working.do(apply_slowly).tasks) == {"a": TaskAction.CREATE, "b": TaskAction.CREATE}
+    second.join()
+    other.close()
+    assert done == [{"a": TaskAction.KEEP, "b": TaskAction.KEEP}]

@@ -5,8 +5,9 @@ import enum
 import json
 import re
 import uuid
+from collections import deque
 from collections.abc import Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -163,6 +164,9 @@ ARRIVE: list[tuple[Any, Any]] = [
     (Decimal, Decimal("0.10000000000000000000000000001")),
     (Fraction, Fraction(1, 3)),
     (bytes, "é".encode()),
+    (datetime, TWICE.replace(tzinfo=None, fold=0)),
+    (time, time(1, 2, tzinfo=timezone(timedelta(hours=2)))),
+    (deque[int], deque([1, 2])),
     (set[int], {3, 1}),
     (frozenset[str], frozenset("ab")),
     (tuple[int, str], (1, "a")),
@@ -206,6 +210,14 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (Any, Colour.BLUE, "is <Colour.BLUE: 'blue'>, but reads back from its JSON as 'blue'"),
     (Any, b"abc", "is b'abc', but reads back from its JSON as 'abc'"),
     (Any, Point(1), "argument 'value' of job 'takes': is Point"),
+    (datetime, TWICE.replace(tzinfo=None), "is .*fold=1., but reads back from its JSON as datetime.*30.;"),
+    (
+        list[time],
+        [time(1, 2, tzinfo=NEW_YORK)],
+        "argument 'value.0' .* is .*ZoneInfo.*, but reads back from its JSON as",
+    ),
+    (deque[int], deque([1], maxlen=5), "is deque.*maxlen=5., but reads back from its JSON as deque"),
+    (deque[time], deque([time(1, fold=1)]), "argument 'value.0' .* is .*fold=1"),
     (bytes, b"\xff\x00", "cannot be written as JSON: bytes must be UTF-8"),
     (float, float("nan"), "args: must be JSON"),
     (str, "a\ud800", "half of a surrogate pair"),
@@ -314,6 +326,9 @@ STEPS: list[tuple[Any, Any]] = [
     (Base, Further(a=1, b=7)),
     (Doubled, Doubled(x=3)),
     (re.Pattern, re.compile("a+", re.IGNORECASE)),
+    (datetime, TWICE.replace(tzinfo=None)),
+    (time, time(1, 2, tzinfo=NEW_YORK)),
+    (deque[int], deque([1], maxlen=5)),
     (Any, {1: 2}),
     (Any, {(1, 2): 3}),
 ]

@@ -34,7 +34,7 @@ from sqlalchemy.types import TypeEngine
 
 from cronograph.jobs.store.schema import parts
 from cronograph.jobs.store.schema.tables import metadata
-from cronograph.jobs.store.schema.types import SCHEMA, Name, UtcDateTime
+from cronograph.jobs.store.schema.types import SCHEMA, Name, UtcDateTime, WrittenDocument
 
 ROOT = Path(__file__).parents[2]
 INITIAL = ROOT / "migrations" / "versions" / "0001_initial.py"
@@ -50,7 +50,7 @@ from sqlalchemy import (
     BigInteger, Boolean, CheckConstraint, Column, Float, ForeignKeyConstraint, Index, Integer, MetaData,
     PrimaryKeyConstraint, String, Table, Text, TextClause, UniqueConstraint, text
 )
-from sqlalchemy.dialects.postgresql import JSONB, TIMESTAMP
+from sqlalchemy.dialects.postgresql import JSON, JSONB, TIMESTAMP
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 revision = "0001"
@@ -62,6 +62,7 @@ KEY = BigInteger().with_variant(Integer(), "sqlite")
 TIME = String(27).with_variant(TIMESTAMP(timezone=True), "postgresql")
 NAME = String(200).with_variant(String(200, collation="C"), "postgresql")
 DOCUMENT = Text().with_variant(JSONB(), "postgresql")
+WRITTEN = Text().with_variant(JSON(), "postgresql")
 FIRST = {"id": 1, "last_seq": 0}
 SCHEMA = MetaData()
 '''
@@ -155,7 +156,7 @@ def kind(of: TypeEngine[Any]) -> str:
     if isinstance(of, UtcDateTime):
         return "TIME"
     if isinstance(of, JSON):
-        return "DOCUMENT"
+        return "WRITTEN" if of is WrittenDocument else "DOCUMENT"
     if isinstance(of, BigInteger):
         return "KEY"
     if of is Name:

@@ -57,6 +57,20 @@ async def test_a_later_attempt_gets_what_an_earlier_one_stored(
     assert done.lines == []
 
 
+async def test_a_later_attempt_gets_the_keys_in_the_same_order_and_the_same_numbers(start_engine: StartEngine) -> None:
+    registry, seen = Registry(), list[str]()
+
+    @job("measures", registry=registry)
+    async def measures(ctx: JobContext) -> None:
+        seen.append(repr(await ctx.step("measure", lambda: {"length": 1e23, "at": [-0.0, {"y": 1e16, "x": 1}]})))
+        if ctx.attempt == 1:
+            raise ValueError("no luck")
+
+    engine = await start_engine(registry)
+    await engine.finish("measures", retries=1)
+    assert seen == ["{'length': 1e+23, 'at': [-0.0, {'y': 1e+16, 'x': 1}]}"] * 2
+
+
 async def test_what_a_killed_process_stored_is_not_done_again(start_engine: StartEngine, tmp_path: Path) -> None:
     engine, notes = await start_engine(JOBS), tmp_path / "notes"
     done = await engine.finish("dies between steps", {"path": str(notes)}, retries=1)

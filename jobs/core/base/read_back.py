@@ -1,8 +1,9 @@
 """Compare a value with the one that is read back from its stored JSON."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, time
 from typing import Any, Final, NamedTuple, cast
 
 _MISSING: Final = object()
@@ -43,8 +44,9 @@ def changed(sent: object, read: object, same_json: Callable[[], bool]) -> Change
     """Return the first part of a value that does not arrive as it was sent; None: the value arrives.
 
     Values are equal by ``==``, with these exceptions: a list stands for a tuple, NaN equals NaN, and times with a zone
-    are equal if they are the same instant. Fields of models are compared one by one, excluded ones too. A class that
-    defines no equality, or one that fails, is judged by its JSON: the value that was read back has to be written alike.
+    are equal if they are the same instant. The ``fold`` and the zone of a wall time count, and the bound of a deque.
+    Fields of models are compared one by one, excluded ones too. A class that defines no equality, or one that fails, is
+    judged by its JSON: the value that was read back has to be written alike.
 
     Args:
         sent: The value.
@@ -75,6 +77,8 @@ def _parts(one: Any, other: Any) -> list[tuple[str, object, object]] | None:  # 
         return _listed(one, other)
     if type(one) is not type(other):
         return None
+    if isinstance(one, deque):
+        return _listed(one, other) if one.maxlen == other.maxlen else None
     if isinstance(one, dict):
         return _named(cast("Mapping[Any, object]", one), cast("Mapping[Any, object]", other))
     kind = cast("Any", type(one))
@@ -103,7 +107,7 @@ def _named(one: Mapping[Any, object], other: Mapping[Any, object]) -> list[tuple
 
 def _equal(one: Any, other: Any) -> bool | None:  # noqa: ANN401 - any value
     """Return whether two values are equal; None: their class does not say."""
-    if isinstance(one, bool) is not isinstance(other, bool):
+    if isinstance(one, bool) is not isinstance(other, bool) or (_loses(one, other) and type(one) is type(other)):
         return False
     try:
         if bool(one == other) or (one != one and other != other and type(one) is type(other)):  # noqa: PLR0124 - NaN
@@ -115,6 +119,15 @@ def _equal(one: Any, other: Any) -> bool | None:  # noqa: ANN401 - any value
         return None
     defines_equality = type(one).__eq__ is not _IDENTITY
     return False if defines_equality else None
+
+
+def _loses(one: Any, other: Any) -> bool:  # noqa: ANN401 - any value
+    """Return whether values differ although they are equal to Python: in the zone of a time, say."""
+    if isinstance(one, deque):
+        return bool(one.maxlen != other.maxlen)
+    if not isinstance(one, datetime | time) or one.utcoffset() is not None:
+        return False
+    return one.fold != other.fold or (one.tzinfo is None) is not (other.tzinfo is None)
 
 
 def _shown(value: object) -> str:

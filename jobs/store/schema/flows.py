@@ -4,7 +4,18 @@ from sqlalchemy import Boolean, CheckConstraint, Column, Index, Integer, String,
 
 from ...core.flows import FlowState, When
 from ...core.steps import StepKind, StepState
-from .types import NO_REUSE, JsonDocument, Key, Name, UtcDateTime, key, metadata, one_of, partial_index
+from .types import (
+    NO_REUSE,
+    JsonDocument,
+    Key,
+    Name,
+    UtcDateTime,
+    WrittenDocument,
+    key,
+    metadata,
+    one_of,
+    partial_index,
+)
 
 run_step = Table(
     "run_step",
@@ -19,7 +30,7 @@ run_step = Table(
     Column("started_at", UtcDateTime, nullable=False),
     Column("finished_at", UtcDateTime),
     Column("wake_at", UtcDateTime),
-    Column("value", JsonDocument),
+    Column("value", WrittenDocument),
     Column("error", Text),
     Column("used", Boolean, nullable=False),
     # Of a wait for a signal: its box, whose signals it takes, what these have to be, and the one that it took.

@@ -45,6 +45,9 @@ def _as_text(*_: object, **__: object) -> str:
 JsonDocument = _Document(none_as_null=True).with_variant(JSONB(none_as_null=True), "postgresql")
 """A JSON document; Python None is SQL NULL."""
 
+WrittenDocument = _Document(none_as_null=True)
+"""A JSON document that is read as it was written: ``jsonb`` would sort its keys and make 1e16 a whole number."""
+
 Name = String(200).with_variant(String(200, collation="C"), "postgresql")
 """A name or key. Names are sorted byte by byte, under any collation: so groups take turns in the same
 order on SQLite, on every PostgreSQL, and by the rules in ``core``."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, func, select, update
 
 from ...core.model import Json, Task, TaskSource
 from ..db import dialect
@@ -40,6 +40,15 @@ def change(conn: Connection, task_id: int, values: Mapping[str, Any]) -> Task:
 def put(conn: Connection, task_id: int, values: Mapping[str, Any]) -> None:
     """Set columns of one task, which need not be readable."""
     conn.execute(update(t).where(t.c.id == task_id).values(**values))
+
+
+_LOCK_SETS = select(func.pg_advisory_xact_lock(func.hashtextextended("cronograph sets", 0)))
+
+
+def lock_sets(conn: Connection) -> None:
+    """Wait until nobody else applies files: nodes that start together would make the same tasks."""
+    if dialect.is_postgresql(conn):
+        conn.execute(_LOCK_SETS)
 
 
 def put_into_sets(conn: Connection, sets: Mapping[int, str]) -> None:

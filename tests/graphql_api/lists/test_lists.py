@@ -291,6 +291,21 @@ async def test_tasks_are_filtered_and_ordered(api: Api) -> None:
         assert "".join(node["name"] for node in data["tasks"]["nodes"]) == expected, query
 
 
+async def test_paused_tasks_are_found_by_the_next_time_that_they_do_not_show(api: Api) -> None:
+    for name in ("due", "paused"):
+        api.stored.task(name=name)
+    await api.ask('mutation { pauseTask(input: { name: "paused" }) { errors { code } } }')
+    shown = await api.ask("{ tasks { nodes { name nextExecutionAt } } }")
+    (at,) = (node["nextExecutionAt"] for node in shown["tasks"]["nodes"] if node["name"] == "due")
+    found = {
+        "paused": ("isNull: true", "eq: null", f'ne: "{at}"', f'notIn: ["{at}"]'),
+        "due": ("isNull: false", "ne: null", f'eq: "{at}"', f'in: ["{at}"]', f'gte: "{at}"'),
+    }
+    for name, condition in ((name, condition) for name, some in found.items() for condition in some):
+        data = await api.ask(f"{{ tasks(filter: {{ nextExecutionAt: {{ {condition} }} }}) {{ nodes {{ name }} }} }}")
+        assert [node["name"] for node in data["tasks"]["nodes"]] == [name], condition
+
+
 async def test_the_count_is_of_the_whole_list_and_meets_the_filter(api: Api, five: list[str]) -> None:
     data = await api.ask(
         "{ runs(first: 1) { totalCount } urgent: runs(filter: { priority: { eq: HIGH } }, first: 1) { totalCount } }"

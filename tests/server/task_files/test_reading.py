@@ -1,6 +1,7 @@
 """Files of tasks are read with everything that is wrong, and what is written is read back."""
 
 import json
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,6 +13,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cronograph.graphql.base.arguments import camel
 from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
@@ -296,8 +298,7 @@ def test_what_is_exported_is_read_back_as_it_was(tmp_path: Path) -> None:
         rate=Rate(10, 60.0, 2),
         inherits=frozenset({"retries", "retry_delay", "timeout", "misfire", "priority", "group", "max_duration"}),
     )
-    camel = {"job_name": "jobName", "misfire_grace": "misfireGrace", "start_at": "startAt"}
-    definition = {camel.get(name, name): value for name, value in definition_of(spec).items()}
+    definition = {camel(name): value for name, value in definition_of(spec).items()}
     task = {"name": "nightly", "source": "FILE", "setName": "billing", "definition": definition}
     coded = {"name": "coded", "source": "CODE", "setName": None, "definition": definition}
     unset = {**task, "name": "by hand", "setName": None}
@@ -311,6 +312,31 @@ def test_what_is_exported_is_read_back_as_it_was(tmp_path: Path) -> None:
     read = sets["billing"][0].settings
     assert read == {name: getattr(spec, name) for name in read}
     assert set(read) == {"job_name", "schedule", "args", "overlap", "misfire_grace", "start_at", "resources", "rate"}
+
+
+def test_every_setting_of_an_export_is_read_back(tmp_path: Path) -> None:
+    settings: dict[str, Any] = {
+        "description": "d",
+        "owner": "channel:42",
+        "tolerance": 1.0,
+        "jitter": 2.0,
+        "catch_up_limit": 7,
+        "start_at": datetime(2030, 1, 1, tzinfo=UTC),
+        "end_at": datetime(2031, 1, 1, tzinfo=UTC),
+        "labels": {"team": "x"},
+        "misfire_grace": 5.0,
+        "args": {"a": 1},
+        "resources": {"cpus": 1.0},
+        "rate": Rate(10, 60.0, 2),
+        "max_duration": 99.0,
+    }
+    spec = TaskSpec("nightly", "report", ScheduleSpec(Syntax.INTERVAL, "1h"), **settings)
+    definition = {camel(name): value for name, value in definition_of(spec).items()}
+    file = tmp_path / "tasks.yaml"
+    file.write_text(files_of([{"name": "nightly", "source": "API", "setName": None, "definition": definition}]))
+    ((read,),) = (one.tasks for one in read_files(file, {}).sets)
+    assert {name: getattr(spec, name) for name in read.settings} == read.settings
+    assert {one.name for one in fields(TaskSpec)} - set(read.settings) == {"name", "inherits", "enabled"}
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8) | st.sampled_from(

@@ -31,7 +31,7 @@ boxed AS (
 taken AS (
     UPDATE cronograph.run_step s
     SET state = CASE WHEN CAST(:rejects AS text) IS NULL THEN 'done' ELSE 'rejected' END,
-        value = CAST(CAST(:payload AS text) AS jsonb), error = CAST(:rejects AS text),
+        value = CAST(:payload AS json), error = CAST(:rejects AS text),
         finished_at = CAST(:now AS timestamptz), signal_id = n.id
     FROM waiting w, numbered n
     WHERE s.run_id = :run_id AND s.step = w.step AND s.failure = 0 AND NOT w.is_behind

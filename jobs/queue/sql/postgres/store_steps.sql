@@ -15,7 +15,7 @@ WITH held AS MATERIALIZED (
                     WHERE s.run_id = g.run_id AND s.step = g.step AND s.failure = g.failure) AS is_new
     FROM json_to_recordset(CAST(:steps AS json)) AS g(
             place int, run_id bigint, step text, failure int, attempt int, started_at timestamptz,
-            finished_at timestamptz, value jsonb, error text, cleanup jsonb)
+            finished_at timestamptz, value json, error text, cleanup jsonb)
         CROSS JOIN LATERAL (
             SELECT r.job_name, r.group_name, r.task_id, r.task_name FROM cronograph.run_open r
             WHERE r.id = g.run_id AND r.attempt = g.attempt AND r.node_id + 0 = :node_id AND r.state || '' = 'running'

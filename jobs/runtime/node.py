@@ -128,6 +128,9 @@ def random_name() -> str:
 
 _SEQUENCES = 2**48
 
+APART = 0.05
+"""Seconds between the first looks of parts that begin together: at once, each would need a connection of its own, and to
+open one takes the server longer than what it is asked first."""
 _LAST_ENDS = 5.0
 """Seconds in which what was killed has ended."""
 
@@ -331,6 +334,8 @@ class NodeLife:
         self._heartbeat.start()
         if not self._database.is_sqlite:
             self._fence.start()
+        for place, watch in enumerate((*self.alarms, *self._duties)):
+            watch.first_after = place * APART
         for service in self.services:
             service.on_fault = self._count_fault
             service.start()

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from typing_extensions import override
 
-from cronograph.jobs.runtime.base.service import Service
+from cronograph.jobs.runtime.base.service import Service, Watch
 from tests.support.waiting import eventually
 
 
@@ -123,3 +123,28 @@ async def test_what_has_failed_and_begun_again_ends_when_it_is_asked_to() -> Non
     await eventually(lambda: failing.begun == 2)
     await failing.stop()
     assert failing.begun == 2
+
+
+class Counting(Watch):
+    """Counts how often it looks."""
+
+    def __init__(self, first_after: float) -> None:
+        super().__init__("counting")
+        self.first_after = first_after
+        self.looks = 0
+
+    @override
+    async def look(self) -> None:
+        self.looks += 1
+
+
+async def test_a_watch_looks_first_after_its_time_or_a_hint() -> None:
+    soon, late = Counting(0.01), Counting(3600.0)
+    soon.start()
+    late.start()
+    await eventually(lambda: soon.looks == 1)
+    assert late.looks == 0
+    late.poke()
+    await eventually(lambda: late.looks == 1)
+    await soon.stop()
+    await late.stop()

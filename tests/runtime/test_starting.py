@@ -16,6 +16,9 @@ from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.registry import Registry
+from cronograph.jobs.runtime.base.service import Duty
+from cronograph.jobs.runtime.duties.alarms import Timed
+from cronograph.jobs.runtime.duties.dispatcher import Dispatcher
 from cronograph.jobs.runtime.duties.watchers import Rescuer
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.address import sqlite_path
@@ -47,6 +50,19 @@ async def test_a_drain_that_is_asked_for_while_the_node_starts_is_obeyed(databas
         assert asked
         assert not engine.ready
         assert [node.state for node in await database.read(nodes.live)] == [NodeState.STOPPING]
+    finally:
+        await engine.stop()
+        await database.close()
+
+
+async def test_duties_that_begin_with_a_node_do_not_look_all_at_once(database_url: str) -> None:
+    database = Database(database_url)
+    engine = Engine(Services(database), Registry(), QUICK)
+    await engine.start()
+    try:
+        apart = [one.first_after for one in engine.services if isinstance(one, Duty | Timed)]
+        assert len(set(apart)) == len(apart) > 10
+        assert [one.first_after for one in engine.services if isinstance(one, Dispatcher)] == [0.0]
     finally:
         await engine.stop()
         await database.close()

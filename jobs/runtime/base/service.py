@@ -308,6 +308,9 @@ class Watch(Service):
 
     All by the monotonic clock: a change of the time of day does not make it sleep.
 
+    Attributes:
+        first_after: Seconds after the start until it looks without a hint.
+
     Args:
         name: Of the service.
         hints: Which wakes make it look.
@@ -324,6 +327,7 @@ class Watch(Service):
         should_poll: Callable[[], bool] = lambda: True,
     ) -> None:
         super().__init__(name)
+        self.first_after = 0.0
         self._hints = hints
         self._poll = poll
         self._should_poll = should_poll
@@ -340,7 +344,7 @@ class Watch(Service):
 
     async def run(self) -> None:
         """Look whenever that is wanted."""
-        self._wanted.set()
+        asyncio.get_running_loop().call_later(self.first_after, self._wanted.set)
         await whenever(
             self._wanted,
             self.look,

@@ -129,8 +129,8 @@ def random_name() -> str:
 _SEQUENCES = 2**48
 
 APART = 0.05
-"""Seconds between the first looks of parts that begin together: at once, each would need a connection of its own, and to
-open one takes the server longer than what it is asked first."""
+"""Seconds between the first looks of parts that begin together: at once, each would need a connection of its own, and
+to open one takes the server longer than what it is asked first."""
 _LAST_ENDS = 5.0
 """Seconds in which what was killed has ended."""
 

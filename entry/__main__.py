@@ -13,13 +13,21 @@ _LIBRARIES: Final = (
 """Some of the libraries of the extra ``server``: where all are found, it is taken for installed."""
 _USAGE: Final = 2
 _SERVERS: Final = ("serve", "worker", "demo")
-"""Commands for which SIGHUP means "read the files again", also while their libraries are imported."""
+"""Commands that handle signals, also while their libraries are imported: SIGHUP means "read the files again"."""
+_AT_ONCE: Final = {
+    signal.SIGINT: lambda _number, _frame: sys.exit(),
+    signal.SIGTERM: lambda _number, _frame: sys.exit(),
+    signal.SIGHUP: lambda _number, _frame: None,
+}
+"""Handlers until a server listens: nothing has begun yet, so a stop ends the process with status 0."""
 
 
 def main() -> None:
     """Run the command line; without the libraries of the server, say in one line how to get them."""
-    if sys.argv[1:2] and sys.argv[1] in _SERVERS and signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        signal.signal(signal.SIGHUP, lambda _number, _frame: None)
+    if sys.argv[1:2] and sys.argv[1] in _SERVERS:
+        for number, handler in _AT_ONCE.items():
+            if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                signal.signal(number, handler)
     missing = next((name for name in _LIBRARIES if find_spec(name) is None), None)
     if missing is None:
         import_module("cronograph.server.cli").main()

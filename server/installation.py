@@ -218,7 +218,12 @@ class Installation:
         parts = self.parts
         self._count_faults(parts)
         self.lifecycle.enter(Phase.MIGRATING)
-        applied = await in_own_thread(migrate, self.settings.database_url)
+
+        async def migrated() -> list[str]:
+            return await in_own_thread(migrate, self.settings.database_url)
+
+        # PostgreSQL may be restarting; a file is there or not.
+        applied = await (migrated() if parts.database.is_sqlite else persistently(migrated))
         if applied:
             log.info("database schema brought to revision %s", applied[-1])
         self.lifecycle.enter(Phase.RECOVERING)

@@ -162,7 +162,7 @@ class Service:
         try:
             await made.start(self._prepare)
         except Exception as error:
-            if not kind_of(error).passes:
+            if isinstance(error, StorageError) or not kind_of(error).passes:
                 raise
             where = without_password(self.settings.database_url)
             raise StorageError(f"database {where}: is unavailable: {first_line(error)}") from error

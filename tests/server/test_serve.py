@@ -257,6 +257,18 @@ def test_sighup_ends_no_server_at_any_moment(processes: ProcessStarter, sqlite_u
     assert server.stop() == 0
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="asks /proc which signals a process catches")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_server_that_is_stopped_as_it_starts_ends_in_order(
+    processes: ProcessStarter, sqlite_url: str, number: signal.Signals
+) -> None:
+    server = processes.start("serve", "--no-auth", "--port", "0", "--database-url", sqlite_url, fresh=True)
+    wait_until(lambda: _catches(server.pid, signal.SIGHUP), message="the command to begin")
+    server.process.send_signal(number)
+    assert server.wait() == 0
+    assert "Traceback" not in server.output()
+
+
 def test_the_api_answers_and_reports_changes_while_a_job_blocks_the_jobs_event_loop(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:

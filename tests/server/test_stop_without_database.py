@@ -1,4 +1,4 @@
-"""A server that is told to stop while its PostgreSQL is unavailable ends in order, and says what it could not write."""
+"""A server that starts or is told to stop while its PostgreSQL is unavailable, and says what it could not do."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -86,3 +86,25 @@ def test_a_server_whose_database_stays_unavailable_says_what_it_could_not_write(
         assert server.wait() == 3, server.output()
     assert "Traceback" not in server.output()
     assert "what it ran and could not store begins again once its lease of 30 s has ended" in server.output()
+
+
+@pytest.mark.costly
+def test_a_server_that_starts_while_its_database_restarts_waits_for_it(
+    postgres_url: str, postgres_server: PostgresServer, processes: ProcessStarter
+) -> None:
+    with away(postgres_url, postgres_server):
+        server = processes.begin_serve(postgres_url)
+        wait_until(lambda: "the database is unavailable, tried again" in server.output(), message="the server to wait")
+    server.wait_ready()
+    assert server.stop() == 0
+
+
+@pytest.mark.costly
+def test_a_server_whose_database_does_not_come_ends_with_one_sentence(
+    postgres_url: str, postgres_server: PostgresServer, processes: ProcessStarter
+) -> None:
+    with away(postgres_url, postgres_server):
+        server = processes.begin_serve(postgres_url)
+        assert server.wait() == 3, server.output()
+    assert "cannot be used" in server.output().splitlines()[-1]
+    assert "Traceback" not in server.output()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sqlalchemy.exc import DBAPIError, StatementError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from ...core.base.errors import CronographError, UserError
+from ...core.base.errors import CronographError, StorageError, UserError
 from ...core.base.lazy import LazyModule
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ _UNAVAILABLE = frozenset({"25006", "3D000", _CANCELLED})
 
 def kind_of(error: BaseException) -> ErrorKind:
     """Return who is at fault for ``error``."""
+    if isinstance(error, StorageError) and error.__cause__ is not None:
+        return kind_of(error.__cause__)
     if isinstance(error, DBAPIError) and not error.connection_invalidated and error.orig is not None:
         return kind_of(error.orig)
     if isinstance(error, UserError) or _is_unwritable(error):

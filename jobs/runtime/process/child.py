@@ -113,7 +113,7 @@ class ChildProcess:
     def _is_fit(self, memory: int, run: "ChildRun") -> bool:
         """Return whether the run left neither too much memory nor a process behind, except for kept resources."""
         self._own |= run.own_processes
-        return memory_of_this_process() <= memory and children_of_this_process() <= self._own
+        return memory_of_this_process(memory) <= memory and children_of_this_process() <= self._own
 
     def _listen(self) -> None:
         """Do what the node says until it is gone; a job without its node must not go on."""

@@ -119,7 +119,6 @@ async def _no_rest(_seconds: float) -> None:
 
 def fill(url: str, size: Size) -> None:
     """Put the rows into a database that is migrated and empty, and let PostgreSQL count them for its plans."""
-    chance = random.Random(size.executions)
     engine = sync_engine(parse_url(url))
     if engine.dialect.name == "postgresql" and size.executions > LAP and size.executions % LAP == 0:
         size = replace(size, laps=size.executions // LAP)
@@ -128,13 +127,18 @@ def fill(url: str, size: Size) -> None:
         (job, _jobs(size)),
         (node, _nodes(size)),
         (periodic_task, _tasks(size)),
-        (run, chain((made for _, made in _history(size)), _unfinished(size, chance))),
+        (skipped_occurrence, _skips(size)),
+    ]
+    history: list[tuple[Table, Iterable[dict[str, Any]]]] = [
+        (run, chain((made for _, made in _history(size)), _unfinished(size))),
         (job_execution, chain((made for made, _ in _history(size)), _open(size))),
         (execution_log, _lines(size)),
-        (skipped_occurrence, _skips(size, chance)),
     ]
     for table, rows in tables:
         _insert(url, table, rows, size)
+    # A long log is copied by PostgreSQL, which takes a core for each table.
+    with ThreadPoolExecutor(len(history) if size.laps > 1 else 1) as threads:
+        list(threads.map(lambda one: _insert(url, *one, size), history))
     with engine.begin() as conn:
         count_log(conn, size.now - KEPT_FOR)
     if engine.dialect.name == "postgresql":
@@ -366,7 +370,8 @@ def _history(size: Size) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         yield execution, ran
 
 
-def _unfinished(size: Size, chance: random.Random) -> Iterator[dict[str, Any]]:
+def _unfinished(size: Size) -> Iterator[dict[str, Any]]:
+    chance = random.Random(size.executions)
     for number in range(size.unfinished):
         state = "running" if number < 20 else "stuck" if number % 20 == 1 else "waiting"
         at = size.now - timedelta(seconds=chance.random() * 3600)
@@ -401,7 +406,8 @@ def _lines(size: Size) -> Iterator[dict[str, Any]]:
             yield {"execution_id": number + 1, "line": line, "at": at, "level": "info", "message": "something was done"}
 
 
-def _skips(size: Size, chance: random.Random) -> Iterator[dict[str, Any]]:
+def _skips(size: Size) -> Iterator[dict[str, Any]]:
+    chance = random.Random(size.executions)
     count = size.executions // 50
     for number in range(count):
         at = size.now - timedelta(days=size.days) * (1 - number / count)

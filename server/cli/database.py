@@ -111,7 +111,7 @@ StatementName = Annotated[
 @database_command
 def sql(command: DatabaseCommand, name: StatementName = None) -> None:
     """Print the statements of the queue, each with its plan on the present database. Nothing is executed."""
-    url = command.settings.database_url
+    url = command.check_database()
     database = SQLITE if url.startswith("sqlite") else POSTGRES
     known = names(database)
     if name is not None and name not in known:

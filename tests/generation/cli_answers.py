@@ -362,7 +362,15 @@ REMOTE: Final[dict[str, Shape]] = {
 
 _SPREAD = thing({"p50": NUMBER, "p99": NUMBER, "longest": NUMBER})
 _STATEMENT = thing(
-    {"name": TEXT, "heading": TEXT, "parameters": many(TEXT), "statement": TEXT, "plan": many(TEXT)}, "Statement"
+    {
+        "name": TEXT,
+        "form": maybe(TEXT),
+        "heading": TEXT,
+        "parameters": many(TEXT),
+        "statement": TEXT,
+        "plan": many(TEXT),
+    },
+    "Statement",
 )
 _TOKEN = {"id": INTEGER, "user": TEXT, "name": TEXT, "role": _ROLE, "shown": TEXT}
 _SECRET = {"name": TEXT, "keyId": TEXT, "updatedAt": TIME, "updatedBy": TEXT, "usedBy": many(TEXT)}

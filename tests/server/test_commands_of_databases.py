@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cronograph.server.cli import COMMANDS, application
+from tests.support.databases import sqlite_address
 
 IN_THE_DATABASE = [
     ("user", "add", "ada"),
@@ -25,6 +26,7 @@ IN_THE_DATABASE = [
     ("secret", "rotate-key"),
     ("audit", "verify"),
     ("audit", "export"),
+    ("sql",),
 ]
 
 
@@ -51,6 +53,14 @@ def test_an_empty_postgresql_gets_no_tables(empty_postgres_url: str) -> None:
     assert "has no tables of Cronograph; is this" in " ".join(output.split())
     assert run("user", "list", "--database-url", empty_postgres_url, "--create") == (0, "No accounts yet\n")
     assert run("user", "list", "--database-url", empty_postgres_url) == (0, "No accounts yet\n")
+
+
+def test_statements_are_shown_with_the_plans_of_a_database_that_is_made_for_them(tmp_path: Path) -> None:
+    where = ("--database-url", sqlite_address(tmp_path / "new.db"))
+    status, output = run("sql", "due_tasks", *where, "--create")
+    assert status == 0
+    assert "USING INDEX ix_periodic_task_due" in output
+    assert run("sql", "due_tasks", *where) == (0, output)
 
 
 @pytest.mark.costly

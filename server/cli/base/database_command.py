@@ -39,18 +39,20 @@ class DatabaseCommand:
         return load(self._flags, self._config).settings
 
     def check_database(self) -> str:
-        """Let a database pass that is there, or shall be made; its URL.
+        """Return the URL of a database that is there, or is made because it shall be.
 
         Raises:
-            ConfigurationError: it is not, and shall not be.
+            ConfigurationError: it is not there, and shall not be made.
         """
         url = self.settings.database_url
-        fault = None if self._create else missing(url)
-        if fault is not None:
+        fault = missing(url)
+        if fault is not None and not self._create:
             raise ConfigurationError(
                 f"{fault}; is this the folder of the server? Name its database by --database-url or --config, or make "
                 "a new one by --create"
             )
+        if fault is not None:
+            _bring_up_to_date(url)
         return url
 
     def do(self, action: Callable[[Tx], T]) -> T:

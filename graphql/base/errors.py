@@ -97,11 +97,6 @@ def standing(code: str) -> dict[str, Any]:
     return {**known, "retryAfter": RETRY_AFTER[code]} if code in RETRY_AFTER else known
 
 
-def retry_after(error: GraphQLError) -> float | None:
-    """Seconds after which the same request may succeed; None = it is refused again."""
-    return (error.extensions or {}).get("retryAfter")
-
-
 class UserFacingError(GraphQLError):
     """An error that is meant for the client: its message is shown unchanged.
 

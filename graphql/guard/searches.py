@@ -92,13 +92,14 @@ class SearchLane(Lane):
     def _check_budget(self, client: str) -> None:
         limits, left = self.limits, self.left(client)
         if left < LEAST:
-            wait = (LEAST - left) / limits.search_share
+            # Rounded up, to the tenth that is shown: one who comes back a moment too early would be refused again.
+            wait = math.ceil(round((LEAST - left) / limits.search_share * 10, 6)) / 10
             message = (
                 "You have used up what you may search for rows that no index finds: the limit of search_budget is "
                 f"{limits.search_budget:g} s at once and {limits.search_share:g} s a second. Try again in "
                 f"{wait:.1f} s, or narrow your filters; see `extensions.cost`."
             )
-            extensions = {"limit": "search_budget", "maximum": limits.search_budget, "retryAfter": round(wait, 1)}
+            extensions = {"limit": "search_budget", "maximum": limits.search_budget, "retryAfter": wait}
             raise UserFacingError(message, code="LIMIT_SEARCH_BUDGET", http_status=429, extensions=extensions)
 
 

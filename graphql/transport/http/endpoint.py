@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ...base.errors import UserFacingError, error_answer, mask, retry_after
+from ...base.errors import UserFacingError, error_answer, mask
 from ...guard.document import Prepared, RequestRefused
 from ..engine import encode_json
 from ..gateway import Gateway
@@ -190,9 +190,6 @@ class HttpEndpoint:
             response.headers["allow"] = "POST"
         if response.status_code == 401:
             response.headers["www-authenticate"] = 'Bearer realm="cronograph"'
-        wait = max((seconds for error in errors if (seconds := retry_after(error)) is not None), default=None)
-        if wait is not None:
-            response.headers["retry-after"] = str(math.ceil(wait))
         return response
 
 

@@ -13,6 +13,7 @@ from ..jobs.builtin import register_builtin
 from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.core.nodes import NodeChoice
 from ..jobs.registry import Registry, default_registry
+from ..jobs.store.db.address import without_password
 from ..jobs.store.db.opening import connected
 from .configuration.reading import InvalidSettingsError, load
 from .configuration.settings import Settings
@@ -107,6 +108,7 @@ def _faulty_url(settings: Settings) -> Iterator[str]:
     text = settings.public_url
     if text is None:
         return
+    shown = without_password(text)[:100]
     try:
         parts = urlsplit(text)
         plain = (
@@ -117,11 +119,11 @@ def _faulty_url(settings: Settings) -> Iterator[str]:
         right, parts = False, urlsplit("")
     if not right:
         yield (
-            f"public_url: must be an address without a path, e.g. https://cron.example.com, got {text[:100]!r}; "
+            f"public_url: must be an address without a path, e.g. https://cron.example.com, got {shown!r}; "
             "give the server a host name of its own, or mount it in your application (cronograph.server.Cronograph)"
         )
     elif parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
-        yield f"public_url: must begin with https:// unless it is localhost, got {text[:100]!r}"
+        yield f"public_url: must begin with https:// unless it is localhost, got {shown!r}"
 
 
 def check_administrator(settings: Settings) -> None:

@@ -10,6 +10,7 @@ of this server tell refusals from faults.
 """
 
 import logging
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Final
@@ -114,6 +115,12 @@ class UserFacingError(GraphQLError):
         self.http_status = http_status
 
 
+_FOUND: Final = re.compile(
+    r"(?:,? [Ff]ound:? [{\[]|(?<=to be an object), found:|(?<=non string value):|(?<= value): [{\[]).*", re.DOTALL
+)
+"""Objects, lists, and texts that are none, as graphql-core quotes them: a secret may be one, or stand next to one."""
+
+
 class InternalError(GraphQLError):
     """The masked form of an unexpected error; ``extensions.id`` finds the traceback in the log."""
 
@@ -163,6 +170,7 @@ def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[
         if isinstance(error, InternalError):
             masked.append(error)
         elif isinstance(error, GraphQLError) and is_public(error):
+            error.message = _FOUND.sub("", error.message)
             logger.debug("GraphQL request refused: %s", error.message[:LOGGED_CHARACTERS])
             # An error of graphql-core itself that has no code yet refuses the value of a variable or an argument.
             masked.append(coded(error, "INVALID_VARIABLES"))

@@ -210,6 +210,8 @@ def alarm_faults(alarm: AlarmSpec) -> Iterator[UserError]:
         yield InvalidInput(
             f"channels: must be at most {MAX_CHANNELS_OF_ALARM}, got {len(alarm.channels)}", path=("channels",)
         )
+    for channel in alarm.channels:
+        yield from name_faults(channel, "channels")
     yield from _settings_faults(alarm.condition, alarm.settings)
 
 
@@ -371,7 +373,8 @@ _SHARE: Final = re.compile(r"(\d{1,3}(?:\.\d+)?)% of (\d{1,4})", re.ASCII)
 def _number(word: str, value: object) -> int:
     if isinstance(value, str) and value.isdecimal() and len(value) < 10:
         return int(value)
-    if not isinstance(value, int):
+    # True is an int, and no count; only of `empty` it says something: at least one record.
+    if not isinstance(value, int) or (value is True and word != "empty"):
         raise InvalidInput(f"{word}: must be a whole number, got {value!r:.60}", path=(word,))
     return int(value)
 

@@ -97,7 +97,8 @@ def check_step(name: object, key: object) -> None:
 
 def _part_faults(value: object, field: str, reserved: str) -> Iterator[UserError]:
     if not isinstance(value, str):
-        yield InvalidInput(f"step: {field} must be text, got {type(value).__name__}: {value!r:.60}", path=(field,))
+        form = "text or a whole number" if field == "key" else "text"
+        yield InvalidInput(f"step: {field} must be {form}, got {type(value).__name__}: {value!r:.60}", path=(field,))
         return
     if not 1 <= len(value) <= MAX_PART:
         yield InvalidInput(

@@ -10,7 +10,7 @@ from ..accounts.read.secrets import names as secret_names
 from ..accounts.rules.secrets import STANDARD, KeySource, no_keys
 from ..core.alarms import AlarmSpec, Condition, SubjectKind, alarm_faults
 from ..core.arguments.secrets import REFERENCE, is_reference, references
-from ..core.base.errors import ErrorCode, InvalidState, NotFound, refuse
+from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, refuse
 from ..core.events import Change, EventKind
 from ..core.model import Json
 from ..core.rules import check_reason, check_silence, unknown
@@ -255,21 +255,31 @@ def set_channel(
     refuse(channel_faults(wanted))
     for secret in sorted(references(settings) - sealed(tx.conn, references(settings)).keys()):
         raise unknown("secret", secret, secret_names(tx.conn))
-    if expected or write.CHANNELS.find(tx.conn, name, lock=True) is not None:
+    new = not expected and write.CHANNELS.find(tx.conn, name, lock=True) is None
+    kept, was = _new_channel(tx, wanted, keys) if new else None, None
+    if kept is None:
         before = locked_by_name(write.CHANNELS, tx, name, expected)
         if before.settings.get("secrets") != settings.get("secrets"):
             _check_signers(tx, wanted, keys)
         of_set = before.set_name if set_name is None else set_name
         changed = replace(wanted, created_at=before.created_at, set_name=of_set, version=before.version + 1)
         kept, was = write.CHANNELS.update(tx.conn, changed), {"kind": before.kind.value}
-    else:
-        if read.count(tx.conn, "channels") >= MAX_CHANNELS:
-            raise InvalidState(f"there are {MAX_CHANNELS} channels, the most there may be; delete one first")
-        _check_signers(tx, wanted, keys)
-        kept, was = insert(write.CHANNELS, tx.conn, wanted), None
     _note_channel(tx, name)
     tx.record("channel.set", name, before=was, after={"kind": kept.kind.value})
     return kept
+
+
+def _new_channel(tx: Tx, wanted: Channel, keys: KeySource) -> Channel | None:
+    """Keep a new channel; return None if another client has made one of this name meanwhile."""
+    if read.count(tx.conn, "channels") >= MAX_CHANNELS:
+        raise InvalidState(f"there are {MAX_CHANNELS} channels, the most there may be; delete one first")
+    _check_signers(tx, wanted, keys)
+    try:
+        return insert(write.CHANNELS, tx.conn, wanted)
+    except AlreadyExists:
+        if write.CHANNELS.find(tx.conn, wanted.name) is None:
+            raise
+        return None
 
 
 def _check_signers(tx: Tx, channel: Channel, keys: KeySource) -> None:

@@ -139,7 +139,7 @@ def _in_json(app: typer.Typer) -> int:
     try:
         return int(app(standalone_mode=False) or ExitCode.DONE)
     except typer.TyperException as error:
-        import_module(".base.output", __package__).Output(as_json=True).failed([str(error)], ExitCode.USAGE)
+        import_module(".base.output", __package__).Output(as_json=True).failed([error.format_message()], ExitCode.USAGE)
         return ExitCode.USAGE
     except typer.Abort:
         return ExitCode.REFUSED

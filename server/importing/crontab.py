@@ -29,6 +29,7 @@ NOTES: Final = (
     ),
     "The job `shell` is there only on nodes with the setting `shell = true`, and runs as the user of the server.",
 )
+CRON_TZ_NOTE: Final = "cronie knows CRON_TZ; the cron of Debian and Ubuntu ignores it, and uses the machine's zone."
 SYSTEM_NOTE: Final = "{path} has a column for the user, as /etc/crontab; it was read as with `--system`."
 _BLANK: Final = re.compile(f"[{BLANKS}]+")
 _REBOOT: Final = "@reboot"
@@ -39,6 +40,8 @@ _USER_IN_HEADER: Final = re.compile(r"#.*\bdow\s+user(?:-?name)?\s+command", re.
 _ENTRY: Final = re.compile(
     r"-?(?:@\w+|(?:[\d*][^\s=]*\s+){2}\S+\s+\S+\s+\S+)\s+(?:(?P<user>[a-z_][a-z0-9_-]*)(?!\S)|\S+)(?P<command>\s+\S)?"
 )
+_COMMAND: Final = re.compile(r"((?:[^\\%]|\\.)*\\?)(?:%(.*))?", re.DOTALL)
+"""A command and its input: before the first bare % a backslash escapes a backslash, too; after it, it does not."""
 _INTERPRETERS: Final = frozenset(
     {"sh", "bash", "dash", "env", "nice", "ionice", "flock", "timeout", "sudo", "exec", "cd"}
 )
@@ -117,6 +120,8 @@ def _line(
         find_zone(chosen)
     except ScheduleError:
         raise UnsaidError(f"'{chosen}' is no time zone that is known here") from None
+    if environment.get("CRON_TZ"):
+        notes.append(CRON_TZ_NOTE)
     fields, follows_the_clock = read_crontab(expression)
     settings: dict[str, Any] = {"description": remark} if remark else {}
     if (minutes := environment.get("RANDOM_DELAY", "")).isdecimal() and int(minutes[:9]):
@@ -163,10 +168,13 @@ def read_crontab(text: str) -> tuple[Fields, bool]:
 
 def _command(command: str, environment: dict[str, str], notes: list[str]) -> dict[str, Any]:
     """Return the arguments of ``shell``."""
-    line, *given = re.split(r"(?<!\\)%", command)
-    arguments: dict[str, Any] = {"command": line.replace("\\%", "%").strip(BLANKS)}
-    if given:
-        arguments["input"] = "\n".join(given).replace("\\%", "%").removesuffix("\n") + "\n"
+    found = _COMMAND.fullmatch(command)
+    assert found is not None
+    line = re.sub(r"\\(.)", lambda pair: "%" if pair[1] == "%" else pair[0], found[1])
+    arguments: dict[str, Any] = {"command": line.strip(BLANKS)}
+    if found[2]:
+        text = re.sub(r"(?<!\\)%", "\n", found[2]).replace("\\%", "%")
+        arguments["input"] = text.removesuffix("\n") + "\n"
     shell = environment.get("SHELL", "/bin/sh")
     if shell not in ("/bin/sh", "sh"):
         arguments["command"] = [shell, "-c", arguments["command"]]

@@ -1,5 +1,6 @@
 """CronJobs of Kubernetes, from manifests in YAML."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
@@ -8,10 +9,11 @@ from typing import Any, Final, cast
 from zoneinfo import ZoneInfo
 
 import yaml
+from yaml.nodes import ScalarNode
 
 from ...jobs.core.schedule import ScheduleError, parse_duration
 from ...jobs.core.schedule.zones import find_zone
-from ..task_files.reading import PlainLoader
+from ..task_files.reading import BASE_8, NotPlainError, PlainLoader, is_number
 from .fields import NICKNAMES, Fields, interval_of, parse_crontab, schedules_of, times_of
 from .model import Carried, LeftOut, UnsaidError, plain_name, variables
 from .probe import windows
@@ -24,18 +26,34 @@ NOTES: Final = (
 _OVERLAP: Final = {"Allow": "allow", "Forbid": "skip", "Replace": "replace"}
 _CONTAINER: Final = frozenset({"name", "command", "args", "env", "workingDir", "imagePullPolicy"})
 _POD: Final = frozenset({"containers", "restartPolicy", "imagePullSecrets"})
+_DOCUMENT: Final = re.compile(r"^---(?=\s)", re.MULTILINE)
+"""The line between documents: one that cannot be read leaves out itself alone."""
 _JOB: Final = frozenset({"template", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"})
+
+
+class _Loader(PlainLoader):
+    """Keeps a scalar that a file of tasks must not have: Kubernetes has other parts that do not matter here."""
+
+    def judge_scalar(self, node: ScalarNode, *, plain: bool) -> None:
+        """Leave numbers of base 8, which Kubernetes knows, too, and take everything else that is odd for text."""
+        try:
+            super().judge_scalar(node, plain=plain)
+        except NotPlainError:
+            if not (BASE_8.match(node.value) and is_number(node)):
+                node.tag = "tag:yaml.org,2002:str"
 
 
 def read(path: Path, text: str, zone: str, span: tuple[int, int]) -> Iterator[Carried | LeftOut]:
     """Yield each CronJob of a file, which may have several documents and lists of them."""
-    try:
-        documents: list[Any] = list(yaml.load_all(text, PlainLoader))
-    except yaml.YAMLError as error:
-        yield LeftOut(str(path), path.name, f"is no YAML that can be read: {' '.join(str(error).split())[:300]}")
-        return
-    for document in documents:
-        for one in _items(document):
+    parts = _DOCUMENT.split(text)
+    for number, part in enumerate(parts, start=1):
+        try:
+            documents: list[Any] = list(yaml.load_all(part, _Loader))
+        except yaml.YAMLError as error:
+            place = str(path) if len(parts) == 1 else f"{path}, part {number} by ---"
+            yield LeftOut(place, path.name, f"is no YAML that can be read: {' '.join(str(error).split())[:300]}")
+            continue
+        for one in (item for document in documents for item in _items(document)):
             place = f"{path}: CronJob {_table(one.get('metadata')).get('name', 'without a name')}"
             schedule = str(_table(one.get("spec")).get("schedule", "no schedule"))
             try:
@@ -72,7 +90,9 @@ def _cron_job(place: str, schedule: str, document: Mapping[str, Any], zone: str,
         settings |= {"misfire": "none", "misfire_grace": deadline}
     if (limit := _number(job, "activeDeadlineSeconds", None)) is not None:
         settings["max_duration"] = limit
-    if spec.get("suspend") is True:
+    if not isinstance(suspended := spec.get("suspend"), bool | None):
+        raise UnsaidError(f"suspend must be true or false, got {suspended!r:.60}")
+    if suspended:
         settings["enabled"] = False
     if metadata.get("namespace"):
         notes.append(f"It is in the namespace '{metadata['namespace']}' there.")

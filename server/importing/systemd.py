@@ -60,13 +60,17 @@ def read(path: Path, text: str, zone: str, span: tuple[int, int]) -> Iterator[Ca
         yield LeftOut(str(path), path.name, str(error))
         return
     keys = [key for key in _TIMES if timer.get(key)]
-    for key in keys:
-        if key in _FROM_START and any(one in _REPEATED for one in keys):
-            continue
+    # A timer that repeats begins again at each start; here its grid goes on, one interval from now.
+    begun = [key for key in keys if key in _FROM_START and any(one in _REPEATED for one in keys)]
+    lost = [
+        f"{key}={value} is not carried: an interval goes on across restarts." for key in begun for value in timer[key]
+    ]
+    for key in (one for one in keys if one not in begun):
         for value in timer[key]:
             line = f"{key}={value}"
+            notes = [*made.notes, *(lost if key in _REPEATED else ())]
             try:
-                yield _schedule(replace(made, text=line), key, value, zone, span)
+                yield _schedule(replace(made, text=line, notes=notes), key, value, zone, span)
             except (UnsaidError, ScheduleError) as error:
                 yield LeftOut(str(path), line, str(error))
     if not keys:

@@ -11,7 +11,7 @@ from ...jobs.core.admission.caps import Cap, Rate, WhenFull
 from ...jobs.core.alarms import WORDS, AlarmSpec, Severity, SubjectKind, spec_of
 from ...jobs.core.base.times import EARLIEST
 from ...jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
-from ...jobs.core.schedule import Syntax
+from ...jobs.core.schedule import ScheduleError, Syntax, parse_duration
 from ...jobs.core.task_sets import DefinitionKind, WantedGroup, WantedSet, WantedTask
 from ...jobs.delivery.hooks import new_hook
 from ...jobs.delivery.inbound import Hook, HookKind
@@ -48,9 +48,27 @@ def _written_out(value: object) -> object:
     return value
 
 
+def _in_seconds(value: object) -> object:
+    """Return the seconds of a text such as `5m`; a text that is a number is judged as one."""
+    if not isinstance(value, str):
+        return _no_truth(value)
+    try:
+        return parse_duration(value)
+    except ScheduleError:
+        pass
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError("must be seconds, or a text such as 90s, 5m or PT5M") from None
+
+
+def _as_text(value: object) -> object:
+    return str(value) if isinstance(_no_truth(value), int | float) else value
+
+
 Whole = Annotated[int, BeforeValidator(_no_truth)]
 Number = Annotated[float, BeforeValidator(_no_truth)]
-Seconds = Annotated[float, Field(ge=0), BeforeValidator(_no_truth)]
+Seconds = Annotated[float, Field(ge=0), BeforeValidator(_in_seconds, json_schema_input_type=float | str)]
 WholeOrText = Annotated[int | str, BeforeValidator(_no_truth)]
 NumberOrText = Annotated[float | str, BeforeValidator(_no_truth)]
 Instant = Annotated[AwareDatetime, BeforeValidator(_written_out)]
@@ -67,7 +85,9 @@ class ScheduleOfFile(FileModel):
 
     cron: str | None = Field(None, description="Six fields: second minute hour day-of-month month day-of-week.")
     calendar: str | None = Field(None, description="A calendar event as systemd has them, e.g. 'Mon..Fri 09:00'.")
-    interval: str | None = Field(None, description="A distance, e.g. '90s', '1h30m' or 'PT1H30M'.")
+    interval: Annotated[str | None, BeforeValidator(_as_text, json_schema_input_type=float | str | None)] = Field(
+        None, description="A distance, e.g. 90 (seconds), '90s', '1h30m' or 'PT1H30M'."
+    )
     at: str | None = Field(None, description="Once, at a time such as '2030-01-01T00:00:00Z'.")
     timezone: str = Field("UTC", description="An IANA zone, in which wall times are read.")
 
@@ -88,7 +108,7 @@ class RateOfFile(FileModel):
     """A token bucket, of which each start takes a token."""
 
     limit: Whole = Field(description="How many tokens come in `per` seconds.")
-    per: Number = Field(1.0, description="Seconds.")
+    per: Seconds = Field(1.0, description="Seconds.")
     burst: Whole | None = Field(None, description="How many start at once after a pause; a twentieth unless given.")
 
     def rate(self) -> Rate:

@@ -1,4 +1,4 @@
-"""Reads files of tasks and groups: YAML or TOML, with variables of the environment."""
+"""Reads files of tasks and groups: YAML, TOML or JSON, with variables of the environment."""
 
 import io
 import json
@@ -6,7 +6,7 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from pathlib import Path
@@ -18,6 +18,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.task_sets import DefinitionKind, Named, WantedGroup, WantedSet, WantedTask
+from ...jobs.delivery.rules import ChannelKind
 from .model import OF_FILE, TaskFile
 
 MAX_VALUES: Final = 100_000
@@ -31,8 +32,10 @@ _MERGE: Final = f"{_TAG}merge"
 _NUMBERS: Final = {f"{_TAG}int", f"{_TAG}float"}
 _AS_WRITTEN: Final = {f"{_TAG}timestamp", f"{_TAG}value"}
 """Kinds that YAML sees in plain text: a date is the text that was written."""
+_NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
+_NOT_TEXT: Final = "a text must have no NUL and no half of a surrogate pair"
 _BASE_60: Final = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$")
-_BASE_8: Final = re.compile(r"[-+]?0[0-9_]+$")
+BASE_8: Final = re.compile(r"[-+]?0[0-9_]+$")
 
 
 class NotPlainError(yaml.MarkedYAMLError):
@@ -73,7 +76,7 @@ class PlainLoader(yaml.SafeLoader):
             self._sizes[anchor] = self._values - before
         self._depth -= 1
         if isinstance(node, ScalarNode):
-            _judge_scalar(node, plain=getattr(event, "style", "") is None)
+            self.judge_scalar(node, plain=getattr(event, "style", "") is None)
         elif node is not None and node.tag not in _KINDS:
             raise NotPlainError(f"{_shown(node.tag)} has no place here: write a list or a table", node.start_mark)
         return node
@@ -102,33 +105,33 @@ class PlainLoader(yaml.SafeLoader):
             _judge_merge(value)
         return node
 
+    def judge_scalar(self, node: ScalarNode, *, plain: bool) -> None:
+        """Let pass what JSON has, too; a date and ``=`` become the text that was written."""
+        text: str = node.value
+        if node.tag in _AS_WRITTEN and plain:
+            node.tag = _STRING
+        if node.tag not in _KINDS | {_MERGE}:
+            raise NotPlainError(f"{_shown(node.tag)} has no place here: write text", node.start_mark)
+        if _NO_TEXT.search(text):
+            raise NotPlainError(_NOT_TEXT, node.start_mark)
+        if node.tag in _NUMBERS:
+            base = 60 if _BASE_60.match(text) else 8 if BASE_8.match(text) else 10
+            if base != 10:
+                said = f"{text} is a number of base {base} to YAML: write '{text}' in quotes, or the number in base 10"
+                raise NotPlainError(said, node.start_mark)
+            if len(text) > MAX_DIGITS or not is_number(node):
+                raise NotPlainError(f"must be a finite number, got {text[:40]}", node.start_mark)
+        if node.tag == f"{_TAG}bool" and text.lower() not in yaml.SafeLoader.bool_values:
+            raise NotPlainError(f"must be true or false, got {text[:40]}", node.start_mark)
+
 
 def _judge_merge(value: Node) -> None:
     if value.tag == _MERGE:
         value.tag = _STRING
 
 
-def _judge_scalar(node: ScalarNode, *, plain: bool) -> None:
-    """Let pass what JSON has, too; a date and ``=`` become the text that was written."""
-    text: str = node.value
-    if node.tag in _AS_WRITTEN and plain:
-        node.tag = _STRING
-    if node.tag not in _KINDS | {_MERGE}:
-        raise NotPlainError(f"{_shown(node.tag)} has no place here: write text", node.start_mark)
-    if any(one == "\0" or "\ud800" <= one <= "\udfff" for one in text):
-        raise NotPlainError("a text must have no NUL and no half of a surrogate pair", node.start_mark)
-    if node.tag in _NUMBERS:
-        base = 60 if _BASE_60.match(text) else 8 if _BASE_8.match(text) else 10
-        if base != 10:
-            said = f"{text} is a number of base {base} to YAML: write '{text}' in quotes, or the number in base 10"
-            raise NotPlainError(said, node.start_mark)
-        if len(text) > MAX_DIGITS or not _is_number(node):
-            raise NotPlainError(f"must be a finite number, got {text[:40]}", node.start_mark)
-    if node.tag == f"{_TAG}bool" and text.lower() not in yaml.SafeLoader.bool_values:
-        raise NotPlainError(f"must be true or false, got {text[:40]}", node.start_mark)
-
-
-def _is_number(node: ScalarNode) -> bool:
+def is_number(node: ScalarNode) -> bool:
+    """Return whether a scalar that YAML takes for a number is a finite one."""
     reading = yaml.SafeLoader("")
     try:
         if node.tag == f"{_TAG}int":
@@ -252,6 +255,9 @@ def _read(path: Path, environment: Mapping[str, str]) -> list[TaskFile]:
     for number, document in enumerate(documents):
         where = str(path) if len(documents) == 1 else f"{path}, document {number + 1}"
         filled = _filled(document, environment, where, (), faults)
+        if document is None:
+            faults.append(f"{where}: is empty; it must have set and tasks, or groups, or all three")
+            continue
         try:
             files.append(TaskFile.model_validate(filled))
         except ValidationError as error:
@@ -264,12 +270,12 @@ def _read(path: Path, environment: Mapping[str, str]) -> list[TaskFile]:
 
 def _documents(path: Path) -> list[Any]:
     text = _text(path)
-    if path.suffix == ".toml":
+    if path.suffix in _READERS:
         try:
-            return [tomllib.loads(text)]
+            return [_READERS[path.suffix](text)]
         # Python refuses to read very long numbers by a plain ValueError.
         except (ValueError, RecursionError) as error:
-            raise TaskFilesError([f"{path}: is no TOML: {error}"]) from None
+            raise TaskFilesError([f"{path}: is no {path.suffix[1:].upper()}: {error}"]) from None
     try:
         return list(yaml.load_all(text, PlainLoader)) or [None]
     except NotPlainError as error:
@@ -282,6 +288,26 @@ def _documents(path: Path) -> list[Any]:
     except yaml.reader.ReaderError as error:
         place, found = _place_at(text[: error.position]), f"U+{error.character:04X}"
         raise TaskFilesError([f"{path}: is no YAML: {place}: the character {found} is not allowed"]) from None
+
+
+def _json(text: str) -> Any:  # noqa: ANN401 - a document
+    """Return a document of JSON: YAML, which has JSON within it, takes 1e400 and NaN for text."""
+    return json.loads(text, parse_constant=_no_json, object_pairs_hook=_once)
+
+
+def _no_json(word: str) -> float:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+    return table
+
+
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = {".toml": tomllib.loads, ".json": _json}
 
 
 def _text(path: Path) -> str:
@@ -312,6 +338,9 @@ def _place_at(before: str) -> str:
 
 def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple[str, ...], faults: list[str]) -> Any:  # noqa: ANN401 - a document
     """The document with the values of variables in the place of ``${NAME}``."""
+    if len(place) > MAX_DEPTH:
+        faults.append(f"{where}: {place[0]}: must be nested at most {MAX_DEPTH} deep")
+        return None
     if isinstance(value, dict):
         inner = cast("Mapping[str, Any]", value)
         return {key: _filled(one, environment, where, (*place, str(key)), faults) for key, one in inner.items()}
@@ -332,7 +361,10 @@ def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple
             faults.append(f"{where}: {'.'.join(place)}: {fault}")
         return text
 
-    return _VARIABLE.sub(fill, value)
+    text = _VARIABLE.sub(fill, value)
+    if _NO_TEXT.search(text):
+        faults.append(f"{where}: {'.'.join(place)}: {_NOT_TEXT}")
+    return text
 
 
 def _stands_for(found: re.Match[str], environment: Mapping[str, str]) -> tuple[str, str]:
@@ -356,10 +388,15 @@ def _is_of_other_form(fault: Mapping[str, Any]) -> bool:
 
 def _sentence(where: str, fault: Mapping[str, Any], written: object) -> str:
     parts = [str(part) for part in fault["loc"]]
-    place = ".".join(part for part in parts if part not in {"str", "ScheduleOfFile"} and "[" not in part)
     what = {"extra_forbidden": "is unknown", "missing": "is missing"}.get(fault["type"])
+    if fault["type"].startswith("union_tag"):
+        parts.append("kind")
+        got = _got((*fault["loc"], "kind"), written) if fault["type"] == "union_tag_invalid" else "nothing"
+        what = f"must be one of {', '.join(ChannelKind)}, got {got}"
+    place = ".".join(part for part in parts if part not in {"str", "ScheduleOfFile"} and "[" not in part)
     if what is None:
-        said = str(fault["msg"]).removeprefix("Value error, ")
+        is_table = fault["type"] in {"dict_type", "model_type", "model_attributes_type"}
+        said = "must be a table" if is_table else str(fault["msg"]).removeprefix("Value error, ")
         what = said if ", got " in said else f"{said}, got {_got(fault['loc'], written)}"
     return f"{where}: {place}: {what}" if place else f"{where}: {what}"
 

@@ -1,5 +1,8 @@
 """Channels keep a version, by which nobody overwrites the change of somebody else, and tell of each change."""
 
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import psycopg
 import pytest
 
 from cronograph.jobs.core.base.errors import AlreadyExists, NotFound, VersionConflict
@@ -11,6 +14,7 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import events
 from tests.delivery.test_webhooks import RUNS
 from tests.support.storage import Stored
+from tests.support.waiting import wait_until
 
 
 def put(stored: Stored, url: str = "https://example.com", expected: int | None = None) -> Channel:
@@ -40,6 +44,31 @@ def test_two_who_make_one_of_the_same_name_do_not_overwrite_each_other(stored: S
     assert put(stored, expected=0).version == 1
     with pytest.raises(VersionConflict, match="channel 'ops' is at version 1, got 0"):
         put(stored, "https://b.example.com", expected=0)
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize(("expected", "version"), [(None, 2), (0, None)])
+def test_of_two_who_make_one_name_at_once_the_second_changes_it_or_is_told(
+    postgres_url: str, expected: int | None, version: int | None
+) -> None:
+    first, second = Stored(postgres_url), Stored(postgres_url)
+    waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+
+    def make(tx: Tx) -> Future[Channel]:
+        actions.set_channel(tx, "ops", ChannelKind.ALERTMANAGER, {"url": "https://a.example.com"}, expected=expected)
+        other = clients.submit(put, second, expected=expected)
+        wait_until(lambda: watch.execute(waiting).fetchone() == (1,), message="the second to wait for the first")
+        return other
+
+    with psycopg.connect(first.database.libpq_url(), autocommit=True) as watch, ThreadPoolExecutor(1) as clients:
+        other = first.do(make)
+        if version is None:
+            with pytest.raises(VersionConflict, match="channel 'ops' is at version 1, got 0"):
+                other.result()
+        else:
+            assert other.result().version == version
+    first.close()
+    second.close()
 
 
 def test_one_that_was_deleted_meanwhile_is_not_made_anew(stored: Stored) -> None:

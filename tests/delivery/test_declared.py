@@ -1,7 +1,9 @@
 """Alarms of code and of files follow their definitions; people silence and disable them."""
 
+import re
 from datetime import timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -60,6 +62,24 @@ async def test_alarms_of_code_follow_the_code_and_go_with_it(alarms: Alarms, sto
     assert await alarms.look(1) == []
     start(stored)
     assert kept(stored) == {}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ({"failing": True}, "failing: must be a whole number, got True"),
+        ({"failing": 3, "channels": [""]}, "channels: must have 1 to 200 characters, got 0"),
+        ({"failing": 3, "channels": ["ops", "a/b"]}, "channels: must not contain control characters or '/'"),
+        ({"failing": 3, "channels": [7]}, "channels: must be a text, got 7"),
+    ],
+)
+def test_an_alarm_that_can_never_tell_anybody_is_refused(words: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=re.escape(message)):
+        Declared(**words)
+
+
+def test_true_is_one_record() -> None:
+    assert Declared(empty=True).of_job("work", is_scheduled=False).settings.least_records == 1
 
 
 async def test_people_silence_and_disable_alarms_of_code_and_that_is_all(alarms: Alarms, stored: Stored) -> None:

@@ -1,6 +1,8 @@
 """Nonsense of every kind: an answer that says what is wrong, never an internal error, and nothing in the log."""
 
+import json
 import logging
+import re
 from typing import Any
 
 import pytest
@@ -127,6 +129,31 @@ async def test_a_zone_that_is_none_is_named(api: Api, zone: str) -> None:
     """
     answer = (await api.ask(document, zone=zone))["validateSchedule"]
     assert answer == {"isValid": False, "error": {"code": "UNKNOWN_TIMEZONE", "field": "timezone"}}
+
+
+SET = "mutation($input: SetSecretInput!) { setSecret(input: $input) { errors { message } } }"
+BESIDE_SECRETS: list[Any] = [
+    {"name": "a", "value": "hunter2", "note": "x"},
+    {"nam": "a", "value": "hunter2"},
+    {"name": "a", "valeu": "hunter2"},
+    {"name": "a", "value": {"password": "hunter2"}},
+    {"name": "a", "value": ["hunter2"]},
+    {"name": "a", "value": 4711},
+    "hunter2",
+    ["hunter2"],
+]
+
+
+@pytest.mark.parametrize("given", BESIDE_SECRETS, ids=repr)
+async def test_no_fault_of_an_input_quotes_a_secret(api: Api, given: Any, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    literal = re.sub(r'"(\w+)":', r"\1:", json.dumps(given))
+    for document, variables in ((SET, {"input": given}), (SET.replace("($input: SetSecretInput!)", ""), {})):
+        _, (error, *_) = await api.execute(document.replace("$input", literal, not variables), **variables)
+        assert "SetSecretInput" in error["message"] or "non string value" in error["message"]
+        for text in (error["message"], caplog.text):
+            assert "hunter2" not in text
+            assert "4711" not in text
 
 
 WRONG: dict[str, list[Any]] = {

@@ -226,6 +226,21 @@ def test_trigger_refuses_arguments_that_are_no_object(processes: ProcessStarter,
     assert "--args: must be a JSON object" in output
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("runs", "list", "--limit", "many"), "Invalid value for '--limit' / '-n': Input should be a valid integer"),
+        (("runs", "list", "--limit", "0"), "Invalid value for '--limit' / '-n': Input should be greater than or equal"),
+        (("token", "create", "--user", "a", "--role", "boss"), "Invalid value for '--role': "),
+        (("runs", "show"), "Missing argument 'run'"),
+    ],
+)
+def test_a_program_hears_which_option_is_wrong(processes: ProcessStarter, words: tuple[str, ...], said: str) -> None:
+    status, output = processes.run(*words, "--json")
+    assert status == USAGE
+    assert json.loads(output)["errors"][0].startswith(said)
+
+
 def test_a_second_process_on_the_same_file_is_refused_naming_the_first(
     processes: ProcessStarter, sqlite_url: str
 ) -> None:

@@ -58,6 +58,8 @@ def test_what_is_safe_is_accepted(given: dict[str, Any]) -> None:
         ({"public_url": "http://cron.example.com"}, "public_url: must begin with https://"),
         ({"public_url": "https://cron.example.com/app"}, "public_url: must be an address without a path"),
         ({"public_url": f"{NAME}/app"}, "or mount it in your application (cronograph.server.Cronograph)"),
+        ({"public_url": "https://ada:hunter2@cron.example.com"}, "got 'https://ada:***@cron.example.com'"),
+        ({"public_url": "https://x.example.com/?token=hunter2"}, "got 'https://x.example.com/?token=***'"),
         ({"public_url": "cron.example.com"}, "public_url: must be an address without a path"),
         ({"public_url": "https://[x"}, "public_url: must be an address without a path"),
         ({"host": "no.such.host.invalid"}, "host: must be a name or address of this machine"),

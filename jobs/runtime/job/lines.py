@@ -128,7 +128,13 @@ def _call_handlers(
         keep_record(record, host)
     # What is kept is not lost: no handler is no reason to write it to standard error.
     if not vars(logger).get(_MUTED, False) and (host is None or logger.hasHandlers()):
-        further(logger, record)
+        try:
+            further(logger, record)
+        except Exception:
+            # A handler that raises fails the code that logs: that of users, as ever, and not the node.
+            if logger.name.partition(".")[0] != OWN_LOGGER:
+                raise
+            logging.NullHandler().handleError(record)
 
 
 def _mute(further: Callable[..., None], existing: list[str], children: list[str], disable: bool) -> None:

@@ -17,7 +17,7 @@ SHOWN: Final = frozenset((
     "application_name", "channel_binding", "client_encoding", "connect_timeout", "dbname",
     "fallback_application_name", "gssdelegation", "gssencmode", "gsslib", "host", "hostaddr", "keepalives",
     "keepalives_count", "keepalives_idle", "keepalives_interval", "krbsrvname", "load_balance_hosts",
-    "max_protocol_version", "min_protocol_version", "options", "passfile", "pooler", "port", "replication",
+    "max_protocol_version", "min_protocol_version", "passfile", "pooler", "port", "replication",
     "require_auth", "requirepeer", "requiressl", "schema", "service", "servicefile", "ssl_max_protocol_version",
     "ssl_min_protocol_version", "sslcert", "sslcertmode", "sslcompression", "sslcrl", "sslcrldir", "sslkey",
     "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "target_session_attrs", "tcp_user_timeout", "user",
@@ -32,6 +32,8 @@ _SCHEME: Final = re.compile(r"[A-Za-z][\w+.-]*(:/{1,3}|//)")
 _HOST: Final = r"(\[[^\]]*\]|[^:\[\],]*)(:\d*)?"
 _HOSTS: Final = re.compile(f"{_HOST}(,{_HOST})*")
 _KEYWORD: Final = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
+_OPTIONS: Final = re.compile(r"(?:\s*(?:-c\s*|--)[A-Za-z_][\w-]*=[^\s\\]*)*\s*")
+"""Settings of a session, of which none has a dot: those of PostgreSQL itself hold no secret, those of others may."""
 _VALUE: Final = re.compile(r"'(?:[^'\\]|\\.)*(?:'|\Z)|(?:[^\s\\]|\\.)*", re.DOTALL)
 """A value in a connection string: quoted, or up to a space."""
 
@@ -48,7 +50,9 @@ def without_password(text: str) -> str:
 
 def hide_passwords(message: str, address: str) -> str:
     """Return a driver's message about an address, without its passwords, escaped or not."""
-    secrets = {one for part, secret in _parts(address) if secret for one in (part, unquote_plus(part), _unquoted(part))}
+    whole = {one for part, secret in _parts(address) if secret for one in (part, unquote_plus(part), _unquoted(part))}
+    # A driver names the value of one setting in `options`.
+    secrets = whole | {value for one in whole for value in re.findall(r"=(\S+)", one)}
     for one in sorted(secrets, key=len, reverse=True):
         if len(one) >= SHORTEST:
             message = message.replace(one, HIDDEN)
@@ -95,9 +99,13 @@ def _parts_of_query(query: str) -> _Parts:
             # The rest of a password with "&" in it.
             yield f"&{part}", True
             continue
-        hides = unquote_plus(name).lower() not in SHOWN and bool(equals)
+        hides = bool(equals) and not _is_shown(unquote_plus(name).lower(), unquote_plus(value))
         yield f"{'&' if number else ''}{name}{equals}", False
         yield value, hides
+
+
+def _is_shown(name: str, value: str) -> bool:
+    return name in SHOWN or (name == "options" and _OPTIONS.fullmatch(value) is not None)
 
 
 def _parts_of_keywords(text: str) -> _Parts:
@@ -106,7 +114,7 @@ def _parts_of_keywords(text: str) -> _Parts:
         value = _VALUE.match(text, found.end())
         end = found.end() if value is None else value.end()
         yield text[place : found.end()], False
-        yield text[found.end() : end], found[1].lower() not in SHOWN
+        yield text[found.end() : end], not _is_shown(found[1].lower(), _unquoted(text[found.end() : end]))
         place = end
     yield text[place:], False
 

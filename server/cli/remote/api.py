@@ -1,5 +1,6 @@
 """The base of commands that speak to a running server: its address, their questions, and reports of refusals."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,6 +26,8 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="R
 ResumeAt = Annotated[
     str | None, typer.Option("--resume-at", help="When the pause ends by itself, e.g. 2030-01-31T06:00:00Z.")
 ]
+_OF_INPUT: Final = re.compile(r"Variable '\$input' has invalid value at \.(\S+): (?:[A-Z]\w+: )?")
+"""The place of a value that the API refuses, which people have not written as a variable."""
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="Change nothing; say what would become of it, and which limits it would meet.")
 ]
@@ -195,7 +198,8 @@ def speaking_to(url: str) -> Generator[None]:
     except api.OperationError as error:
         login = "cronograph login" if url == DEFAULT_SERVER else f"cronograph login --url {url}"
         hint = f"; run `{login}`, or set CRONOGRAPH_TOKEN to an API token (`cronograph token create`)"
-        raise Refused(f"{error}{hint if 'UNAUTHENTICATED' in error.codes else ''}") from None
+        said = _OF_INPUT.sub(r"\1: ", str(error))
+        raise Refused(f"{said.removesuffix('.')}{hint}" if "UNAUTHENTICATED" in error.codes else said) from None
     except (api.RefusedError, api.SignInRefusedError, api.CredentialsError) as error:
         raise Refused(str(error)) from None
     except api.ClientError as error:

@@ -17,6 +17,7 @@ from ....graphql.client.command_line import (
     UPDATE_JOB,
 )
 from ....jobs.core.admission.caps import WhenFull
+from ....jobs.core.alarms import seconds_text
 from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import counted
 from ....jobs.core.schedule import parse_duration
@@ -64,7 +65,7 @@ def limit_group(
     most: Annotated[str, typer.Argument(help="Runs at once on all nodes; `none` = no limit.")],
 ) -> None:
     """Limit how many runs of a group run at once on all nodes together."""
-    if most != "none" and not most.isdecimal():
+    if most != "none" and not _is_number(most):
         raise ConfigurationError(f"the limit must be a whole number or `none`, got {most[:80]!r}")
     changed = api.change(UPDATE_GROUP, name=name, maxRunning=None if most == "none" else int(most))["group"]
     sentence = "any number of runs at once" if most == "none" else f"at most {counted(int(most), 'run')} at once"
@@ -79,10 +80,8 @@ def age_group(
     """Let runs of low priority go first once they have waited so long."""
     seconds = _seconds_or_none(wait, "`90s` or `10m`")
     changed = api.change(UPDATE_GROUP, name=name, maxWaitLow=seconds)["group"]
-    sentence = (
-        "low priority waits as the counting scheme has it" if seconds is None else f"low priority waits {wait} at most"
-    )
-    api.result({"group": changed}, f"Group {name}: {sentence}")
+    waits = "as the counting scheme has it" if seconds is None else f"{seconds_text(seconds)} at most"
+    api.result({"group": changed}, f"Group {name}: low priority waits {waits}")
 
 
 def _seconds_or_none(text: str, examples: str) -> float | None:
@@ -93,6 +92,11 @@ def _seconds_or_none(text: str, examples: str) -> float | None:
         raise ConfigurationError(f"the time must be written e.g. {examples}, or `none`, got {text[:80]!r}") from error
 
 
+def _is_number(text: str) -> bool:
+    # Python refuses to read thousands of digits.
+    return text.isdecimal() and len(text) < 20
+
+
 @groups.command(name="keep")
 @changes_server()
 def keep_history(
@@ -101,8 +105,9 @@ def keep_history(
     time: Annotated[str, typer.Argument(help="A time, e.g. `7d` or `12h`; `none` = as the jobs say.")],
 ) -> None:
     """Keep the history of a group's finished runs for so long."""
-    changed = api.change(UPDATE_GROUP, name=name, keep=_seconds_or_none(time, "`7d` or `12h`"))["group"]
-    outcome = "kept as the jobs say" if time == "none" else f"kept for {time}"
+    seconds = _seconds_or_none(time, "`7d` or `12h`")
+    changed = api.change(UPDATE_GROUP, name=name, keep=seconds)["group"]
+    outcome = "kept as the jobs say" if seconds is None else f"kept for {seconds_text(seconds)}"
     api.result({"group": changed}, f"Group {name}: history is {outcome}")
 
 
@@ -117,7 +122,7 @@ def cap_group(
     ] = WhenFull.REFUSE.value,
 ) -> None:
     """Limit how many runs of a group wait."""
-    if most != "none" and not most.isdecimal():
+    if most != "none" and not _is_number(most):
         raise ConfigurationError(f"the cap must be a whole number or `none`, got {most[:80]!r}")
     policy = when_full.replace("-", "_").lower()
     if policy not in list(WhenFull):

@@ -63,7 +63,7 @@ def test_no_two_steps_have_one_label(name: str, key: str | None, use: int) -> No
         ("a[1]", None, "name must not contain '['"),
         ("a\n", None, r"name must not contain '\n'"),
         ("a", "", "key must have 1 to 200 characters"),
-        ("a", 1.5, "key must be text, got float"),
+        ("a", 1.5, "key must be text or a whole number, got float"),
         ("a", "\x00", "key must not contain"),
     ],
 )

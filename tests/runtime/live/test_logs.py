@@ -417,6 +417,22 @@ async def test_no_line_of_a_job_is_lost_whatever_configures_logging(start_engine
 
 
 @pytest.mark.usefixtures("restored_logging")
+async def test_a_handler_that_raises_fails_no_line_of_ours(
+    start_engine: StartEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Broken(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise RuntimeError(f"no room for {record.getMessage()}")
+
+    await start_engine(Registry())
+    logging.root.addHandler(Broken())
+    logging.getLogger("cronograph.some.part").error("ours")
+    assert "RuntimeError: no room for ours" in capsys.readouterr().err
+    with pytest.raises(RuntimeError, match="no room for theirs"):
+        logging.getLogger("some.part").error("theirs")
+
+
+@pytest.mark.usefixtures("restored_logging")
 async def test_what_is_disabled_stays_silent_outside_of_jobs_and_ours_is_never_disabled(
     start_engine: StartEngine, capsys: pytest.CaptureFixture[str]
 ) -> None:

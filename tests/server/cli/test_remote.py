@@ -246,6 +246,7 @@ def test_tasks_groups_nodes_and_figures(run: Commands) -> None:
 
     assert run.json("groups", "limit", "slow", "3")["group"]["maxRunning"] == 3
     assert run.json("groups", "ageing", "slow", "10m")["group"]["maxWaitLow"] == 600.0
+    assert "Group slow: low priority waits 1 min at most" in run("groups", "ageing", "slow", "60")[1]
     assert run.json("groups", "ageing", "slow", "none")["group"]["maxWaitLow"] is None
     assert run.json("groups", "keep", "slow", "7d")["group"]["keep"] == 7 * 86400.0
     assert run.json("groups", "keep", "slow", "none")["group"]["keep"] is None
@@ -290,6 +291,8 @@ def test_events_are_read_from_a_cursor_on(run: Commands) -> None:
         (("signal", "approved", "--unique-key", "nope"), "nope"),
         (("signal", "a#2", "--run", "999999"), "name must not contain '#'"),
         (("signal", "approved", "--run", "999999", "--payload", '"\\u0000"'), "payload: must not contain U+0000"),
+        (("tasks", "pause", "nope", "--resume-at", "1h"), "resumeAt: must be an RFC 3339 time with a zone, e.g. 2026"),
+        (("enqueue", "greet", "--at", "soon"), "runs[0].runAt: must be an RFC 3339 time with a zone"),
         (("groups", "cap", "slow", "0"), "cap.limit: must be a whole number of waiting runs from 1 to 100,000, got 0"),
     ],
 )
@@ -320,6 +323,7 @@ def test_what_the_server_does_not_know_is_refused(run: Commands, words: tuple[st
         (("enqueue", "greet", "--throttle-last"), "--throttle-last: is for --throttle"),
         (("tasks", "list", "--filter", "labels=a"), "say which, e.g. labels.customer=42"),
         (("groups", "limit", "slow", "many"), "must be a whole number"),
+        (("groups", "limit", "slow", "9" * 5000), "must be a whole number"),
         (("groups", "ageing", "slow", "long"), "the time must be written e.g. `90s` or `10m`"),
         (("groups", "keep", "slow", "long"), "the time must be written e.g. `7d` or `12h`"),
         (("signal", "approved"), "name the run by one of the two"),

@@ -176,7 +176,18 @@ def test_a_folder_is_all_its_files_and_sets_are_put_together(tmp_path: Path) -> 
         ("groups: {mail: {rate: {per: 60}}}\n", "groups.mail.rate.limit: is missing"),
         ("groups: {mail: {cap: {limit: 5, when_full: explode}}}\n", "groups.mail.cap.when_full: Input should be"),
         ("groups: {mail: {keep: -1}}\n", "groups.mail.keep: Input should be greater than or equal to 0"),
-        ("", "Input should be a valid dictionary"),
+        ("", "is empty; it must have set and tasks, or groups, or all three"),
+        ("[]", "must be a table, got a list"),
+        ("set: x\ntasks: {a: 5}\n", "tasks.a: must be a table, got 5"),
+        (
+            "set: x\ntasks: {a: {timeout: soon}}\n",
+            "tasks.a.timeout: must be seconds, or a text such as 90s, 5m or PT5M",
+        ),
+        ("set: x\ntasks: {a: {timeout: -5}}\n", "tasks.a.timeout: Input should be greater than or equal to 0, got -5"),
+        ("set: x\ntasks: {a: {schedule: {interval: on}}}\n", "tasks.a.schedule.interval: must be no true or false"),
+        ("set: x\ntasks: {}\nchannels: {o: {kind: slack}}\n", "channels.o.kind: must be one of chat, webhook, alertm"),
+        ("set: x\ntasks: {}\nchannels: {o: {url: x}}\n", "mail, apprise, got nothing"),
+        ("set: x\ntasks: {}\nchannels: {o: x}\n", "channels.o: must be a table, got 'x'"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(file: Path, text: str, said: str) -> None:
@@ -185,6 +196,48 @@ def test_what_is_wrong_is_named_with_its_place(file: Path, text: str, said: str)
     assert len(found) == 1
     assert found[0].startswith(f"{file}: ")
     assert said in found[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("1e400", "tasks.a.args.v: must be a finite number, got inf"),
+        ("NaN", "is no JSON: NaN is no number of JSON"),
+        ("2026-01-01", "is no JSON: Expecting ',' delimiter: line 1 column 42"),
+        ('1, "v": 2', "is no JSON: 'v' is there twice"),
+        ('"\\u0000"', "tasks.a.args.v: a text must have no NUL and no half of a surrogate pair"),
+        ('"\\ud800"', "tasks.a.args.v: a text must have no NUL and no half of a surrogate pair"),
+        ("9" * 5000, "is no JSON: Exceeds the limit"),
+        ("[" * 60 + "]" * 60, "tasks: must be nested at most 40 deep"),
+        ("[" * 50_000 + "]" * 50_000, "is no JSON: "),
+    ],
+)
+def test_json_is_read_as_json_and_not_as_yaml(tmp_path: Path, value: str, said: str) -> None:
+    file = tmp_path / "tasks.json"
+    document = '{"set":"x","tasks":{"a":{"args":{"v":%s}}}}'
+    file.write_text(document % '[1e3, "${TO}", null]')
+    assert read_files(file, {"TO": "ada"}).sets[0].tasks[0].settings == {"args": {"v": [1000.0, "ada", None]}}
+    file.write_text(document % value)
+    (found,) = faults(file)
+    assert said in found
+
+
+def test_a_time_in_seconds_may_be_text_with_units_wherever_one_is(file: Path) -> None:
+    file.write_text(
+        "set: x\n"
+        "tasks: {a: {timeout: 5m, jitter: '90', retry_delay: 1e3, rate: {limit: 6, per: 1h}, schedule: {interval: 90}}}"
+        "\n"
+        "groups: {mail: {keep: P7D, max_wait_low: 0s}}\n"
+    )
+    wanted = read_files(file, {})
+    assert wanted.sets[0].tasks[0].settings == {
+        "timeout": 300,
+        "jitter": 90,
+        "retry_delay": 1000,
+        "rate": Rate.of(6, 3600, None),
+        "schedule": ScheduleSpec(Syntax.INTERVAL, "90"),
+    }
+    assert wanted.groups == [WantedGroup("mail", {"keep": 604_800, "max_wait_low": 0})]
 
 
 @pytest.mark.parametrize(

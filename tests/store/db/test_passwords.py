@@ -35,12 +35,18 @@ SHOWN = {
     "host=h password='hunter 2 \\'x' dbname=x": "host=h password=*** dbname=x",
     "host=h password = 'hunter 2": "host=h password = ***",
     "host=h password=hun\\ ter2 dbname=x": "host=h password=*** dbname=x",
+    "postgresql://h/x?options=-c%20app.token%3Dhunter2": "postgresql://h/x?options=***",
+    "postgresql://h/x?options=-csearch_path=a+--app.token=hunter2&sslmode=require": (
+        "postgresql://h/x?options=***&sslmode=require"
+    ),
+    "host=h options='-c app.token=hunter2'": "host=h options=***",
     "https://ada:hunter2@example.com/graphql": "https://ada:***@example.com/graphql",
 }
 PLAIN = [
     "postgresql://u@h/x", "postgresql://[::1]:5432/db", "postgresql://h1:1,[::2]:2/x?application_name=a@b",
     "postgresql://h/x?service=mine&schema=jobs&pooler=transaction", "postgresql:///x?host=/tmp",
-    "sqlite:///a.db", "sqlite:////abs/a:b@c.db", "", "work",
+    "postgresql://h/x?options=-c%20search_path%3Da,b+-cstatement_timeout=5s+--default-transaction-isolation=serializable",
+    "host=h options='-c geqo=off'", "sqlite:///a.db", "sqlite:////abs/a:b@c.db", "", "work",
 ]  # fmt: skip
 
 
@@ -60,4 +66,6 @@ def test_a_password_is_hidden_as_it_is_meant_too() -> None:
     assert hide_passwords("no host 'hunter@2'", "postgresql://u:hunter%402@h/x") == "no host '***'"
     assert hide_passwords("no host 'it''s'", r"host=h password='it\'s me'") == "no host 'it''s'"
     assert hide_passwords("got it's me", r"host=h password='it\'s me'") == "got ***"
+    address = "postgresql://h/x?options=-c%20app.token%3Dhunter2"
+    assert hide_passwords('invalid value for parameter "app.token": "hunter2"', address).endswith('"app.token": "***"')
     assert hide_passwords("failed: no", "postgresql://u:no@h/x") == "failed: no", "too short to be looked for"

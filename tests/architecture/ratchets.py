@@ -88,7 +88,9 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 9 for duties of a node that begin one after the other.
     # Raised by 15 for servers that are stopped as they start, and that start while PostgreSQL restarts.
     # Raised by 11 for child processes that ask the kernel in one call what they asked it in ten.
-    "lines": 116_181,
+    # Raised by 136 for tasks in JSON and with units, parts of manifests, channels set at once, hidden secrets, and
+    # handlers that raise.
+    "lines": 116_317,
     "modules under 80 lines with one importer": 24,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

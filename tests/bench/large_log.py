@@ -138,7 +138,7 @@ def fill(url: str, size: Size) -> None:
         _insert(url, table, rows, size)
     # A long log is copied by PostgreSQL, which takes a core for each table.
     with ThreadPoolExecutor(len(history) if size.laps > 1 else 1) as threads:
-        list(threads.map(lambda one: _insert(url, *one, size), history))
+        list(threads.map(lambda one: _insert(url, one[0], one[1], size), history))
     with engine.begin() as conn:
         count_log(conn, size.now - KEPT_FOR)
     if engine.dialect.name == "postgresql":

@@ -186,7 +186,7 @@ def views(task: str, run: str) -> Mapping[str, View]:
         "nodes": View(
             "/nodes",
             texts(".cell-slots .num"),
-            lambda facts: [f"{each['running']} of {each['slots']}" for each in facts["nodes"]["nodes"]],
+            lambda facts: [f"{each['running']:,} of {each['slots']:,}" for each in facts["nodes"]["nodes"]],
         ),
         **_other_views(),
     }

@@ -3,8 +3,10 @@
 import json
 import signal
 import sys
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from types import FrameType
 from typing import Final
 
 _LIBRARIES: Final = (
@@ -14,7 +16,7 @@ _LIBRARIES: Final = (
 _USAGE: Final = 2
 _SERVERS: Final = ("serve", "worker", "demo")
 """Commands that handle signals, also while their libraries are imported: SIGHUP means "read the files again"."""
-_AT_ONCE: Final = {
+_AT_ONCE: Final[Mapping[int, Callable[[int, FrameType | None], object]]] = {
     signal.SIGINT: lambda _number, _frame: sys.exit(),
     signal.SIGTERM: lambda _number, _frame: sys.exit(),
     signal.SIGHUP: lambda _number, _frame: None,

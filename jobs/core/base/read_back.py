@@ -78,7 +78,8 @@ def _parts(one: Any, other: Any) -> list[tuple[str, object, object]] | None:  # 
     if type(one) is not type(other):
         return None
     if isinstance(one, deque):
-        return _listed(one, other) if one.maxlen == other.maxlen else None
+        first, second = cast("deque[object]", one), cast("deque[object]", other)
+        return _listed(first, second) if first.maxlen == second.maxlen else None
     if isinstance(one, dict):
         return _named(cast("Mapping[Any, object]", one), cast("Mapping[Any, object]", other))
     kind = cast("Any", type(one))

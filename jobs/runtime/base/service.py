@@ -344,7 +344,10 @@ class Watch(Service):
 
     async def run(self) -> None:
         """Look whenever that is wanted."""
-        asyncio.get_running_loop().call_later(self.first_after, self._wanted.set)
+        if self.first_after > 0:
+            asyncio.get_running_loop().call_later(self.first_after, self._wanted.set)
+        else:
+            self._wanted.set()
         await whenever(
             self._wanted,
             self.look,

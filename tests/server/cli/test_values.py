@@ -37,7 +37,11 @@ def test_what_is_no_resource_is_refused(words: list[str], said: str) -> None:
         (DefinitionKind.ALARM, ["late=5m", "late=6m"], "'late=6m': 'late' is given twice"),
         (DefinitionKind.CHANNEL, ["kind=chat", "url_secret=a", "route={"], "route: must be JSON, got '{': "),
         (DefinitionKind.WEBHOOK, ["url=http://x", "variables=[1"], "variables: must be JSON, got '[1': "),
-        (DefinitionKind.WEBHOOK, ["url=http://x", "variables=[1]"], "webhook ours: variables: Input should be a "),
+        (
+            DefinitionKind.WEBHOOK,
+            ["url=http://x", "variables=[1]"],
+            "webhook ours: variables: must be a table, got a list",
+        ),
     ],
 )
 def test_words_of_a_definition_that_cannot_be_read_are_refused(

@@ -140,11 +140,12 @@ def fill(url: str, size: Size) -> None:
     with ThreadPoolExecutor(len(history) if size.laps > 1 else 1) as threads:
         list(threads.map(lambda one: _insert(url, one[0], one[1], size), history))
     with engine.begin() as conn:
+        if engine.dialect.name == "postgresql":
+            conn.execute(text("SET LOCAL statement_timeout = 0"))
         count_log(conn, size.now - KEPT_FOR)
     if engine.dialect.name == "postgresql":
         # As autovacuum would have done by then. On SQLite nothing does it, in the product either.
-        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as conn:
-            conn.execute(text("VACUUM ANALYZE"))
+        vacuum(url)
     engine.dispose()
 
 

@@ -360,6 +360,10 @@ def restored_logging() -> Iterator[None]:
     there = {name: one for name, one in loggers.items() if isinstance(one, logging.Logger)}
     before = [(one, dict(vars(one)), one.handlers[:]) for one in (logging.root, *there.values())]
     yield
+    for name in set(loggers) - set(there):
+        if isinstance(made := loggers[name], logging.Logger):
+            made.propagate, made.disabled, made.handlers[:] = True, False, []
+            made.setLevel(logging.NOTSET)
     for logger, attributes, handlers in before:
         vars(logger).clear()
         vars(logger).update(attributes)

@@ -105,5 +105,6 @@ def test_no_walk_takes_more_modules_than_one_can_keep_in_mind() -> None:
 def defined_in(module: str) -> set[str]:
     """The functions and classes of a module, methods too."""
     tree = ast.parse((ROOT / module).read_text())
-    kinds = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-    return {node.name for node in ast.walk(tree) if isinstance(node, kinds)}
+    return {
+        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    }

@@ -176,8 +176,9 @@ def one_list(numbers: list[int]) -> None: ...
     ],
 )
 def test_what_cannot_be_a_batch_is_refused_at_the_import(function: Any, options: Any, says: str) -> None:
+    given: dict[str, Any] = {"batch": Batch(size=2, wait=1), **options}
     with pytest.raises(ConfigurationError, match=says):
-        job(registry=Registry(), **{"batch": Batch(size=2, wait=1), **options})(function)
+        job(registry=Registry(), **given)(function)
 
 
 @pytest.mark.parametrize(

@@ -349,10 +349,8 @@ def test_what_is_no_version_is_refused_at_the_import(version: Any) -> None:
 
 def test_the_version_of_the_setting_is_for_jobs_that_say_none() -> None:
     registry = Registry(code_version="abc")
-    versions = [
-        job(name, registry=registry, **said)(plain).definition.version
-        for name, said in (("a", {}), ("b", {"version": "own"}), ("c", {"version": None}))
-    ]
+    settings: dict[str, dict[str, Any]] = {"a": {}, "b": {"version": "own"}, "c": {"version": None}}
+    versions = [job(name, registry=registry, **said)(plain).definition.version for name, said in settings.items()]
     assert versions == ["abc", "own", None]
 
 

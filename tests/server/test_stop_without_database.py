@@ -2,6 +2,7 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import LiteralString
 
 import psycopg
 import pytest
@@ -50,7 +51,7 @@ def busy_server(processes: ProcessStarter, url: str) -> CronographProcess:
     return server
 
 
-def rows(url: str, statement: str) -> list[tuple[object, ...]]:
+def rows(url: str, statement: LiteralString) -> list[tuple[object, ...]]:
     with psycopg.connect(url) as connection:
         return connection.execute(statement).fetchall()
 

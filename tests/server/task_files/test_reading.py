@@ -333,7 +333,7 @@ def test_the_published_schema_is_that_of_the_files() -> None:
     assert list(valid.iter_errors({"set": "x", "tasks": {"a": {"jobb": "y"}}}))
     assert not list(valid.iter_errors({"groups": {"mail": {"max_running": 3}}}))
     assert not list(valid.iter_errors({**document, "groups": {"mail": {"cap": {"limit": 3}}}}))
-    documents: list[dict[str, object]] = [{}, {"set": "x"}, {"tasks": {}}, {"groups": {"mail": {"paused": True}}}]
+    documents: list[dict[str, Any]] = [{}, {"set": "x"}, {"tasks": {}}, {"groups": {"mail": {"paused": True}}}]
     for wrong in documents:
         assert list(valid.iter_errors(wrong)), wrong
 

@@ -229,7 +229,7 @@ def test_the_few_rows_with_a_label_are_found_by_it(conn: Connection) -> None:
     add_many(conn, run_label, [{"key": "order", "value": f"o{n % 2_000}", "run_id": n} for n in range(1, ROWS + 1)])
     conn.execute(text("ANALYZE"))
     label = LabelMatch("order", ("o42",))
-    listings: tuple[Listing[Any], ...] = (RUNS, EXECUTIONS)
+    listings: list[Any] = [RUNS, EXECUTIONS]
     wanted = Condition("labels", Operator.LABELLED, label)
     for more in ((), (equal("job_name", "job 2"),)):
         criteria = with_spreads(AllOf((wanted, *more)), spreads(conn, [label]))

@@ -1,6 +1,7 @@
 """``python -m cronograph`` and the command ``cronograph``."""
 
 import json
+import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -17,11 +18,11 @@ _USAGE: Final = 2
 _SERVERS: Final = ("serve", "worker", "demo")
 """Commands that handle signals, also while their libraries are imported: SIGHUP means "read the files again"."""
 _AT_ONCE: Final[Mapping[int, Callable[[int, FrameType | None], object]]] = {
-    signal.SIGINT: lambda _number, _frame: sys.exit(),
-    signal.SIGTERM: lambda _number, _frame: sys.exit(),
+    signal.SIGINT: lambda _number, _frame: os._exit(0),
+    signal.SIGTERM: lambda _number, _frame: os._exit(0),
     signal.SIGHUP: lambda _number, _frame: None,
 }
-"""Handlers until a server listens: nothing has begun yet, so a stop ends the process with status 0."""
+"""Handlers until a server listens; nothing has begun yet. ``SystemExit``, raised in a finalizer, would be lost."""
 
 
 def main() -> None:

@@ -269,6 +269,19 @@ def test_a_server_that_is_stopped_as_it_starts_ends_in_order(
     assert "Traceback" not in server.output()
 
 
+def test_a_stop_while_a_finalizer_runs_ends_a_starting_server(processes: ProcessStarter, sqlite_url: str) -> None:
+    # Python prints what a finalizer raises, and goes on.
+    (processes.folder / "dying_jobs.py").write_text(
+        "import os, signal\n\n\n"
+        "class Dying:\n    def __del__(self):\n        os.kill(os.getpid(), signal.SIGTERM)\n\n\n"
+        "Dying()\n"
+    )
+    where = ["--port", "0", "--database-url", sqlite_url]
+    server = processes.start("serve", "--no-auth", "--jobs", "dying_jobs", *where, fresh=True)
+    assert server.wait() == 0
+    assert server.output() == ""
+
+
 def test_the_api_answers_and_reports_changes_while_a_job_blocks_the_jobs_event_loop(
     processes: ProcessStarter, sqlite_url: str, with_jobs: list[str]
 ) -> None:

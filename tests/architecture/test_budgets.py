@@ -50,6 +50,7 @@ SLEEPERS = {
     "tests/bench/bench_serve.py": "measures what an idle server costs while time passes",
     "tests/bench/bench_steps.py": "measures what an idle node costs while time passes",
     "tests/bench/peers/tally.py": "looks at what other processes have done, without this project's helpers",
+    "tests/bench/harness/adapter.py": "enqueues and reports at an even pace, without this project's helpers",
     "tests/runtime/witness_jobs.py": "jobs that take their time",
     "tests/chaos/long_jobs.py": "jobs that take their time",
     "tests/chaos/engine_jobs.py": "its jobs act for a while",

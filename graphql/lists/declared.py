@@ -1,6 +1,6 @@
 """Declare a field that is a list: one line says which rows, and paging, filter and order come with it."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ import strawberry
 from strawberry.types.nodes import SelectedField, Selection
 
 from ...jobs.store.read.figures.strips import Strip
-from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, labels_in, with_spreads
+from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, conjuncts, equal, labels_in, with_spreads
 from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
 from ...jobs.store.read.listing.listing import Indexes, Listing, Search, span_of
 from ...jobs.store.read.listing.pages import count
@@ -28,7 +28,7 @@ from ..resolving.context import Info
 from ..resolving.data_loader import Children
 from ..resolving.loaders import KEY_OF_ROW, ListKey, Loaders, SearchKey
 from .connections import Connection, PageArguments, connect
-from .filters import criteria_of_list
+from .filters import RowFilter, criteria_of_list
 
 
 def asked_of(info: Info) -> frozenset[str]:
@@ -275,8 +275,14 @@ def _order_of(name: str, fields: type[StrEnum], description: str) -> type[Order]
     return strawberry.input(made, name=name, description=description)
 
 
-def to_keys(order: Sequence[Order] | None) -> tuple[OrderKey, ...]:
+def to_keys(order: Sequence[Order] | None, shown_if: Mapping[str, str], criteria: Criteria) -> tuple[OrderKey, ...]:
     """The order keys behind the input; none = the list's own order.
+
+    Args:
+        order: The input.
+        shown_if: Fields of which only rows show a value where another field is true: they are ordered by
+            ``shown_FIELD``, unless all rows show it, whose own order an index has.
+        criteria: Which rows.
 
     Raises:
         UserFacingError: too many keys.
@@ -285,7 +291,10 @@ def to_keys(order: Sequence[Order] | None) -> tuple[OrderKey, ...]:
         return ()
     if len(order) > MAX_KEYS:
         raise refused(f"orderBy: must have at most {MAX_KEYS} fields, got {len(order)}")
-    return tuple(_key(one) for one in order)
+    required = list(conjuncts(criteria))
+    hidden = {field for field, flag in shown_if.items() if equal(flag, True) not in required}
+    keys = (_key(one) for one in order)
+    return tuple(replace(one, field=f"shown_{one.field}") if one.field in hidden else one for one in keys)
 
 
 def _key(order: Order) -> OrderKey:
@@ -309,7 +318,7 @@ class Kind(Generic[M]):
     """
 
     listing: Listing[M]
-    filter: type
+    filter: type[RowFilter]
     order: type
     rows: str
 
@@ -323,7 +332,7 @@ class Kind(Generic[M]):
         return [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=one) for name, one in types.items()]
 
 
-def kind_of(listing: Listing[M], filter: type, fields: type[StrEnum], rows: str) -> Kind[M]:
+def kind_of(listing: Listing[M], filter: type[RowFilter], fields: type[StrEnum], rows: str) -> Kind[M]:
     """Return one kind of list.
 
     Args:
@@ -366,7 +375,7 @@ def listed(
     def resolver(self: object, info: Info, **given: Any) -> Connection[Any]:  # noqa: ANN401 - arguments as they came
         criteria = criteria_of_list(info, given.get("filter"))
         paging = PageArguments(*map(given.get, ("first", "after", "last", "before")))
-        request = paging.request(kind.listing, to_keys(given.get("order_by")), criteria)
+        request = paging.request(kind.listing, to_keys(given.get("order_by"), kind.filter.SHOWN_IF, criteria), criteria)
         loaders = info.context.loaders
         if of is not None:
             owned = OwnRows(loaders, rows or kind.listing, request, of[0], of[1](self))

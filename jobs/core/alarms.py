@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any, Final, Self
 
@@ -351,7 +352,7 @@ def condition_of(words: Mapping[str, Any]) -> tuple[Condition, Settings]:
     if word == "slow":
         return Condition.SLOW, _slow(value)
     if word == "failing" and (share := _SHARE.fullmatch(str(value))) is not None:
-        return Condition.FAILING, Settings(failed_share=float(share[1]) / 100, of_runs=int(share[2]))
+        return Condition.FAILING, Settings(failed_share=float(Decimal(share[1]).scaleb(-2)), of_runs=int(share[2]))
     if word in {"failing", "empty"}:
         number = _number(word, value)
         failing = (Condition.FAILING, Settings(failed_runs=number))
@@ -393,7 +394,7 @@ def spec_of(
         raise InvalidInput(f"subject: must be one of {', '.join(SubjectKind)}, got {got}", path=("subject",))
     (kind,) = subjects
     subject = None if kind in UNNAMED and words[kind.value] == ANY else words[kind.value]
-    said = {word: value for word, value in words.items() if word in WORDS and value not in (None, False)}
+    said = {word: value for word, value in words.items() if word in WORDS and value is not None and value is not False}
     condition = (_OF_SUBJECT[kind], Settings()) if kind in _OF_SUBJECT and not said else condition_of(said)
     return AlarmSpec(name, condition[0], kind, subject, condition[1], tuple(channels), severity, description)
 
@@ -410,7 +411,8 @@ def definition_of(alarm: AlarmSpec) -> dict[str, Json]:
     """Return an alarm as a file has it: its subject, the words of its condition, and all that is not as usual."""
     words: dict[str, Json] = {alarm.subject_kind.value: alarm.subject or ANY, **_words_of(alarm)}
     rest = {"channels": list(alarm.channels), "severity": alarm.severity.value, "description": alarm.description}
-    return words | {name: value for name, value in rest.items() if value and value != Severity.WARNING.value}
+    usual = {"channels": [], "severity": Severity.WARNING.value, "description": ""}
+    return words | {name: value for name, value in rest.items() if value != usual[name]}
 
 
 ANY: Final = "any"
@@ -419,8 +421,8 @@ ANY: Final = "any"
 
 def _words_of(alarm: AlarmSpec) -> dict[str, Json]:
     settings = alarm.settings
-    factor = None if settings.times_p95 is None else f"{number_text(settings.times_p95)}x"
-    part = None if settings.failed_share is None else number_text(round(settings.failed_share * 100, 2))
+    factor = None if settings.times_p95 is None else f"{_exactly(settings.times_p95)}x"
+    part = None if settings.failed_share is None else _exactly(settings.failed_share, shift=2)
     share = None if part is None else f"{part}% of {settings.of_runs}"
     words: Mapping[Condition, dict[str, Json]] = {
         Condition.LATE: {"late": settings.grace or 0},
@@ -437,6 +439,11 @@ def _words_of(alarm: AlarmSpec) -> dict[str, Json]:
         Condition.WEBHOOK: {},
     }
     return {word: value for word, value in words[alarm.condition].items() if value is not None}
+
+
+def _exactly(value: float, shift: int = 0) -> str:
+    """Return a number as ``condition_of`` reads it back: all its digits, times ten to the power of ``shift``."""
+    return f"{Decimal(repr(float(value))).scaleb(shift):f}".removesuffix(".0")
 
 
 class FailureState(StrEnum):

@@ -147,12 +147,15 @@ def changes_between(before: TaskSpec | None, after: TaskSpec) -> tuple[FieldChan
 
 
 def definition_of(spec: TaskSpec) -> dict[str, Json]:
-    """Return a task's settings as a file has them, without those that follow the job or have their default."""
+    """Return a task's settings as a file has them, without those that follow the job or have their default.
+
+    Of a paused task it has ``enabled``, so that one that is made of it begins paused.
+    """
     usual = TaskSpec(spec.name, spec.job_name, spec.schedule)
     decided = {
         name: shown(getattr(spec, name))
         for name in (one.name for one in fields(TaskSpec))
-        if name not in {"name", "job_name", "schedule", "inherits", AT_CREATION}
+        if name not in {"name", "job_name", "schedule", "inherits"}
         and name not in spec.inherits
         and (name in TASK_POLICIES or getattr(spec, name) != getattr(usual, name))
     }

@@ -29,6 +29,7 @@ from ...jobs.accounts.rules.secrets import parse_keys
 from ...jobs.core.actor import Role
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.base.resources import EXECUTOR_NAME
+from ...jobs.core.schedule import ScheduleError, parse_duration
 from ...jobs.store.schema.types import schema_fault
 
 LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
@@ -165,10 +166,21 @@ def _checked_schema(value: str | None) -> str | None:
     return value
 
 
+def _in_seconds(value: object) -> object:
+    """Return the seconds of a text such as ``5m``; others judge what is none."""
+    try:
+        return parse_duration(value) if isinstance(value, str) else value
+    except ScheduleError:
+        return value
+
+
 SECRET = frozenset({"secret_key"})
 """Settings whose values are never shown, not even wrong ones."""
 
-Seconds = Annotated[float, Field(gt=0, le=86_400), MustBe("a number of seconds above 0, up to 86400 (a day)")]
+AsSeconds = BeforeValidator(_in_seconds)
+Seconds = Annotated[
+    float, AsSeconds, Field(gt=0, le=86_400), MustBe("a number of seconds above 0, up to 86400 (a day)")
+]
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_names), MustBe("a list of names, separated by commas")]
 
 
@@ -299,14 +311,18 @@ class Settings(BaseSettings):
     heartbeat: Seconds = 15.0
     lease: Seconds = 60.0
     poll: Annotated[
-        float | None, Field(gt=0, le=86_400), MustBe("a number of seconds above 0, up to 86400 (a day)")
+        float | None, Field(gt=0, le=86_400), AsSeconds, MustBe("a number of seconds above 0, up to 86400 (a day)")
     ] = None
     drain_timeout: Annotated[
-        float, Field(ge=0, le=86_400), MustBe("a number of seconds from 0 (wait for all running jobs) to 86400 (a day)")
+        float,
+        AsSeconds,
+        Field(ge=0, le=86_400),
+        MustBe("a number of seconds from 0 (wait for all running jobs) to 86400 (a day)"),
     ] = 25.0
     hard_stop_grace: Seconds = 10.0
     version_wait: Annotated[
         float,
+        AsSeconds,
         Field(ge=0, le=2_592_000),
         MustBe("a number of seconds from 0 (fail at once) to 2592000 (30 days)"),
     ] = 3600.0

@@ -38,7 +38,7 @@ def files_of(
                 named = of_sets.setdefault(set_of(one) or unset_name, {}).setdefault(kind, {})
                 named[one["name"]] = escaped(one["definition"])
     documents: list[dict[str, Any]] = [
-        {"set": name, "tasks": sets.get(name, {})} | of_sets.get(name, {})
+        {"set": escaped(name), "tasks": sets.get(name, {})} | of_sets.get(name, {})
         for name in sorted(sets.keys() | of_sets.keys())
     ]
     limited = {str(one["name"]): limits for one in groups if (limits := _limits(one))}

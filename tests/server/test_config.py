@@ -122,6 +122,11 @@ def test_every_setting_says_what_it_must_be_and_is_documented() -> None:
         assert f"{name}: " in (Settings.__doc__ or "")
 
 
+def test_times_are_seconds_or_durations() -> None:
+    settings = load({"heartbeat": "20s", "lease": "2m", "poll": "0.5", "drain_timeout": "PT5M"}).settings
+    assert (settings.heartbeat, settings.lease, settings.poll, settings.drain_timeout) == (20, 120, 0.5, 300)
+
+
 def test_a_heartbeat_too_slow_for_the_lease_is_refused() -> None:
     assert faults_of({"heartbeat": "31"}) == ["--heartbeat: must be at most half the lease (30 s), got 31"]
 

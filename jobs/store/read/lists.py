@@ -84,6 +84,7 @@ TASKS: Listing[Task] = Listing(
         "group": periodic_task.c.group_name,
         "labels": periodic_task.c.labels,
         "syntax": periodic_task.c.schedule_syntax,
+        "shown_next_execution": case((periodic_task.c.enabled, periodic_task.c.next_execution)),
         "overlap": _EFFECTIVE_OVERLAP,
         "finished": periodic_task.c.next_nominal.is_(None),
         "last_outcome": _LAST_OUTCOME,

@@ -34,7 +34,7 @@ from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, Limit, at_server, changes_server
 from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show, table
-from .values import FLAG, NUMBER, TEXT, TIME, WORD, camel, pairs_of
+from .values import FLAG, NUMBER, TEXT, TIME, UNTIL, WORD, camel, instant_of, pairs_of
 
 ALARM_LIST: Final = Listing(
     "alarms",
@@ -194,11 +194,11 @@ def delete_alarm(api: Api, name: AlarmName) -> None:
 def silence_alarm(
     api: Api,
     name: AlarmName,
-    until: Annotated[str | None, typer.Argument(help="RFC 3339 time, e.g. `2026-01-31T09:30:00Z`; none = now.")] = None,
+    until: Annotated[str | None, typer.Argument(help=f"{UNTIL}; none = now.")] = None,
     reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
 ) -> None:
     """Let an alarm notify nobody until a time; without a time the silence ends."""
-    changed = api.change(SILENCE_ALARM, name=name, endsAt=until, reason=reason)["alarm"]
+    changed = api.change(SILENCE_ALARM, name=name, endsAt=instant_of("until", until), reason=reason)["alarm"]
     ends = changed["silenceEndsAt"]
     api.result(
         {"alarm": changed}, f"Alarm {name} notifies again" if ends is None else f"Alarm {name} silent until {ends}"

@@ -24,7 +24,10 @@ PAGE: Final = 200
 Limit = Annotated[int, typer.Option("--limit", "-n", min=1, max=100_000, help="Rows at most.")]
 
 ResumeAt = Annotated[
-    str | None, typer.Option("--resume-at", help="When the pause ends by itself, e.g. 2030-01-31T06:00:00Z.")
+    str | None,
+    typer.Option(
+        "--resume-at", metavar="TIME", help="The pause ends by itself then: 2030-01-31T06:00:00Z, or in so long: 2h."
+    ),
 ]
 _OF_INPUT: Final = re.compile(r"Variable '\$input' has invalid value at \.(\S+): (?:[A-Z]\w+: )?")
 """The place of a value that the API refuses, which people have not written as a variable."""

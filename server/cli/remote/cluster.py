@@ -27,7 +27,7 @@ from ..base.output import Refused
 from .api import Api, ResumeAt, at_server, changes_server
 from .lists import GROUP_LIST, JOB_LIST, NODE_LIST, Watch, add_list, details, repeat
 from .names import group_names, job_names, node_names
-from .values import rate_of
+from .values import instant_of, rate_of, seconds_of
 
 LOOK_AGAIN: Final = 1.0
 """Seconds between two looks at a node that is waited for."""
@@ -46,7 +46,7 @@ def pause_group(
     resume_at: ResumeAt = None,
 ) -> None:
     """Pause a group: none of its runs starts any more."""
-    paused = api.change(PAUSE_GROUP, name=name, reason=reason, resumeAt=resume_at)["group"]
+    paused = api.change(PAUSE_GROUP, name=name, reason=reason, resumeAt=instant_of("--resume-at", resume_at))["group"]
     api.result({"group": paused}, f"Group {name} paused")
 
 
@@ -203,11 +203,12 @@ def wait_idle(
     api: Api,
     name: NodeName,
     timeout: Annotated[
-        float | None, typer.Option("--timeout", min=0.0, metavar="SECONDS", help="Give up after so many seconds.")
+        str | None, typer.Option("--timeout", metavar="TIME", help="Give up after so long, e.g. 90s or 5m.")
     ] = None,
 ) -> None:
     """Wait until a node executes nothing; after `nodes drain` it stays so. Status 1: it still does, or is unknown."""
-    until = None if timeout is None else time.monotonic() + timeout
+    seconds = seconds_of("--timeout", timeout)
+    until = None if seconds is None else time.monotonic() + seconds
     while True:
         found = api.ask(NODES, filter={"name": {"eq": name}}, first=1)["nodes"]["nodes"]
         if not found:

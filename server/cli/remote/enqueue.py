@@ -12,12 +12,14 @@ from ...process.ending import ExitCode
 from .api import Api, DryRun, changes_server, show_preview
 from .lists import text_of
 from .names import group_names, job_names, job_or_task_names
-from .values import Label, Resource, arguments_of, labels_of, resources_of, seconds_of
+from .values import Label, Resource, arguments_of, instant_of, labels_of, resources_of, seconds_of
 
 JobName = Annotated[str, typer.Argument(help="Name of the job.", autocompletion=job_names)]
 Pairs = Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Its arguments.")]
 Args = Annotated[str | None, typer.Option("--args", metavar="JSON", help="Arguments as a JSON object.")]
-RunAt = Annotated[str | None, typer.Option("--at", metavar="TIME", help="Not before 2030-01-01T00:00:00Z, say.")]
+RunAt = Annotated[
+    str | None, typer.Option("--at", metavar="TIME", help="Not before 2030-01-01T00:00:00Z, or in so long: 2h.")
+]
 Group = Annotated[str | None, typer.Option("--group", help="Its group.", autocompletion=group_names)]
 Priority = Annotated[str | None, typer.Option("--priority", help="high or low.")]
 Key = Annotated[str | None, typer.Option("--key", help="An unfinished run with this key is taken instead.")]
@@ -25,7 +27,7 @@ Ttl = Annotated[
     str | None, typer.Option("--ttl", metavar="TIME", help="It is skipped unless it starts within, e.g. 10m.")
 ]
 ExpiresAt = Annotated[
-    str | None, typer.Option("--expires-at", metavar="TIME", help="The same as a time, 2030-01-01T00:00:00Z, say.")
+    str | None, typer.Option("--expires-at", metavar="TIME", help="The same as a time, e.g. 2030-01-01T00:00:00Z.")
 ]
 UniqueFor = Annotated[
     str | None, typer.Option("--unique-for", metavar="TIME", help="The key holds at least so long, e.g. 1h.")
@@ -74,14 +76,14 @@ def enqueue(
     given: dict[str, Any] = {
         "jobName": job,
         "args": arguments_of(args, pairs or ()),
-        "runAt": at,
+        "runAt": instant_of("--at", at),
         "group": group,
         "priority": None if priority is None else priority.upper(),
         "uniqueKey": key,
         "labels": labels_of(label),
         "resources": resources_of(resource),
         "ttl": seconds_of("--ttl", ttl),
-        "expiresAt": expires_at,
+        "expiresAt": instant_of("--expires-at", expires_at),
         "uniqueFor": seconds_of("--unique-for", unique_for),
         "uniqueAmong": ["WAITING"] if until_start else None,
         "debounce": _debounce(debounce),

@@ -1,6 +1,5 @@
 """``cronograph failures``: failures grouped by their causes, and what people say of them."""
 
-from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final
 
 import typer
@@ -9,8 +8,8 @@ from ....graphql.client.command_line import FAILURE_GROUPS, REOPEN_FAILURES, SIL
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
 from .api import Api, at_server, changes_server
-from .lists import table
-from .values import seconds_of
+from .lists import JOB_LIST, check_there, table
+from .values import UNTIL, instant_of
 
 STATES: Final = ("open", "silenced", "solved", "regressed")
 SHOWN: Final = ("fingerprint", "state", "jobName", "count", "lastAt", "errorType", "message")
@@ -28,16 +27,20 @@ def list_failures(
     api: Api,
     job: Annotated[str | None, typer.Option("--job", metavar="NAME", help="Only of this job.")] = None,
     state: Annotated[str | None, typer.Option("--state", metavar="WORD", help=f"One of {', '.join(STATES)}.")] = None,
-    since: Annotated[str, typer.Option("--since", metavar="TIME", help="Failures of so long ago at most.")] = "24h",
+    since: Annotated[
+        str, typer.Option("--since", metavar="TIME", help="Failures since a time, or of so long ago at most.")
+    ] = "24h",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=100, help="At most so many.")] = 20,
 ) -> None:
     """List failures grouped by job and error, the most frequent first."""
     if state is not None and state not in STATES:
         raise ConfigurationError(f"--state: must be one of {', '.join(STATES)}, got {state!r:.40}")
-    start = datetime.now(UTC) - timedelta(seconds=seconds_of("--since", since) or 0.0)
-    found = api.ask(FAILURE_GROUPS, job=job, first=100, **{"from": start.isoformat()})["failureGroups"]
+    start = instant_of("--since", since, ago=True)
+    found = api.ask(FAILURE_GROUPS, job=job, first=100, **{"from": start})["failureGroups"]
+    if job is not None and not found:
+        check_there(api, JOB_LIST, job)
     rows: list[dict[str, Any]] = [one for one in found if state is None or one["state"] == state.upper()][:limit]
-    api.result({"failures": rows}, table(rows, SHOWN) if rows else f"Nothing failed so in the last {since}")
+    api.result({"failures": rows}, table(rows, SHOWN) if rows else "Nothing failed so since then")
 
 
 @failures.command(name="silence")
@@ -45,12 +48,12 @@ def list_failures(
 def silence_failures(
     api: Api,
     fingerprint: Fingerprint,
-    until: Annotated[str | None, typer.Argument(help="RFC 3339 time, e.g. `2026-01-31T09:30:00Z`; none = now.")] = None,
+    until: Annotated[str | None, typer.Argument(help=f"{UNTIL}; none = now.")] = None,
     job: OfJob = None,
     reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
 ) -> None:
     """Let a group of failures count as known until a time; without a time the silence ends."""
-    given = {"fingerprint": fingerprint, "jobName": job, "endsAt": until, "reason": reason}
+    given = {"fingerprint": fingerprint, "jobName": job, "endsAt": instant_of("until", until), "reason": reason}
     mark = api.change(SILENCE_FAILURES, **given)["mark"]
     ends = mark["silenceEndsAt"]
     said = "counts again" if ends is None else f"counts as known until {ends}"

@@ -13,7 +13,7 @@ import typer
 from ....graphql.client.command_line import EXECUTIONS, FLOWS, GROUPS, JOBS, NODES, RUNS, TASKS
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.application import CommandLine
-from ..base.output import print_line
+from ..base.output import Refused, print_line
 from .api import Api, Limit, at_server
 from .values import FLAG, INSIDE, NUMBER, TEXT, TIME, WORD, camel, filter_of, order_of
 
@@ -70,8 +70,33 @@ class Listing:
         return tuple(found)
 
 
-def show(api: Api, listing: Listing, shape: Shape, fixed: Mapping[str, Any] | None = None) -> None:
-    """Show a list as the options say; ``fixed`` is a condition that always holds."""
+def check_there(api: Api, listing: Listing, name: str) -> None:
+    """Refuse the name of a thing that does not exist; for commands that found nothing by it.
+
+    Raises:
+        Refused: the list has nothing of this name.
+    """
+    if not list(api.rows(listing.document, 1, filter={"name": {"eq": name}}, orderBy=None)):
+        noun = listing.name.removesuffix("s")
+        raise Refused(f"{noun} '{name}' does not exist; `cronograph {listing.name} list` shows those that do")
+
+
+def show(
+    api: Api,
+    listing: Listing,
+    shape: Shape,
+    fixed: Mapping[str, Any] | None = None,
+    of: tuple[Listing, str] | None = None,
+) -> None:
+    """Show a list as the options say.
+
+    Args:
+        api: The server.
+        listing: The list.
+        shape: The options.
+        fixed: A condition that always holds.
+        of: The list with the thing whose rows these are, and its name.
+    """
     terms, columns, sort, limit, watch = shape
     asked = filter_of(terms or (), listing.fields)
     both = [one for one in (asked, fixed) if one]
@@ -83,6 +108,8 @@ def show(api: Api, listing: Listing, shape: Shape, fixed: Mapping[str, Any] | No
 
     def once() -> None:
         rows = list(api.rows(listing.document, limit, **variables))
+        if of is not None and not rows:
+            check_there(api, *of)
         api.result({listing.name: rows}, table(rows, columns_shown) if rows else f"No {listing.name}")
 
     repeat(once, watch, clear=not api.output.as_json and sys.stdout.isatty())

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from enum import Enum
 from importlib import import_module
 from itertools import islice
@@ -16,8 +16,21 @@ from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.core.base.times import time_text
 from ..base.output import Refused
 from .api import Api, Limit, at_server
-from .lists import EXECUTION_LIST, Columns, Filter, Sort, Watch, show, stream_line, text_of
-from .values import camel, seconds_of
+from .lists import (
+    EXECUTION_LIST,
+    JOB_LIST,
+    TASK_LIST,
+    Columns,
+    Filter,
+    Listing,
+    Sort,
+    Watch,
+    check_there,
+    show,
+    stream_line,
+    text_of,
+)
+from .values import camel, instant_of
 
 FromArchive = Annotated[
     bool, typer.Option("--archive", help="Read what was deleted, from the archive; needs the extra `archive`.")
@@ -41,7 +54,8 @@ def logs(
     job: Annotated[str | None, typer.Option("--job", help="Search in the newest executions of this job.")] = None,
     task: Annotated[str | None, typer.Option("--task", help="Search in the newest executions of this task.")] = None,
     since: Annotated[
-        str | None, typer.Option("--since", help="Search in executions that began so long ago at most, such as 24h.")
+        str | None,
+        typer.Option("--since", help="Search in executions that began since a time, or so long ago at most: 24h."),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=PAGE, help="Lines found at most.")] = 50,
     archive: FromArchive = False,
@@ -70,9 +84,8 @@ def logs(
         where = {"job": job, "task": task}
     else:
         where = {"execution": str(_execution_of(api, run or "", execution=execution))}
-    seconds = seconds_of("--since", since)
-    start = None if seconds is None else (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
-    _search(api, text=search, first=limit, **where, **{"from": start})
+    named = (JOB_LIST, job) if job is not None else None if task is None else (TASK_LIST, task)
+    _search(api, named, text=search, first=limit, **where, **{"from": instant_of("--since", since, ago=True)})
 
 
 def _archived() -> Any:  # noqa: ANN401 - a module
@@ -87,6 +100,8 @@ def _execution_of(api: Api, key: str, *, execution: bool) -> int:
         Refused: there is none.
     """
     if execution:
+        if not key.isdecimal():
+            raise ConfigurationError(f"logs: the id of an execution must be a number, got {key[:80]!r}")
         if api.client.execution(int(key)) is None:
             raise Refused(f"execution {key} does not exist; was it pruned?")
         return int(key)
@@ -120,9 +135,11 @@ def _shown(at: str, level: object, message: str, fields: Mapping[str, Any] | Non
     return f"{at} {str(level).lower():<8} {message}{named}"
 
 
-def _search(api: Api, **variables: Any) -> None:  # noqa: ANN401 - any JSON value
+def _search(api: Api, named: tuple[Listing, str] | None, **variables: Any) -> None:  # noqa: ANN401 - any JSON value
     """The lines that were found, and behind them how far the search went."""
     found = api.ask(SEARCH_LOGS, **variables)["logSearch"]
+    if named is not None and not found["executions"]:
+        check_there(api, *named)
     for match in found["nodes"]:
         line, key = match["line"], match["executionId"]
         text = _shown(line["at"], line["level"], line["message"], line.get("fields"))

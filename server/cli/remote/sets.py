@@ -26,6 +26,7 @@ from ....jobs.core.task_sets import WantedGroup, WantedSet, shown
 from ...process.ending import ExitCode
 from ...task_files.reading import read_files
 from ...task_files.writing import UNSET_NAME, files_of, has_limits, set_of
+from ..base.output import Refused
 from .alarms import input_of
 from .api import Api, at_server, changes_server
 from .values import camel
@@ -133,6 +134,8 @@ def export(
             continue
         of_files = [one for one in found if one.get("source") != "CODE"]
         definitions[kind] = [one for one in of_files if set_name is None or set_of(one) == set_name]
+    if set_name is not None and not any((tasks, *definitions.values())):
+        raise Refused(f"set '{set_name}' does not exist: no task, alarm, channel, webhook or hook is of it")
     text = files_of(tasks, unset, groups, definitions)
     exported = {"tasks": tasks, "groups": groups, **definitions}
     if out is None:

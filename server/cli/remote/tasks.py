@@ -1,5 +1,6 @@
 """``cronograph tasks``: what the dashboard does with tasks."""
 
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
 
 import typer
@@ -21,7 +22,7 @@ from ..base.output import Refused
 from .api import Api, DryRun, ResumeAt, at_server, changes_server, show_preview
 from .lists import TASK_LIST, add_list, details
 from .names import job_names, task_names
-from .values import arguments_of, fields_of, rate_of
+from .values import arguments_of, fields_of, instant_of, rate_of, seconds_of
 
 tasks = CommandLine(
     help="Look at tasks, make, change, pause and resume them, on a running server.", no_args_is_help=True
@@ -31,7 +32,7 @@ Fields = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FIELD=VALUE]...",
-        help="Fields as the API names them: retries=5 group=mail rate=100/1m description='Sends mail'.",
+        help="Fields as the API names them: retries=5 group=mail rate=100/1m timeout=5m description='Sends mail'.",
     ),
 ]
 Syntax = Annotated[
@@ -39,6 +40,12 @@ Syntax = Annotated[
 ]
 Zone = Annotated[str | None, typer.Option("--timezone", help="An IANA zone for the schedule; UTC unless given.")]
 _WORDS: Final = ("priority", "overlap", "misfire")
+_READ: Final[Mapping[str, Callable[[str, str], object]]] = {
+    **dict.fromkeys(("misfireGrace", "tolerance", "timeout", "maxDuration", "retryDelay", "jitter"), seconds_of),
+    **dict.fromkeys(("startAt", "endAt"), instant_of),
+    "rate": lambda _, text: rate_of(text),
+}
+"""Reads fields that are written as text for people."""
 Arguments = Annotated[str | None, typer.Option("--args", metavar="JSON", help="Arguments of its runs, a JSON object.")]
 add_list(tasks, TASK_LIST, "List tasks, e.g. those that should have started and did not: --filter isStalled=true.")
 
@@ -134,8 +141,7 @@ def _given(
     given = fields_of(fields or ())
     # The API has them as words in capital letters.
     given |= {key: str(given[key]).upper() for key in _WORDS if given.get(key) is not None}
-    if isinstance(given.get("rate"), str):
-        given["rate"] = rate_of(given["rate"])
+    given |= {key: _READ[key](key, value) for key, value in given.items() if key in _READ and isinstance(value, str)}
     if args is not None:
         given["args"] = arguments_of(args)
     if schedule is not None:
@@ -154,7 +160,7 @@ def pause(
     resume_at: ResumeAt = None,
 ) -> None:
     """Pause a task; its occurrences are recorded as skipped until it is resumed."""
-    paused = api.change(PAUSE_TASK, name=name, reason=reason, resumeAt=resume_at)["task"]
+    paused = api.change(PAUSE_TASK, name=name, reason=reason, resumeAt=instant_of("--resume-at", resume_at))["task"]
     api.result({"task": paused}, f"Task {name} paused")
 
 

@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, cast
 
 import typer
 
 from ....jobs.core.base.errors import ConfigurationError
+from ....jobs.core.base.times import time_text
 from ....jobs.core.schedule import ScheduleError, parse_duration
 
 Label = Annotated[
@@ -89,6 +91,26 @@ def seconds_of(option: str, text: str | None) -> float | None:
         raise ConfigurationError(
             f"{option}: must be a duration such as 90s, 10m or 1h30m, got {text[:80]!r}"
         ) from error
+
+
+def instant_of(option: str, text: str | None, *, ago: bool = False) -> str | None:
+    """Return a time as the API takes it: an RFC 3339 time is itself, a duration is counted from now on, or back.
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    if text is None or _BEGINS_WITH_DATE.match(text):
+        return text
+    try:
+        distance = timedelta(seconds=parse_duration(text))
+        return time_text(datetime.now(UTC) + (-distance if ago else distance))
+    except (ScheduleError, OverflowError):
+        raise ConfigurationError(f"{option}: must be {TIME_OR_DURATION}, got {text[:80]!r}") from None
+
+
+TIME_OR_DURATION: Final = "a time such as 2030-01-31T09:30:00Z, or a duration such as 90s, 10m or 1h30m"
+UNTIL: Final = "A time such as `2030-01-31T09:30:00Z`, or a duration from now on such as `2h`"
+_BEGINS_WITH_DATE: Final = re.compile(r"\d{4}-")
 
 
 def fields_of(pairs: Sequence[str]) -> dict[str, Any]:

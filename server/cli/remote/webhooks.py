@@ -151,7 +151,8 @@ def show_deliveries(
     watch: Watch = None,
 ) -> None:
     """List the messages of a webhook, with the answers of the receiver."""
-    show(api, DELIVERY_LIST, (filter, columns, sort, limit, watch), {"channel": {"eq": name}})
+    shape, own = (filter, columns, sort, limit, watch), {"channel": {"eq": name}}
+    show(api, DELIVERY_LIST, shape, own, (WEBHOOK_LIST, name))
 
 
 def _document(chosen: str | None) -> str | None:

@@ -1,5 +1,6 @@
 """Relay connections: pages in both directions, filters, orders, counts, and cursors that belong to one list."""
 
+import json
 from collections.abc import Iterable
 from itertools import chain
 from typing import Any
@@ -304,6 +305,27 @@ async def test_paused_tasks_are_found_by_the_next_time_that_they_do_not_show(api
     for name, condition in ((name, condition) for name, some in found.items() for condition in some):
         data = await api.ask(f"{{ tasks(filter: {{ nextExecutionAt: {{ {condition} }} }}) {{ nodes {{ name }} }} }}")
         assert [node["name"] for node in data["tasks"]["nodes"]] == [name], condition
+
+
+@pytest.mark.parametrize("direction", ["ASC", "DESC"])
+async def test_tasks_are_ordered_by_the_next_time_that_they_show(api: Api, direction: str) -> None:
+    for name in ("paused first", "due", "paused last", "due later"):
+        api.stored.task("0 0 0 1 1 *" if name == "due later" else "* * * * * *", name=name)
+    for name in ("paused first", "paused last"):
+        await api.ask(f'mutation {{ pauseTask(input: {{ name: "{name}" }}) {{ errors {{ code }} }} }}')
+    due = ["due", "due later", "paused first", "paused last"]
+    for filter, expected in {"": due, "filter: { isEnabled: { eq: true } }": due[:2]}.items():
+        found: list[str] = []
+        page: dict[str, Any] = {"endCursor": None, "hasNextPage": True}
+        while page["hasNextPage"]:
+            behind = json.dumps(page["endCursor"])
+            data = await api.ask(
+                f"{{ tasks(orderBy: [{{ field: NEXT_EXECUTION_AT, direction: {direction} }}], {filter}, first: 1, "
+                f"after: {behind}) {{ nodes {{ name }} pageInfo {{ endCursor hasNextPage }} }} }}"
+            )
+            found += [node["name"] for node in data["tasks"]["nodes"]]
+            page = data["tasks"]["pageInfo"]
+        assert found == (expected if direction == "ASC" else expected[::-1])
 
 
 async def test_the_count_is_of_the_whole_list_and_meets_the_filter(api: Api, five: list[str]) -> None:

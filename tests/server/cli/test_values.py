@@ -1,10 +1,12 @@
 """Values of commands are read from words, and what is none is refused by its name."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.task_sets import DefinitionKind
-from cronograph.server.cli.remote.values import pairs_of, resources_of
+from cronograph.server.cli.remote.values import instant_of, pairs_of, resources_of
 from cronograph.server.task_files.reading import wanted
 
 
@@ -28,6 +30,24 @@ def test_what_is_no_resource_is_refused(words: list[str], said: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         resources_of(words)
     assert str(refused.value) == said
+
+
+def test_a_time_is_itself_and_a_duration_is_counted_from_now_on_or_back() -> None:
+    assert instant_of("--at", None) is None
+    assert instant_of("--at", "2030-01-31T09:30:00Z") == "2030-01-31T09:30:00Z"
+    for ago, sign in ((False, 1), (True, -1)):
+        before = datetime.now(UTC)
+        found = datetime.fromisoformat(instant_of("--at", "1h30m", ago=ago) or "")
+        assert before <= found - sign * timedelta(minutes=90) <= datetime.now(UTC)
+
+
+@pytest.mark.parametrize("text", ["soon", "", "1y", "-1h", "99999999999d", "9999999d"])
+@pytest.mark.parametrize("ago", [False, True])
+def test_what_is_no_time_is_refused(text: str, ago: bool) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        instant_of("--at", text, ago=ago)
+    said = "--at: must be a time such as 2030-01-31T09:30:00Z, or a duration such as 90s, 10m or 1h30m"
+    assert str(refused.value) == f"{said}, got {text!r}"
 
 
 @pytest.mark.parametrize(

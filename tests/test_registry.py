@@ -1,5 +1,6 @@
 """``@job``: which parameters a handler may have, and what it gets for its arguments."""
 
+import enum
 import sys
 import typing
 from typing import Annotated, Any
@@ -50,6 +51,29 @@ def test_a_parameter_of_a_type_that_nobody_could_give_in_json_is_refused(annotat
 
     handler.__annotations__["count"] = annotation
     with pytest.raises(ConfigurationError, match=said):
+        define("strange", handler)
+
+
+class Opaque(enum.Enum):
+    """Its values are nothing that JSON has."""
+
+    FIRST = object()
+
+
+class Raw(enum.Enum):
+    """The same: they are no text."""
+
+    FIRST = b"\xff"
+
+
+@pytest.mark.parametrize(
+    "annotation", [Opaque, Raw, list[Opaque], Opaque | None, dict[Opaque, int], typing.Literal[Opaque.FIRST]]
+)
+def test_an_enum_with_values_that_are_no_json_is_refused_with_the_name_of_the_parameter(annotation: object) -> None:
+    def handler(count: int, kind: Opaque) -> None: ...
+
+    handler.__annotations__["kind"] = annotation
+    with pytest.raises(ConfigurationError, match=r"parameter 'kind': .* cannot be written as JSON"):
         define("strange", handler)
 
 

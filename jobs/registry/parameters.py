@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
-from pydantic_core import PydanticUndefined, SchemaError
+from pydantic_core import PydanticSerializationError, PydanticUndefined, SchemaError
 
 from ..base.context import JobContext
 from ..core.base.unwritable import unstorable, unwritable
@@ -20,6 +20,11 @@ _CONTEXT: Final = "ctx"
 """The usual name of the parameter that gets the context; without its annotation it would be an argument."""
 _NO_VALUES: Final = frozenset({type, Callable, Generator, AsyncGenerator})
 """Types of which JSON has no values, with any parameters."""
+_NO_SCHEMA: Final = (
+    *(PydanticSchemaGenerationError, PydanticUserError, SchemaError, NameError),
+    *(PydanticSerializationError, UnicodeDecodeError),
+)
+"""Raised for an annotation without a JSON Schema; the last two for values of an enum that are not JSON."""
 _NOT_JSON: Final = frozenset({None, "schema-for-unknown-type", "invalid-for-json-schema"})
 """Codes of pydantic's errors that say no more than that."""
 
@@ -79,7 +84,7 @@ def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
     try:
         model: type[BaseModel] = create_model(f"{name}_args", __config__=_CONFIG, **fields)
         schema = model.model_json_schema()
-    except (PydanticSchemaGenerationError, PydanticUserError, SchemaError, NameError) as error:
+    except _NO_SCHEMA as error:
         if len(fields) > 1:
             # One of them by itself says whose fault it is.
             for field, definition in fields.items():

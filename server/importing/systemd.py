@@ -24,7 +24,7 @@ NOTES: Final = (
     "AccuracySec is not needed: tasks are begun within the second.",
 )
 _LINE_END: Final = re.compile(r"\r\n?|\n")
-_SPAN: Final = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Zµμ]*)")
+_SPAN: Final = re.compile(r"\s*(?<![\d.])(\d+(?:\.\d*)?|\.\d+)(?!\.)\s*([a-zA-Zµμ]*)")
 _UNITS: Final = {
     "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "msec": 1e-3, "": 1, "s": 1, "sec": 1, "second": 1,
     "seconds": 1, "m": 60, "min": 60, "minute": 60, "minutes": 60, "h": 3600, "hr": 3600, "hour": 3600, "hours": 3600,
@@ -42,6 +42,7 @@ _LOST: Final = (
 _PART: Final = re.compile(
     r"""(?:\\x[0-9a-fA-F]{2})+|\\(?:u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-7]{3}|.?)|["']|[ \t\r\n]+|[^\\"' \t\r\n]+"""
 )
+_ESCAPED: Final = re.compile(r"\\x([0-9a-fA-F]{2})")
 _ESCAPES: Final = dict(zip("abfnrtvs\\\"'", "\a\b\f\n\r\t\v \\\"'", strict=True))
 _NEXT: Final = 10
 _FRACTION: Final = re.compile(r"(?<!\.)\.(?!\.)")
@@ -59,22 +60,29 @@ def read(path: Path, text: str, zone: str, span: tuple[int, int]) -> Iterator[Ca
     except (UnsaidError, OSError) as error:
         yield LeftOut(str(path), path.name, str(error))
         return
-    keys = [key for key in _TIMES if timer.get(key)]
+    lines = [(key, value) for key in _TIMES for value in timer.get(key, ())]
+    found = [_schedule_or_fault(made, key, value, zone, span) for key, value in lines]
     # A timer that repeats begins again at each start; here its grid goes on, one interval from now.
-    begun = [key for key in keys if key in _FROM_START and any(one in _REPEATED for one in keys)]
-    lost = [
-        f"{key}={value} is not carried: an interval goes on across restarts." for key in begun for value in timer[key]
-    ]
-    for key in (one for one in keys if one not in begun):
-        for value in timer[key]:
-            line = f"{key}={value}"
-            notes = [*made.notes, *(lost if key in _REPEATED else ())]
-            try:
-                yield _schedule(replace(made, text=line, notes=notes), key, value, zone, span)
-            except (UnsaidError, ScheduleError) as error:
-                yield LeftOut(str(path), line, str(error))
-    if not keys:
+    repeats = any(key in _REPEATED and isinstance(one, Carried) for (key, _), one in zip(lines, found, strict=True))
+    begun = [one for one in found if repeats and isinstance(one, AtStart)]
+    lost = [f"{one.text} is not carried: an interval goes on across restarts." for one in begun]
+    for (key, _), one in zip(lines, found, strict=True):
+        if key in _REPEATED and isinstance(one, Carried):
+            yield replace(one, notes=[*one.notes, *lost])
+        elif one not in begun:
+            yield one
+    if not lines:
         yield LeftOut(str(path), path.name, "it has no schedule")
+
+
+def _schedule_or_fault(
+    made: Carried, key: str, value: str, zone: str, span: tuple[int, int]
+) -> Carried | AtStart | LeftOut:
+    line = f"{key}={value}"
+    try:
+        return _schedule(replace(made, text=line), key, value, zone, span)
+    except (UnsaidError, ScheduleError) as error:
+        return LeftOut(made.place, line, str(error))
 
 
 def _schedule(made: Carried, key: str, value: str, zone: str, span: tuple[int, int]) -> Carried | AtStart:
@@ -93,24 +101,31 @@ def _with_drop_ins(path: Path, text: str) -> Unit:
     """Return a unit with what its folders ``.d`` add, and with its specifiers replaced."""
     folders = [path.parent] if path.parent.suffix not in (".wants", ".requires") else [path.parent.parent, path.parent]
     prefix, at, instance = path.stem.partition("@")
-    names = [f"{prefix}@{path.suffix}.d"] if at and instance else []
-    texts = [text]
-    for folder in folders:
-        for name in (*names, f"{path.name}.d"):
-            texts += [text_of(one) for one in sorted((folder / name).glob("*.conf"))]
-    specifiers = {"p": prefix, "i": instance, "I": instance.replace("-", "/"), "n": path.name, "N": path.stem, "%": "%"}
+    names = [f"{path.name}.d", *([f"{prefix}@{path.suffix}.d"] if at and instance else [])]
+    # Those of `a-b-c.timer` are in `a-b-.timer.d` and `a-.timer.d`, too, and those of all timers in `timer.d`.
+    parts = prefix.split("-")
+    names += [f"{'-'.join(parts[:count])}-{path.suffix}.d" for count in range(len(parts) - 1, 0, -1)]
+    names.append(f"{path.suffix[1:]}.d")
+    added: dict[str, Path] = {}
+    for one in (one for name in names for folder in folders for one in sorted((folder / name).glob("*.conf"))):
+        added.setdefault(one.name, one)  # of one name, that of the folder with the closest name counts
+    texts = [text, *(text_of(one) for _, one in sorted(added.items()) if one.resolve() != Path(os.devnull))]
+    found = unit_of("\n\n[]\n".join(texts))
+    own = {"p": prefix, "j": prefix.rpartition("-")[2], "i": instance, "n": path.name, "N": path.stem, "%": "%"}
+    own["I"] = _ESCAPED.sub(lambda code: chr(int(code[1], 16)), instance.replace("-", "/"))
 
-    def filled(value: str) -> str:
-        return re.sub("%(.)", lambda found: specifiers.get(found[1], found[0]), value)
+    def filled(key: str, value: str) -> str:
+        is_quoted = key.startswith(("Exec", "Environment"))
+        known = {letter: one.replace("\\", "\\\\") if is_quoted else one for letter, one in own.items()}
+        return re.sub("%(.)", lambda found: known.get(found[1], found[0]), value)
 
-    found = unit_of("\n".join(texts))
-    return {key: [filled(one) for one in values] for key, values in found.items() if values}
+    return {key: [filled(key, one) for one in values] for key, values in found.items() if values}
 
 
 def unit_of(text: str) -> dict[str, list[str]]:
-    """Return the settings of a unit, of all sections together."""
+    """Return the settings of a unit, of all sections that systemd reads; a line in a wrong section is ignored."""
     found: dict[str, list[str]] = {}
-    begun = ""
+    begun = section = ""
     for line in (*_LINE_END.split(text), ""):
         if line.lstrip(BLANKS).startswith(("#", ";")):
             continue  # also between the lines of a value
@@ -120,7 +135,10 @@ def unit_of(text: str) -> dict[str, list[str]]:
             continue
         key, equals, value = (part.strip(BLANKS) for part in begun.strip(BLANKS).partition("="))
         begun = ""
-        if not equals or key.startswith("["):
+        if key.startswith("["):
+            section = key.strip("[]")
+        owner = "Timer" if key in _TIMES else "Service" if key.startswith("Exec") else section
+        if not equals or section != owner or section not in {"Unit", "Timer", "Service"}:
             continue
         values = found.setdefault(key, [])
         if value:

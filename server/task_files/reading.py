@@ -16,6 +16,7 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from ...jobs.core.arguments.secrets import without_credentials
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.task_sets import DefinitionKind, Named, WantedGroup, WantedSet, WantedTask
 from ...jobs.delivery.rules import ChannelKind
@@ -406,7 +407,8 @@ def _got(place: Sequence[str | int], written: Any) -> str:  # noqa: ANN401 - a d
     for part in place:
         if isinstance(written, list) or (isinstance(written, dict) and part in written):
             written = cast("Any", written)[part]
-    return "a table" if isinstance(written, dict) else "a list" if isinstance(written, list) else repr(written)[:80]
+    kind = "a table" if isinstance(written, dict) else "a list" if isinstance(written, list) else None
+    return kind or without_credentials(repr(written))[:80]
 
 
 _LISTS: Final = frozenset({"channels", "recipients", "secrets"})

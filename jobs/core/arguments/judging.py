@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ..base.errors import ErrorCode, InvalidInput, refuse
 from ..base.lazy import LazyModule
 from ..model import Json
-from .secrets import reference_faults
+from .secrets import reference_faults, without_credentials
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -72,7 +72,7 @@ def value_faults(what: str, schema: Mapping[str, Any], value: Json, field: str) 
     for one in json_schema.faults_of_value(schema, value):
         place = ".".join([field, *(str(part) for part in one.absolute_path)])
         path = (field, *(str(part) for part in one.absolute_path))
-        faults.append(InvalidInput(f"{place} of {what}: {_short(one.message)}", path=path))
+        faults.append(InvalidInput(f"{place} of {what}: {_message(one)}", path=path))
     return faults
 
 
@@ -95,13 +95,16 @@ def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
 def _fault(job_name: str, error: "ValidationError", hint: str) -> InvalidInput:
     place = ".".join(str(part) for part in error.absolute_path)
     named = f"argument '{place}' of job '{job_name}'" if place else f"arguments of job '{job_name}'"
-    message = f"{named}: {_short(error.message)}{hint}"
+    message = f"{named}: {_message(error)}{hint}"
     return InvalidInput(
         message, path=("args", *(str(part) for part in error.absolute_path)), code=ErrorCode.INVALID_ARGS
     )
 
 
-def _short(text: str, limit: int = 300) -> str:
+def _message(error: "ValidationError", limit: int = 300) -> str:
+    """Return what is wrong, with the value as it was given, but for secrets in addresses."""
+    value = repr(error.instance)
+    text: str = error.message.replace(value, without_credentials(value))
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 

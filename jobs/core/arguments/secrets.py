@@ -1,9 +1,12 @@
 """Secrets in arguments: what ``{"$secret": "name"}`` means, where such references stand, and what takes their place.
 
+With the secrets that addresses hold, which no message shows.
+
 Only the reference is stored, shown and logged; the value takes its place in the executing process alone, just
 before the job starts.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
@@ -13,6 +16,16 @@ from ..rules import name_faults
 
 REFERENCE: Final = "$secret"
 """The only member of an object that stands for a secret; its value is the secret's name."""
+
+
+_ADDRESS: Final = re.compile(r"(?<=:)//[^\s'\"]+")
+_USER: Final = re.compile(r"//.*@")
+_VALUE: Final = re.compile(r"([?&;][^=&;]*=)[^&;#]+")
+
+
+def without_credentials(text: str) -> str:
+    """Return a text with ``***`` for users, passwords and parameters of the addresses in it: tokens stand there."""
+    return _ADDRESS.sub(lambda found: _VALUE.sub(r"\1***", _USER.sub("//***@", found[0])), text)
 
 
 def is_reference(value: object) -> bool:

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import AnyUrl
 
-from cronograph.jobs.core.arguments.judging import check_args, fits_plainly
+from cronograph.jobs.core.arguments.judging import argument_faults, check_args, fits_plainly, value_faults
+from cronograph.jobs.core.arguments.secrets import without_credentials
 from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.registry import define
 
@@ -101,3 +102,38 @@ def test_texts_and_numbers_need_no_library() -> None:
     assert fits_plainly(schema, {"text": "x", "count": 1, "share": 1, "sure": True})
     assert not fits_plainly(schema, {"text": "x"})
     assert not fits_plainly(schema, {"text": "x", "count": True})
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://ada:hunter2@example.com/x", "http://***@example.com/x"),
+        ("see 'https://token@example.com' now", "see 'https://***@example.com' now"),
+        ("postgresql://u:hunter@2/sec:ret@h:1/x", "postgresql://***@h:1/x"),
+        ("https://h/x?token=hunter2&a=b#top", "https://h/x?token=***&a=***#top"),
+        ("//ada:hunter2@h and 3 // 4", "//ada:hunter2@h and 3 // 4"),
+        ("mail ada@example.com", "mail ada@example.com"),
+    ],
+)
+def test_secrets_of_addresses_are_masked(text: str, shown: str) -> None:
+    assert without_credentials(text) == shown
+
+
+ADDRESS = {"type": "string", "pattern": "^https?://[^@]+$", "maxLength": 40}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (ADDRESS, "http://ada:hunter2@example.com"),
+        (ADDRESS, f"http://example.com/{'x' * 40}?key=hunter2"),
+        ({"enum": ["a"]}, "http://ada:hunter2@example.com"),
+        ({"type": "integer"}, ["http://ada:hunter2@example.com"]),
+        ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, {"url": "http://ada:hunter2@example.com"}),
+    ],
+)
+def test_no_fault_shows_the_password_of_an_address(schema: dict[str, Any], value: Any) -> None:
+    of_job = {"type": "object", "properties": {"url": schema}}
+    for fault in [*argument_faults("call", of_job, {"url": value}), *value_faults("it", schema, value, "url")]:
+        assert "hunter2" not in fault.message
+        assert "http://" in fault.message

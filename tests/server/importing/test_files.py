@@ -451,7 +451,7 @@ def test_prefixes_and_several_commands(tmp_path: Path) -> None:
 
 
 def test_a_comment_within_a_value_and_an_empty_value() -> None:
-    text = "[A]\nX=1 \\\n; no\n  2\nY=1\nY=\nY=2\n# Z=1\n"
+    text = "[Service]\nX=1 \\\n; no\n  2\nY=1\nY=\nY=2\n# Z=1\n"
     assert unit_of(text) == {"X": ["1    2"], "Y": ["2"]}
 
 

@@ -46,6 +46,48 @@ def test_the_first_start_of_a_timer_that_repeats_is_noted(tmp_path: Path) -> Non
     ]
 
 
+def test_a_first_start_is_carried_if_the_repetition_is_not(tmp_path: Path) -> None:
+    times = "OnBootSec=15min\nOnUnitActiveSec=1parsec\nOnUnitActiveSec=1.5.3h\n"
+    units(tmp_path, a_timer=f"[Timer]\n{times}", a_service="[Service]\nExecStart=/bin/true\n")
+    found = read("systemd", tmp_path)
+    assert found.carried == []
+    assert [(one.text, one.delay) for one in found.at_start] == [("OnBootSec=15min", 900)]
+    assert [one.text for one in found.left_out] == ["OnUnitActiveSec=1parsec", "OnUnitActiveSec=1.5.3h"]
+
+
+def test_lines_of_sections_that_systemd_does_not_read_are_ignored(tmp_path: Path) -> None:
+    timer = "OnCalendar=yearly\n[Unit]\nOnCalendar=hourly\n[X-Ours]\nOnCalendar=weekly\n[Timer]\nOnCalendar=daily\n"
+    units(tmp_path, a_timer=timer, a_service="[Unit]\nExecStart=/bin/no\n[Service]\nExecStart=/bin/yes\n")
+    (only,) = read("systemd", tmp_path).carried
+    assert (only.text, only.args["command"]) == ("OnCalendar=daily", ["/bin/yes"])
+
+
+def test_drop_ins_are_those_of_the_kind_of_the_prefix_and_of_the_unit(tmp_path: Path) -> None:
+    units(tmp_path, **{"a-b_timer": "[Timer]\nOnCalendar=daily\n", "a-b_service": "[Service]\nExecStart=/bin/old\n"})
+    drop_ins = {
+        "timer.d/10.conf": "[Timer]\nRandomizedDelaySec=1\n",
+        "a-.timer.d/20.conf": "[Timer]\nRandomizedDelaySec=2",
+        "a-b.timer.d/05.conf": "[Timer]\nRandomizedDelaySec=5",
+        "a-.service.d/new.conf": "[Service]\nExecStart=\nExecStart=/bin/of-prefix\\",
+        "a-b.service.d/new.conf": "[Service]\nExecStart=\nExecStart=/bin/of-unit \\",
+        "service.d/last.conf": "RuntimeMaxSec=1\n[Service]\nRuntimeMaxSec=90\n",
+    }
+    for place, text in drop_ins.items():
+        (tmp_path / place).parent.mkdir(exist_ok=True)
+        (tmp_path / place).write_text(text)
+    (tmp_path / "a-b.timer.d" / "99.conf").symlink_to("/dev/null")
+    (only,) = read("systemd", tmp_path).carried
+    assert only.args["command"] == ["/bin/of-unit"]
+    assert (only.settings["jitter"], only.settings["timeout"]) == (2, 90)
+
+
+def test_specifiers_of_an_instance_are_as_its_name_is_escaped(tmp_path: Path) -> None:
+    units(tmp_path, **{"a-b@_service": "[Service]\nExecStart=/bin/back %i %I %p %j %%\n"})
+    (tmp_path / "a-b@x\\x2dy-z.timer").write_text("[Timer]\nOnCalendar=daily\n")
+    (only,) = read("systemd", tmp_path).carried
+    assert only.args["command"] == ["/bin/back", r"x\x2dy-z", "x-y/z", "a-b", "b", "%"]
+
+
 PARTS = """
 kind: CronJob
 metadata: {name: odd}

@@ -398,7 +398,7 @@ describe(
         "message names table, row and column.",
         ErrorCode.QUEUE_FULL: "As many runs wait as the cap of the group or the job allows; nothing was enqueued.",
         ErrorCode.SIGN_IN_NEEDED: "This can be done only by somebody who has signed in, not by an API token.",
-        ErrorCode.STEP_MISMATCH: "What is stored of a step is not what its function returns now. Jobs get this, "
+        ErrorCode.STEP_MISMATCH: "What is stored of a step or a signal is not what the code takes now. Jobs get this, "
         "requests do not.",
         ErrorCode.TOO_MANY_ARCHIVED: "More than half of a set of tasks would be archived.",
         ErrorCode.TOO_MANY_DEVICES: "Too many devices of one address wait to be let in.",

@@ -24,14 +24,16 @@ _ITSELF: Final = (bool, int, str, type(None))
 
 
 class Shape:
-    """Describe the result of a function.
+    """Describe the result of a function, or the payload of a signal.
 
     Args:
         annotation: Of its result; ``Any`` = any JSON.
+        of_signal: It is the model of a signal's payload.
     """
 
-    def __init__(self, annotation: Any) -> None:  # noqa: ANN401 - all that an annotation can be
+    def __init__(self, annotation: Any, *, of_signal: bool = False) -> None:  # noqa: ANN401 - all an annotation can be
         self.annotation = annotation
+        self._of_signal = of_signal
         self._adapter: pydantic.TypeAdapter[Any] | None = None
         if annotation is not Any:
             self._adapter = pydantic.TypeAdapter(annotation)
@@ -117,10 +119,20 @@ class Shape:
                 raise ValueError(
                     f"step '{label}': its function says that it returns {self}, and it returned {_shown(value)}: {why}"
                 ) from error
-            raise StepMismatch(
-                f"step '{label}': attempt {attempt} stored {_shown(value)}, and its function returns {self} now: "
-                f"{why}; rename the step, so that it is done again"
-            ) from error
+            stored, takes, remedy = (
+                (
+                    f"signal '{label}': it brought {_shown(value)}",
+                    "its wait takes",
+                    "signal, so that another is awaited",
+                )
+                if self._of_signal
+                else (
+                    f"step '{label}': attempt {attempt} stored {_shown(value)}",
+                    "its function returns",
+                    "step, so that it is done again",
+                )
+            )
+            raise StepMismatch(f"{stored}, and {takes} {self} now: {why}; rename the {remedy}") from error
 
 
 def _shown(value: object) -> str:
@@ -151,7 +163,7 @@ def shape_of_model(model: Any) -> Shape:  # noqa: ANN401 - all that an annotatio
         InvalidInput: the model is none.
     """
     try:
-        return Shape(model)
+        return Shape(model, of_signal=True)
     except (TypeError, pydantic.errors.PydanticUserError):
         raise InvalidInput(
             f"model: must be a pydantic model, a dataclass or another type with a form in JSON, got {model!r:.60}",

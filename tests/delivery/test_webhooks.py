@@ -401,21 +401,26 @@ async def next_turn(alarms: Alarms) -> None:
     await alarms.sender._database.read(read.next_delivery)  # noqa: SLF001
 
 
-async def test_events_that_were_pruned_unread_are_announced(hooks: Hooks, alarms: Alarms) -> None:
+@pytest.mark.parametrize("kept", [0, 1], ids=["from the oldest on", "between others"])
+async def test_events_that_were_pruned_unread_are_announced(hooks: Hooks, alarms: Alarms, kept: int) -> None:
     async with answering(ok) as server:
         hooks.create(server.port)
+        begun = alarms.stored.do(lambda tx: events.newest(tx.conn)).seq
+        seen = hooks.runs(kept)
+        first = alarms.stored.do(lambda tx: events.newest(tx.conn)).seq if kept else 0
         hooks.runs(2)
-        first = alarms.stored.do(lambda tx: events.newest(tx.conn))
-        (last,) = hooks.runs()
-        alarms.stored.do(lambda tx: tx.conn.execute(delete(event).where(event.c.seq <= first.seq)).rowcount)
-        await hooks.reader.look()
-        await hooks.reader.look()
+        second = alarms.stored.do(lambda tx: events.newest(tx.conn)).seq
+        seen += hooks.runs()
+        pruned = (event.c.seq > first) & (event.c.seq <= second)
+        assert alarms.stored.do(lambda tx: tx.conn.execute(delete(event).where(pruned)).rowcount) >= second - max(
+            first, begun
+        )
+        for _ in range(4):
+            await hooks.reader.look()
         await alarms.send()
     found = [one["data"]["events"] for body in bodies(server.asked) for one in body["events"]]
-    assert sorted(found, key=str) == [
-        {"kind": "RESYNC"},
-        {"kind": "RUN_CREATED", "runId": last, "runState": "WAITING"},
-    ]
+    made = [{"kind": "RUN_CREATED", "runId": one, "runState": "WAITING"} for one in seen]
+    assert sorted(found, key=str) == [{"kind": "RESYNC"}, *made]
 
 
 async def test_rights_that_are_taken_away_stop_it_visibly(hooks: Hooks, alarms: Alarms) -> None:

@@ -59,6 +59,27 @@ def test_a_key_has_as_many_slots_as_its_job_says_over_all_nodes(stored: Stored) 
     assert len(held(stored)) == 2
 
 
+def test_a_run_waits_for_its_own_maximum_and_for_nobody_elses(stored: Stored) -> None:
+    worker = stored.node()
+
+    def of_key(count: int, max_concurrent: int) -> list[int]:
+        new = NewRun("work", Trigger.API, concurrency_key="a", max_concurrent=max_concurrent)
+        return [one.run.id for one in stored.do(enqueue_runs, [new] * count)]
+
+    of_key(3, 3)
+    started = worker.take(20).started
+    (alone,), (second, third) = of_key(1, 1), of_key(2, 3)
+    assert ids(worker) == []
+    assert held(stored) == [alone, second, third]
+    worker.end(started[0])
+    assert held(stored) == [alone, third]
+    again = worker.take(20).started
+    assert [one.run.id for one in again] == [second]
+    for one in (*started[1:], *again):
+        worker.end(one)
+    assert ids(worker) == [alone, third]
+
+
 def test_a_run_that_is_held_back_is_waiting_since_it_was_due(stored: Stored) -> None:
     worker = stored.node(limits=ONE_EACH)
     _, second = put(stored, "aa")

@@ -86,6 +86,18 @@ async def test_as_many_begin_as_have_ended_and_the_others_are_let_go(node: Party
     assert [one.run.id for one in finished.started] == [5, 6, 7]
 
 
+async def test_no_run_begins_beyond_its_own_maximum(node: Party) -> None:
+    await node.database.write(put, of_key(4, max_concurrent=3))
+    first = await node.claim(9)
+    await node.database.write(put, of_key(1))
+    assert await node.claim(9) == ()
+    assert [one.run.id for one in first] == [1, 2, 3]
+    finished, _ = await end(node, first)
+    assert [one.run.id for one in finished.started] == [4]
+    finished, _ = await end(node, finished.started)
+    assert [one.run.id for one in finished.started] == [5]
+
+
 async def test_what_comes_first_among_those_that_wait_is_what_a_claim_would_take_first(node: Party) -> None:
     await node.database.write(put, of_key(2))
     first = await node.claim(9)

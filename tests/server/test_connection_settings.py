@@ -10,7 +10,7 @@ from cronograph.jobs import job
 from cronograph.jobs.connection import connect
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.address import parse_url
-from cronograph.jobs.store.db.autocommit import PLANS, AutocommitConnection
+from cronograph.jobs.store.db.autocommit import PLANS, AutocommitConnection, SyncAutocommitConnection
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.server.database.schema import migrate
 from tests.support.job_modules import write_example_jobs
@@ -67,7 +67,7 @@ END $$;
 CREATE EVENT TRIGGER noting ON login EXECUTE FUNCTION note();
 ALTER EVENT TRIGGER noting ENABLE ALWAYS
 """
-HAS_LOGIN_TRIGGERS = 170000
+SEVENTEEN = 170000
 
 
 def make_hostile(url: str) -> None:
@@ -77,12 +77,32 @@ def make_hostile(url: str) -> None:
             conn.execute(f"ALTER DATABASE {conn.info.dbname} SET {name} = '{value}'".encode())
 
 
+@pytest.mark.parametrize("pooler", ["", "?pooler=transaction"])
+async def test_no_transaction_is_ended_for_having_many_parts(postgres_url: str, pooler: str) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as conn:
+        if conn.info.server_version < SEVENTEEN:
+            pytest.skip("PostgreSQL bounds transactions from version 17 on")
+        conn.execute(f"ALTER DATABASE {conn.info.dbname} SET transaction_timeout = '1min'".encode())
+    address = postgres_url + pooler
+    database, line = Database(address), AutocommitConnection(parse_url(address))
+    asked = "SELECT current_setting('transaction_timeout') AS timeout"
+    assert await database.read(lambda conn: conn.execute(text(asked)).scalar_one()) == "0"
+    assert await database.write(lambda tx: tx.conn.execute(text(asked)).scalar_one()) == "0"
+    assert await line.execute(asked, {}) == [("0",)]
+    if not pooler:
+        own = SyncAutocommitConnection(parse_url(address))
+        assert own.execute(asked, {}) == [("0",)]
+        own.close()
+    await line.close()
+    await database.close()
+
+
 @pytest.mark.costly
 def test_no_connection_of_a_server_or_of_a_program_that_enqueues_has_settings_of_the_server(
     postgres_url: str, processes: ProcessStarter
 ) -> None:
     with psycopg.connect(postgres_url, autocommit=True) as conn:
-        if conn.info.server_version < HAS_LOGIN_TRIGGERS:
+        if conn.info.server_version < SEVENTEEN:
             pytest.skip("PostgreSQL tells of logins from version 17 on")
         make_hostile(postgres_url)
         conn.execute(NOTED.encode())

@@ -42,6 +42,15 @@ async def test_one_attempt_waits_or_gets_what_the_test_gives() -> None:
     assert again.value == "bob"
 
 
+async def test_a_signal_that_no_longer_fits_says_what_it_brought_and_what_its_wait_takes() -> None:
+    result = await run_job(approval, attempt=2, steps={"approved": {"name": "bob"}})
+    assert result.error_type == "StepMismatch"
+    assert result.error == (
+        "signal 'approved': it brought dict {'name': 'bob'}, and its wait takes Approval now: Field required; rename "
+        "the signal, so that another is awaited"
+    )
+
+
 async def test_a_sleep_that_is_over_returns_at_once() -> None:
     async def works(ctx: JobContext) -> int:
         try:

@@ -161,7 +161,7 @@ class AlarmReader(Timed):
         while has_more:
             if page is None:
                 log.warning("events that alarms had not judged are gone: pruned, or the database was set back")
-                page = await self._database.read(_from_oldest, self._cursor)
+                page = await self._database.read(_behind_gap, self._cursor)
             has_more = len({event.cursor.seq for event in page}) >= events.BATCHES
             after, now = (page[-1].cursor, page[-1].at) if page else (self._cursor, seen.now)
             is_due = reader.next_timer is not None and reader.next_timer <= seen.now
@@ -214,11 +214,9 @@ def _publish(tx: Tx, cursor: Cursor) -> tuple[list[Event] | None, bool]:
     return events.following(tx.conn, cursor, events.BATCHES), has_more
 
 
-def _from_oldest(conn: Connection, cursor: Cursor) -> list[Event]:
+def _behind_gap(conn: Connection, cursor: Cursor) -> list[Event]:
     """Return the events that are there where those after a cursor are gone."""
-    oldest = events.oldest_seq(conn)
-    behind = oldest is not None and oldest > cursor.seq
-    return events.after(conn, Cursor(0, 0) if behind else events.newest(conn), events.BATCHES)
+    return events.after(conn, events.behind_gap(conn, cursor), events.BATCHES)
 
 
 def _hurry(tx: Tx) -> None:

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -232,7 +232,4 @@ def _glance(conn: Connection, clock: Clock | None) -> _Seen:
 def _after_gap(conn: Connection, cursor: Cursor, clock: Clock | None) -> list[Event]:
     """Return the event that stands for those behind a cursor that are gone: a reader goes on behind it."""
     now = database_now(conn) if clock is None else clock()
-    oldest, gap = events.oldest_seq(conn), events.newest(conn)
-    if oldest is not None and oldest > cursor.seq:
-        gap = replace(gap, seq=oldest - 1, mark=None)
-    return [Event(gap, now, Change(EventKind.RESYNC))]
+    return [Event(events.behind_gap(conn, cursor), now, Change(EventKind.RESYNC))]

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Hashable, Iterable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from ...core.events import Change, Cursor, Event, EventFilter, EventKind
 from ...queue.base.changes import publish
@@ -353,6 +354,8 @@ def _latest(conn: Connection) -> tuple[Cursor, Cursor, list[Event]]:
     newest = events.newest(conn)
     page = events.after(conn, replace(newest, seq=max(0, newest.seq - _PAGE)), _PAGE + 1)
     found = [event for event in page if event.cursor <= newest]
-    # What is missing before the first one found may have been pruned.
+    # What is missing before the first one, or between two, may have been pruned.
+    gaps = [place for place, (one, then) in enumerate(pairwise(found), 1) if then.cursor.seq - one.cursor.seq > 1]
+    found = found[gaps[-1] :] if gaps else found
     start = replace(newest, seq=found[0].cursor.seq - 1, mark=None) if found else newest
     return start, newest, found

@@ -17,7 +17,7 @@ from sqlalchemy import URL
 from ...core.base.lazy import LazyModule
 from ..schema.types import in_schema, loads
 from .address import is_pooled, libpq_url, schema_in
-from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction
+from .connecting import IDLE_SECONDS, postgres_arguments, settings_of_transaction, settings_of_version
 from .interruption import SocketHandles
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnectio
     if is_pooled(url):
         # A transaction has its level from its beginning; elsewhere it is a setting of the connection.
         await connection.set_isolation_level(psycopg.IsolationLevel.READ_COMMITTED)
+    else:
+        for name, value in settings_of_version(connection.info.server_version).items():
+            await connection.execute(f"SET {name} = {value}".encode())
     return connection
 
 
@@ -117,7 +120,8 @@ class AutocommitConnection:
         async with contextlib.AsyncExitStack() as stack:
             if not is_plain:
                 await stack.enter_async_context(connection.transaction())
-                await connection.execute(settings_of_transaction(**PLANS))  # pyright: ignore[reportArgumentType, reportCallIssue]
+                settings = settings_of_transaction(connection.info.server_version, **PLANS)
+                await connection.execute(settings.encode())
             elif len(own) > 1:
                 await stack.enter_async_context(connection.pipeline())
             for cursor, statement, parameters in own:
@@ -194,6 +198,8 @@ class SyncAutocommitConnection:
         if cursor is None or cursor.connection.closed:
             arguments = postgres_arguments(self._url)
             connection = psycopg.connect(libpq_url(self._url), autocommit=True, **arguments)
+            for name, value in settings_of_version(connection.info.server_version).items():
+                connection.execute(f"SET {name} = {value}".encode())
             self._cursor = cursor = psycopg.RawCursor(connection, row_factory=psycopg_rows.namedtuple_row)
         return cursor
 

@@ -1,15 +1,17 @@
 """Make every connection, on both databases, with this product's settings, and keep it usable."""
 
 import os
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 from weakref import WeakSet
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
-from sqlalchemy.exc import InvalidatePoolError
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool
 from sqlalchemy.util import queue
 from sqlalchemy.util.queue import Queue
@@ -33,6 +35,13 @@ TURN: Final = 10.0
 _LOOK_EVERY: Final = 0.2
 _TOO_MANY: Final = ("too many connections", "too many clients", "connection slots are reserved")
 """PostgreSQL's words at the limit of a role, of a database, and of the server."""
+_NO_ENTRY: Final = re.compile(
+    r"(?:password|\w+) authentication failed|no password supplied|no pg_hba\.conf entry|pg_hba\.conf rejects"
+    r"|(?:role|database) \".*\" does not exist|is not permitted to log in|permission denied (?:for database|to set)"
+    r"|unrecognized configuration parameter|invalid value for parameter|does not support SSL, but"
+    r"|certificate verify failed"
+)
+"""Words by which PostgreSQL, and libpq, say that this address will not do, now or later."""
 
 _RETURNED_AT = "cronograph_returned_at"
 _WAL_ATTEMPTS = 20
@@ -72,6 +81,9 @@ _FORMS = {
     "standard_conforming_strings": "on",
     "timezone": "UTC",
 }
+
+# Of PostgreSQL 17 and later: no part of a transaction may take long, but some have many parts.
+_NO_TIMEOUT: Final = (170_000, "transaction_timeout")
 
 _ALL: Mapping[str, Any] = {
     "json_serializer": dumps,
@@ -117,7 +129,9 @@ def sync_engine(
     engine = create_engine(for_shared_statements(for_drivers(url)), connect_args=arguments, **_ALL, **options)
     name_tables(engine, schema_in(url))
     if is_pooled(url):
-        _set_in_each_transaction(engine, settings_of_transaction(**given))
+        _set_in_each_transaction(engine, given)
+    else:
+        _set_on_each_connection(engine)
     return engine
 
 
@@ -180,6 +194,11 @@ def _says_too_many(error: BaseException) -> bool:
     return any(words in str(error) for words in _TOO_MANY)
 
 
+def refuses_entry(error: DBAPIError) -> bool:
+    """Return whether a server does not let this account in, or not with these settings, or has no such database."""
+    return getattr(error.orig, "sqlstate", None) is None and _NO_ENTRY.search(str(error.orig)) is not None
+
+
 def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:
     """Return the options of every connection to PostgreSQL, apart from the address.
 
@@ -203,19 +222,42 @@ def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:
     return {**arguments, "options": f"{given} {url.query.get('options', '')} {forms}"}
 
 
-def settings_of_transaction(**settings: str) -> str:
+def settings_of_version(version: int) -> dict[str, str]:
+    """Return the settings that only servers from some version on know: none takes them from an address as well.
+
+    Args:
+        version: Of the server, as libpq says it: 170000 is 17.0.
+    """
+    least, name = _NO_TIMEOUT
+    return {name: "0"} if version >= least else {}
+
+
+@cache
+def settings_of_transaction(version: int, **settings: str) -> str:
     """The statement that makes for one transaction the settings which a connection has otherwise."""
-    return "; ".join(
-        f"SET LOCAL {name} = '{value}'" for name, value in (_POSTGRES_SETTINGS | _FORMS | settings).items()
-    )
+    ours = _POSTGRES_SETTINGS | _FORMS | settings_of_version(version) | settings
+    return "; ".join(f"SET LOCAL {name} = '{value}'" for name, value in ours.items())
 
 
-def _set_in_each_transaction(engine: Engine, statement: str) -> None:
+def _set_in_each_transaction(engine: Engine, settings: Mapping[str, str]) -> None:
     """Behind a pooler, settings hold for a transaction only."""
 
     @event.listens_for(engine, "begin")
     def begin(conn: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
-        conn.exec_driver_sql(statement)
+        conn.exec_driver_sql(settings_of_transaction(_version(conn.connection.driver_connection), **settings))
+
+
+def _set_on_each_connection(engine: Engine) -> None:
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]
+        for name, value in settings_of_version(_version(connection)).items():
+            connection.execute(f"SET {name} = {value}")
+            connection.commit()
+
+
+def _version(connection: Any) -> int:
+    version: int = connection.info.server_version
+    return version
 
 
 def check_when_idle(engine: Engine, idle_seconds: float = IDLE_SECONDS) -> None:

@@ -47,12 +47,12 @@ class ErrorKind(Enum):
 _DATA_EXCEPTION = "22"
 _TOO_LARGE = "54000"
 # Deadlock, serialization failure, lock timeout, a unique constraint that another transaction was faster to meet, and a
-# transaction in which this process sat idle for too long (it was frozen, or a job kept the interpreter to itself): it
-# is rolled back whole and, tried again, sees what the others did.
+# transaction in which this process sat idle for too long (it was frozen, or a job kept the interpreter to itself), or
+# that took longer than its server lets one take: it is rolled back whole and, tried again, sees what the others did.
 _SERIALIZATION = "40001"
 _NOT_OWNED = "42501"
 _CANCELLED = "57014"
-_CONFLICTS = frozenset({"40P01", _SERIALIZATION, "55P03", "23505", "25P03"})
+_CONFLICTS = frozenset({"40P01", _SERIALIZATION, "55P03", "23505", "25P03", "25P04"})
 # Connection exception, insufficient resources (a full disk, too many clients), shut down or starting up, system error.
 _UNAVAILABLE_CLASSES = ("08", "53", "57P", "58")
 # A server that became a standby or lost its disk refuses writes; a database that was dropped; a statement that took

@@ -15,7 +15,7 @@ from ...core.base.errors import StorageError
 from ..schema.tables import event_publisher, metadata
 from ..schema.types import SQLITE_SCHEMA
 from .address import hide_passwords, is_sqlite, parse_url, schema_in, sqlite_path, without_password
-from .connecting import ENCODING, sync_engine
+from .connecting import ENCODING, refuses_entry, sync_engine
 
 _RIGHTS = text("""
     SELECT current_user AS account,
@@ -106,7 +106,9 @@ def connected(database_url: str, *, read_only: bool = False) -> Generator[Connec
             yield connection
     except DBAPIError as error:
         reason = hide_passwords(re.sub(r"\s+", " ", str(error.orig)).strip(), database_url)
-        raise StorageError(f"database {name}: cannot be used: {reason}") from error
+        # Without its cause it is not tried again: a password that is wrong does not become right.
+        cause = None if refuses_entry(error) else error
+        raise StorageError(f"database {name}: cannot be used: {reason}") from cause
     finally:
         engine.dispose()
 

@@ -116,12 +116,22 @@ def readable(
     parameters: Mapping[str, Any] = _NOTHING,
 ) -> list[M]:
     """Return ``every`` row that can be read; the log names the others. For duties, which go on without them."""
-    found = list[M]()
-    for one in each(conn, statement, key, make, parameters):
+    found = each_named(conn, statement, key, make, parameters)
+    return [one for one in found if not isinstance(one, UnreadableRow)]
+
+
+def each_named(
+    conn: Connection,
+    statement: AnySelect,
+    key: ColumnElement[Any],
+    make: Callable[[Row[Any]], M],
+    parameters: Mapping[str, Any] = _NOTHING,
+) -> list[M | UnreadableRow]:
+    """Return ``each`` row; the log names those that cannot be read."""
+    found = each(conn, statement, key, make, parameters)
+    for one in found:
         if isinstance(one, UnreadableRow):
             log.error("left out a row that cannot be read: %s", one.message)
-        else:
-            found.append(one)
     return found
 
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, func, select
 
+from ...core.base.errors import UnreadableRow
 from ...core.events import Cursor, Event, EventFilter, mark_of, placed
-from ..db.unreadable import each, readable
+from ..db.unreadable import each, each_named, readable
 from ..schema.tables import event, event_publisher
 from .listing.keyset import Page, PageRequest, Position
 
@@ -49,10 +50,13 @@ def newest(conn: Connection) -> Cursor:
     return Cursor(seq, 10**9 - 1, None if batch_id is None else mark_of(batch_id, at))
 
 
-def oldest_seq(conn: Connection) -> int | None:
-    """The smallest number still stored, or None if no published event is."""
-    oldest: int | None = conn.execute(select(func.min(event.c.seq))).scalar_one()
-    return oldest
+def behind_gap(conn: Connection, cursor: Cursor) -> Cursor:
+    """Return the place where somebody goes on for whom events behind ``cursor`` are gone: before the next ones.
+
+    Where no number is missing it is behind all of them: they are of another history, or cannot be read.
+    """
+    following: int | None = conn.execute(select(func.min(event.c.seq)).where(event.c.seq > cursor.seq)).scalar_one()
+    return newest(conn) if following in (None, cursor.seq + 1) else Cursor(following - 1, 10**9 - 1)
 
 
 _NEWEST_BATCHES = (
@@ -76,20 +80,34 @@ def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:
 
 
 def following(conn: Connection, cursor: Cursor, limit: int) -> list[Event] | None:
-    """``after`` for somebody who has handed out everything up to ``cursor``; None = that is of another history."""
-    batches = readable(conn, _AFTER, event.c.seq, _batch, {"from_seq": cursor.seq, "batches": limit})
+    """``after`` for somebody who has handed out everything up to ``cursor``; None = that is of another history.
+
+    Or the next one is gone: clocks differ, and what is pruned by age leaves gaps. Before a gap the events end.
+    """
+    parameters = {"from_seq": cursor.seq, "batches": limit}
+    stored = each_named(conn, _AFTER, event.c.seq, _batch, parameters)
+    batches = list(_before_gap(stored))
     if not batches or batches[0].seq != cursor.seq:
         # With nothing to compare it with: it was pruned, or never given out in this history.
-        return [] if not batches and newest(conn).seq == cursor.seq else _unless_missing(batches, cursor)
-    if cursor.contradicts(Cursor(cursor.seq, 0, batches[0].mark)):
+        if not batches:
+            return [] if newest(conn).seq == cursor.seq else None
+        if batches[0].seq != cursor.seq + 1:
+            return None
+    elif cursor.contradicts(Cursor(cursor.seq, 0, batches[0].mark)):
         return None
-    return [event for batch in batches for event in batch.events if event.cursor > cursor]
+    found = [event for batch in batches for event in batch.events if event.cursor > cursor]
+    return found if found or len(batches) == len(stored) else None
 
 
-def _unless_missing(batches: "Sequence[_Batch]", cursor: Cursor) -> list[Event] | None:
-    if not batches or batches[0].seq != cursor.seq + 1:
-        return None
-    return [event for batch in batches for event in batch.events]
+def _before_gap(stored: "Sequence[_Batch | UnreadableRow]") -> "Iterator[_Batch]":
+    """Yield the batches before the first missing number. A row that cannot be read is there, and has one."""
+    first: int | None = None
+    for place, one in enumerate(stored):
+        if isinstance(one, _Batch):
+            first = one.seq - place if first is None else first
+            if one.seq != first + place:
+                return
+            yield one
 
 
 class _Batch(NamedTuple):

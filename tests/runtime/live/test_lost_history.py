@@ -1,6 +1,7 @@
 """A database that is set back, by a restore or a failover with loss: every reader is told, and misses nothing new."""
 
 from collections.abc import AsyncIterator, Iterable
+from datetime import timedelta
 
 import pytest
 from sqlalchemy import delete, update
@@ -9,6 +10,7 @@ from cronograph.jobs.core.events import Change, Cursor, EventKind
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
+from cronograph.jobs.store.read import events as stored_events
 from cronograph.jobs.store.schema.tables import event, event_publisher
 from cronograph.jobs.store.write import events
 from tests.runtime.live.reader import RESYNC, Reader, write
@@ -135,3 +137,31 @@ async def test_a_place_asked_for_after_the_loss_is_one_of_the_new_history(databa
     await later.heard(13)
     await later.leave()
     await reader.leave()
+
+
+@pytest.mark.parametrize("recent", [0, 2000], ids=["from the table", "from memory"])
+async def test_a_reader_is_told_of_a_gap_that_pruning_by_clocks_that_differ_has_left(
+    database: Database, recent: int
+) -> None:
+    await write(database, 1, 2, 3, 4, 5)
+    all_of_them = await database.read(stored_events.after, Cursor(0, 0), 10)
+    places = {one.change.run_id: one.cursor for one in all_of_them}
+    an_hour = timedelta(hours=1)
+    # The clock of the third was an hour behind.
+    await database.write(
+        lambda tx: tx.conn.execute(update(event).where(event.c.seq == places[3].seq).values(at=tx.now - an_hour))
+    )
+    assert await database.write(lambda tx: events.prune(tx.conn, tx.now - an_hour / 2, None, 10)) == 1
+
+    bus = EventBus(database, poll=0.05, recent=recent)
+    bus.start()
+    behind, beyond = Reader(bus.subscribe(places[1])), Reader(bus.subscribe(places[4]))
+    await beyond.heard(5)
+    # The second is there, but nobody knows what the third was.
+    await behind.heard(2, RESYNC)
+    await write(database, 6)
+    for one in (behind, beyond):
+        await one.heard(6)
+        await one.leave()
+    bus.close()
+    await bus.stop()

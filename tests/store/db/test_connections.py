@@ -72,7 +72,7 @@ def test_behind_a_pooler_nothing_is_used_that_belongs_to_a_connection() -> None:
     assert arguments["prepare_threshold"] is None
     assert "pooler" not in libpq_url(url)
     assert "sslmode=disable" in libpq_url(url)
-    settings = settings_of_transaction(enable_seqscan="off").split("; ")
+    settings = settings_of_transaction(160_000, enable_seqscan="off").split("; ")
     assert {"SET LOCAL jit = 'off'", "SET LOCAL statement_timeout = '30s'", "SET LOCAL enable_seqscan = 'off'"} <= {
         *settings
     }

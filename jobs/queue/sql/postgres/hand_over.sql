@@ -33,13 +33,14 @@ locked AS MATERIALIZED (
         SELECT count(*) AS runs FROM cronograph.run_open b
         WHERE b.concurrency_key = f.key AND {has_place}) busy
     CROSS JOIN LATERAL (
-        SELECT h.id FROM cronograph.run_open h
-        WHERE h.concurrency_key = f.key AND {held_for_place}
-        ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id
-        LIMIT least(f.runs, (
-            SELECT greatest(0, h.max_concurrent - busy.runs) FROM cronograph.run_open h
-            WHERE h.concurrency_key = f.key AND {held_for_place}
-            ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id LIMIT 1))) w
+        SELECT o.id FROM (
+            SELECT h.id, h.max_concurrent, row_number() OVER () AS place FROM (
+                SELECT h.id, h.max_concurrent FROM cronograph.run_open h
+                WHERE h.concurrency_key = f.key AND {held_for_place}
+                ORDER BY h.concurrency_key, h.state, h.priority, h.due_at, h.id
+                LIMIT f.runs) h) o
+        WHERE busy.runs + o.place <= o.max_concurrent
+        OFFSET 0) w
     CROSS JOIN LATERAL (
         SELECT r.id FROM cronograph.run_open r
         WHERE r.id = w.id AND r.due_at < clock_timestamp() AND r.state || '' IN ('stuck', 'waiting')

@@ -26,7 +26,7 @@ from ..graphql.transport.engine import Engine, Refused, unrecorded
 from ..graphql.transport.persisted import TrustedDocuments
 from ..graphql.transport.request import GraphQLRequest
 from ..graphql.transport.streams import OpenStreams
-from ..jobs.base.services import Followed, Services
+from ..jobs.base.services import Also, Followed, Services
 from ..jobs.core.actor import Submitter
 from ..jobs.core.base.errors import ConfigurationError, UserError
 from ..jobs.core.counts import NodeCounts
@@ -367,15 +367,18 @@ class OwnApi:
         operation_name: str | None = None,
         submitter: Submitter | None = None,
         run_id: int | None = None,
+        also: Also | None = None,
     ) -> dict[str, Any]:
         """Execute ``query``; answers as GraphQL says it, also when the document is refused."""
         request = GraphQLRequest(query, dict(variables or {}), operation_name)
         place = None if run_id is None else f"run {run_id}"
         return await asyncio.wrap_future(
-            asyncio.run_coroutine_threadsafe(self._answer(request, submitter, place), self._loop)
+            asyncio.run_coroutine_threadsafe(self._answer(request, submitter, place, also), self._loop)
         )
 
-    async def _answer(self, request: GraphQLRequest, submitter: Submitter | None, place: str | None) -> dict[str, Any]:
+    async def _answer(
+        self, request: GraphQLRequest, submitter: Submitter | None, place: str | None, also: Also | None
+    ) -> dict[str, Any]:
         try:
             prepared = self._engine.prepare(request)
         except RequestRefused as refused:
@@ -387,6 +390,7 @@ class OwnApi:
             context = await self._context_for(submitter, place)
         except UserFacingError as refusal:
             return error_answer([refusal])
+        context.also = also
         return await self._engine.execute(prepared, context)
 
     async def follow(

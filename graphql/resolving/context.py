@@ -12,6 +12,7 @@ from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
 from ...jobs.accounts.rules.secrets import KeySource, no_keys
 from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.actions.acting import acting
+from ...jobs.base.services import Also
 from ...jobs.core.actor import Actor, Submitter
 from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.core.base.tracing import TRACED
@@ -149,6 +150,7 @@ class Context:
         trace_link: The address of an attempt's trace, with ``{run}``, ``{execution}`` or ``{trace}`` in it; None =
             there is none.
         replica: The standby that answers queries; None = there is none.
+        also: Called in the transaction of a mutation, with what is kept of its answer; None = nothing is.
     """
 
     database: Database
@@ -163,6 +165,7 @@ class Context:
     searches: Searches | None = None
     trace_link: str | None = None
     replica: ReplicaSource | None = None
+    also: Also | None = None
     left_out: dict[str, UnreadableRow] = field(default_factory=dict[str, UnreadableRow])
     _loaders: Loaders | None = None
 
@@ -194,6 +197,7 @@ class Context:
             searches=searches,
             trace_link=self.trace_link,
             replica=self.replica,
+            also=self.also,
         )
 
     def renew(self) -> None:

@@ -93,7 +93,8 @@ class Revision(FromModel):
     )
     at: datetime = strawberry.field(description="The time of the change.")
     actor: str = strawberry.field(
-        description="The person or program that made the change; `code` if the thing followed its code."
+        description="The person or program that made the change; `code` or `file` if the thing followed its code, or a "
+        "file of tasks that the server applied."
     )
     action: str = strawberry.field(
         description="The name of the mutation, or a word such as `task.changed` for a change that none made."

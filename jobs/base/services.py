@@ -9,6 +9,7 @@ from ..core.counts import NodeCounts
 
 if TYPE_CHECKING:
     from ..store.db.database import Database
+    from ..store.db.transaction import Tx
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
@@ -79,6 +80,14 @@ class Followed(NamedTuple):
     refusal: str | None = None
 
 
+class Also(Protocol):
+    """Adds something to the transaction of a mutation."""
+
+    def __call__(self, tx: "Tx", answer: Json, /) -> None:
+        """Do it; ``answer`` is what is kept of the mutation's answer. What this raises takes all of it back."""
+        ...
+
+
 class ApiCaller(Protocol):
     """Runs one GraphQL operation of this server."""
 
@@ -90,8 +99,11 @@ class ApiCaller(Protocol):
         operation_name: str | None = None,
         submitter: Submitter | None = None,
         run_id: int | None = None,
+        also: Also | None = None,
     ) -> dict[str, Any]:
         """Execute ``query`` with the rights of ``submitter`` (None = the code of a job), on behalf of a run.
+
+        ``also`` is called in the transaction of a mutation, with what is kept of its answer.
 
         Returns the answer as GraphQL says it: ``data`` and, if there are any, ``errors``.
         """

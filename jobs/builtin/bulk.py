@@ -1,20 +1,27 @@
 """The jobs ``bulk_action`` and ``undo_bulk_action``: one change of many runs, portion by portion.
 
 The bulk action is the run of its job: it has progress, can be cancelled, and survives its node. Each portion is a step
-that keeps the ids of the changed runs, by which the action is undone. A portion that is repeated after a crash has the
-same idempotency key, so it changes nothing twice.
+that keeps the ids of the changed runs, by which the action is undone. It is stored in the transaction that changes
+them, with the progress, so that no portion is done twice, nor done and not known.
 """
 
+import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from datetime import UTC, datetime
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from ..base.context import JobContext, StopReason
 from ..base.outcomes import Cancel, PermanentFailure, Result, Snooze
+from ..base.steps import current_step
 from ..core.base.times import counted
 from ..core.model import Json
+from ..core.steps import StepEnd
+from ..queue.steps import store_within
+from ..store.db.transaction import Tx
 from .graphql_request import ApiError, ask
 
 BULK_ACTION: Final = "bulk_action"
@@ -51,7 +58,7 @@ class _Change:
     def document(self) -> str:
         """Return the document that changes a portion."""
         kind = self.mutation[0].upper() + self.mutation[1:]
-        fields = "count hasMore endCursor runs { id isDeduplicated } errors { message }"
+        fields = "count errors { message }"
         return f"mutation Portion($input: {kind}Input!) {{ {self.mutation}(input: $input) {{ {fields} }} }}"
 
 
@@ -159,7 +166,6 @@ class _Work:
         self._change = change
         self._total = total
         self._done = 0
-        self._portions = 0
 
     async def portion(self, given: dict[str, Json]) -> Json:
         """Change a portion, once even if this attempt is lost; return its answer.
@@ -169,19 +175,34 @@ class _Work:
             Snooze: the node shuts down; another one goes on.
         """
         self._stop_if_asked()
-        self._portions += 1
-        given["idempotencyKey"] = f"bulk action {self._context.run_id}, portion {self._portions}"
-        found: Json = await self._context.step("portion", self._changed, given)
+        step = asyncio.ensure_future(self._context.step("portion", self._changed, given))
+        while not step.done():
+            # Who is cancelled now would not know what is being committed.
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([step])
+        found: Json = step.result()
         self._done += found["count"]
-        self._context.progress(self._done, max(self._total, self._done), self._change.done)
+        self._context.progress(**self._progress(self._done))
         return found
 
+    def _progress(self, done: int) -> dict[str, Any]:
+        return {"done": done, "total": max(self._total, done), "message": self._change.done}
+
     async def _changed(self, given: dict[str, Json]) -> dict[str, Json]:
-        answer = (await ask(self._context, self._change.document(), {"input": given}))[self._change.mutation]
-        kept: dict[str, Json] = {name: answer[name] for name in ("hasMore", "endCursor")}
-        # A retry answers the unfinished run that has the unique key: that one is of others.
-        own = [one["id"] for one in answer["runs"] if not one["isDeduplicated"]]
-        return kept | {"count": int(answer["count"]) - (len(answer["runs"]) - len(own)), "ids": own}
+        label, began = current_step.get() or "", datetime.now(UTC)
+        found: dict[str, Json] = {}
+
+        def keep(tx: Tx, answer: Json) -> None:
+            # A retry answers the unfinished run that has the unique key: that one is of others.
+            others = answer.get("deduplicated") or [False] * len(answer["runs"])
+            own = [str(one) for one, is_others in zip(answer["runs"], others, strict=True) if not is_others]
+            found.update({name: answer[name] for name in ("hasMore", "endCursor")})
+            found.update(count=answer["count"] - (len(others) - len(own)), ids=own)
+            info, end = self._context.info, StepEnd(label, began, datetime.now(UTC), value=dict(found))
+            store_within(tx, info.run_id, info.attempt, end, self._progress(self._done + found["count"]))
+
+        await ask(self._context, self._change.document(), {"input": given}, also=keep)
+        return found
 
     def _stop_if_asked(self) -> None:
         reason = self._context.stop_reason

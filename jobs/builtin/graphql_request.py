@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ..base.context import JobContext
 from ..base.outcomes import Result
+from ..base.services import Also
 from ..core.base.errors import ConfigurationError
 from ..core.model import Json
 from .tools import services_of
@@ -42,9 +43,16 @@ async def graphql_request(
 
 
 async def ask(
-    context: JobContext, query: str, variables: dict[str, Json] | None = None, operation_name: str | None = None
+    context: JobContext,
+    query: str,
+    variables: dict[str, Json] | None = None,
+    operation_name: str | None = None,
+    *,
+    also: Also | None = None,
 ) -> Json:
     """Return the data that the API answers to a job, with the rights of the submitter of its run.
+
+    ``also`` is done in the transaction of a mutation; what it raises takes all of it back.
 
     Raises:
         ConfigurationError: the node has no API.
@@ -54,7 +62,12 @@ async def ask(
     if api is None:
         raise ConfigurationError(f"job '{info.job_name}': must run on a node with an API, this one has none")
     answer = await api.call(
-        query, variables=variables, operation_name=operation_name, submitter=info.submitter, run_id=info.run_id
+        query,
+        variables=variables,
+        operation_name=operation_name,
+        submitter=info.submitter,
+        run_id=info.run_id,
+        also=also,
     )
     messages = list(_messages(answer))
     if messages:

@@ -53,6 +53,8 @@ class Actor:
 
 CODE: Final = Actor("code", Role.ADMIN)
 """Acts where things follow what the code of a job says."""
+FILE: Final = Actor("file", Role.ADMIN)
+"""Acts where things follow files that the server applies, which are trusted as the code of jobs is."""
 
 
 class Submitter(NamedTuple):

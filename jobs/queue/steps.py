@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, insert, literal, select, update
 
+from ..core.base.errors import InvalidState
 from ..core.base.lazy import LazyModule
 from ..core.events import STEPS, Listed
 from ..core.model import Json, Run
@@ -18,10 +19,12 @@ from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
+from ..store.read import runs as stored_runs
 from ..store.read import steps as stored_steps
 from ..store.schema.callbacks import callback_document
 from ..store.schema.tables import run_step as s
 from ..store.schema.types import to_text
+from .base import runs as base_runs
 from .base import statements
 from .base.shapes import HeldRun
 from .enqueue.requests import new_run
@@ -139,6 +142,23 @@ def rows_to_store(tx: Tx, node: tuple[int, str], rows: Sequence[StepRow]) -> fro
         ]
         tx.emit([Listed(STEPS, listing, node[1])])
     return frozenset(runs)
+
+
+def store_within(tx: Tx, run_id: int, attempt: int, end: StepEnd, progress: Json) -> None:
+    """Store the end of a step, and how far its run is then, in the transaction that does what the step is for.
+
+    Raises:
+        InvalidState: the run was taken from its node; nothing is to be done for it.
+    """
+    run = stored_runs.by_ids(tx.conn, [run_id]).get(run_id)
+    held = run is not None and run.attempt == attempt and run.node_id is not None
+    if (
+        run is None
+        or not held
+        or not rows_to_store(tx, (run.node_id or 0, run.node or ""), rows_of([EndedStep(run, end)]))
+    ):
+        raise InvalidState(f"step '{end.label}': not done, since the run was taken from its node")
+    base_runs.save_progress(tx.conn, [(run_id, attempt, run.node_id, progress)])
 
 
 def rows_of(ended: Sequence[EndedStep]) -> list[StepRow]:

@@ -7,6 +7,8 @@ from pathlib import Path
 from ...graphql.resolving.following import prepare
 from ...graphql.schema import shared_schema
 from ...jobs.accounts.rules.secrets import KeySource
+from ...jobs.actions.acting import acting
+from ...jobs.core.actor import FILE
 from ...jobs.core.base.errors import CronographError, UserError, refuse
 from ...jobs.core.task_sets import DefinitionKind, TaskAction
 from ...jobs.delivery.declared import apply_files
@@ -39,7 +41,9 @@ class TaskFiles:
         try:
             _check_documents(wanted)
             applied = await persistently(
-                lambda: self._database.write(apply_files, wanted.sets, groups=wanted.groups, keys=self._keys)
+                lambda: self._database.write(
+                    acting, FILE, apply_files, wanted.sets, groups=wanted.groups, keys=self._keys
+                )
             )
         except UserError as refusal:
             sentences = [f"{self._path}: {_place(fault, wanted)}{fault.message}" for fault in refusal.faults]

@@ -91,7 +91,9 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 136 for tasks in JSON and with units, parts of manifests, channels set at once, hidden secrets, and
     # handlers that raise.
     # Raised by 7 for the types of what stops a server that starts, and for first looks that are at once.
-    "lines": 116_486,
+    # Raised by 292 for portions of bulk actions that are stored with what is known of them, gaps among events, ends
+    # that other programs send, maxima of one key that differ, limits of transactions, and databases that let nobody in.
+    "lines": 116_778,
     "modules under 80 lines with one importer": 24,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

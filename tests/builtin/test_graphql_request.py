@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs.base.outcomes import Result
-from cronograph.jobs.base.services import Services
+from cronograph.jobs.base.services import Also, Services
 from cronograph.jobs.builtin import builtin_jobs
 from cronograph.jobs.builtin.graphql_request import MAX_VALUE, ApiError, graphql_request
 from cronograph.jobs.core.actor import Submitter
@@ -34,8 +34,9 @@ class Api:
         operation_name: str | None = None,
         submitter: Submitter | None = None,
         run_id: int | None = None,
+        also: Also | None = None,
     ) -> dict[str, Any]:
-        assert run_id == 1
+        assert (run_id, also) == (1, None)
         asked = {"query": query, "variables": variables, "operation_name": operation_name, "submitter": submitter}
         self.asked.append(asked)
         return self.answer

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from ....jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
 from ....jobs.actions.idempotent import AnswerCodec, Request, once
 from ....jobs.actions.tasks import check_task_version
+from ....jobs.base.services import Also
 from ....jobs.core.actor import Record, argument_names
 from ....jobs.core.base.errors import InvalidInput, NotFound, refuse
 from ....jobs.core.base.errors import UserError as Refusal
@@ -83,15 +84,25 @@ async def perform(
         request = (
             None if chosen is None else Request(chosen, info.field_name, digest(info, input), info.context.person.key)
         )
-        if request is None and fast_path is not None:
+        also = info.context.also
+        if request is None and fast_path is not None and also is None:
             subject, asked = _asked(input)
             done = await fast_path(Record(info.context.person.actor, info.field_name, subject, after=asked))
             if done is not None:
                 info.context.renew()
                 return done
-        return await info.context.write(once, request, partial(_audited, action, info.field_name, input), codec)
+        audited = partial(_audited, action, info.field_name, input)
+        if also is not None:
+            audited = partial(_with, audited, codec, also)
+        return await info.context.write(once, request, audited, codec)
 
     return await _done(input, write, chain(input_faults(key, ("idempotencyKey",)), faults))
+
+
+def _with(action: Callable[[Tx], T], codec: AnswerCodec[T], also: Also, tx: Tx) -> T:
+    result = action(tx)
+    also(tx, codec.dump(result))
+    return result
 
 
 async def perform_once(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:

@@ -83,9 +83,12 @@ class CoroutineBody:
             if host.abandoned.is_set():
                 return stopped(StopReason.SHUTDOWN)
             running.cancel()
+        reason = self.attempt.signal.reason
         with contextlib.suppress(asyncio.CancelledError):
-            await running
-        return stopped(self.attempt.signal.reason)
+            outcome = await running
+            if reason is StopReason.CANCEL:
+                return outcome
+        return stopped(reason)
 
 
 def _raised(attempt: Attempt, error: BaseException) -> JobOutcome:

@@ -2,6 +2,7 @@
 
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import cast
 
 from ...base.context import StopReason
@@ -13,10 +14,12 @@ from ...core.outcome import (
     Failed,
     HandedBack,
     JobOutcome,
+    Lost,
     Snoozed,
     Succeeded,
     Suspended,
     TimedOut,
+    Unread,
 )
 from ...core.run_spec import length
 from ...registry.policies import NO_POLICIES, JobPolicies
@@ -25,6 +28,10 @@ from .values import plain_json, plain_text
 MAX_MESSAGE = 4_000
 MAX_TRACEBACK = 40_000
 """Characters of a message and a traceback that are kept."""
+_NOTE = 60
+"""Characters that say how many were cut, perhaps by the other code already."""
+MAX_TYPE = 200
+"""Characters of the name of an error's type that other code sends."""
 
 
 _DONE = Succeeded()
@@ -55,6 +62,35 @@ def _records(records: object) -> int | None:
         got = str(records) if abs(records) < 10**30 else f"a number of {records.bit_length()} bits"
         raise ValueError(f"records processed: must be from 0 to 2^63 - 1, got {got}")
     return int(records)
+
+
+def storable(outcome: JobOutcome) -> JobOutcome:
+    """Return an outcome that other code than this has made of what its job returned or raised, by the same rules.
+
+    Raises:
+        ValueError: a part of it is not what it must be.
+        UserError: a duration or a time is not.
+    """
+    match outcome:
+        case Succeeded(records, value):
+            return Succeeded(_records(records), plain_json(value, "the value"))
+        case Failed() | TimedOut():
+            retry_in = None if outcome.retry_in is None else length("retry_in", outcome.retry_in)
+            trace = None if outcome.traceback is None else plain_text(outcome.traceback, MAX_TRACEBACK + _NOTE)
+            message = plain_text(outcome.message, MAX_MESSAGE + _NOTE)
+            kept = replace(outcome, message=message, traceback=trace, retry_in=retry_in)
+            return replace(kept, error_type=plain_text(kept.error_type, MAX_TYPE)) if isinstance(kept, Failed) else kept
+        case Snoozed(seconds):
+            return Snoozed(length("seconds", seconds))
+        case Suspended():
+            Suspend(outcome.awaits, seconds=outcome.seconds, until=outcome.until)
+            return outcome
+        case Cancelled(reason) | HandedBack(reason):
+            return replace(outcome, reason=plain_text(reason, MAX_MESSAGE + _NOTE))
+        case Lost():
+            return replace(outcome, message=plain_text(outcome.message, MAX_MESSAGE + _NOTE))
+        case Unread():
+            return outcome
 
 
 def from_exception(

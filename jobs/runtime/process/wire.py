@@ -5,6 +5,7 @@ out of a process that runs foreign code is data, and it is checked before anythi
 """
 
 import dataclasses
+import json
 import socket
 import struct
 import threading
@@ -13,7 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, Protocol, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, TypeAdapter, ValidationError
 
 from ...base.context import RunInfo, StopReason
 from ...core.flows import FlowSpec
@@ -130,8 +131,8 @@ class Progress(Message):
     """Child to node: how far the job is."""
 
     kind: Literal["progress"] = "progress"
-    done: int | float
-    total: int | float | None
+    done: StrictInt | StrictFloat
+    total: StrictInt | StrictFloat | None
     message: str | None
 
 
@@ -233,6 +234,24 @@ class Ended(Message):
             return _OUTCOMES[self.outcome].validate_python(self.fields)
         except ValidationError as error:
             raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
+
+    def strict_value(self) -> JobOutcome:
+        """``value`` of foreign code: no field of another name, and no number that is a text or a truth value.
+
+        Raises:
+            FrameError: the fields are not those of this outcome.
+        """
+        adapter = _OUTCOMES[self.outcome]
+        try:
+            found = adapter.validate_json(json.dumps(self.fields), strict=True)
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            place = ".".join(["fields", *map(str, fault["loc"])])
+            raise FrameError(f"{place}: not of outcome {self.outcome}: {fault['msg']}") from error
+        unknown = self.fields.keys() - {field.name for field in dataclasses.fields(found)}
+        if unknown:
+            raise FrameError(f"fields: outcome {self.outcome} has no {', '.join(sorted(unknown))}")
+        return found
 
 
 Request: TypeAlias = Save | Enqueue | ChangeRun | FindStep | KeepStep | BeginWait | MakeSignalUrl

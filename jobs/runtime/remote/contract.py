@@ -6,10 +6,10 @@ that comes again is answered as before and changes nothing. All of it is stored,
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from ...actions.run_changes import changed
 from ...actions.runs import save_checkpoint, save_progress
@@ -17,7 +17,7 @@ from ...actions.signal_links import PATH, make_link
 from ...base.services import Services
 from ...core.admission.labels import inherited
 from ...core.arguments.secrets import references, resolved
-from ...core.base.errors import ConfigurationError, UserError
+from ...core.base.errors import ConfigurationError, InvalidInput, UserError
 from ...core.model import Json, Run
 from ...core.outcome import Failed, time_box
 from ...core.remote.attempts import heartbeat_of
@@ -26,6 +26,7 @@ from ...core.steps import StepState, StoredStep
 from ...queue import remote
 from ...queue.base.logs import append_lines
 from ...queue.enqueue.enqueue import put_many
+from ...queue.enqueue.requests import new_runs
 from ...queue.flows.new_flows import put_spec
 from ...queue.remote import Refusal, Speaker
 from ...queue.steps import EndedStep, rows_of, rows_to_store
@@ -36,7 +37,9 @@ from ...store.read import steps as stored_steps
 from ...store.read import tasks as stored_tasks
 from ...store.read.logs import LogLine
 from ..job.lines import level_name
+from ..job.results import storable
 from ..job.secrets import read_secrets
+from ..job.values import plain_json, progress_document
 from ..process.wire import (
     Answer,
     BeginWait,
@@ -55,7 +58,11 @@ from ..process.wire import (
     to_node,
 )
 
+T = TypeVar("T")
+
 log = logging.getLogger(__name__)
+
+_LATEST: Final = datetime(9998, 12, 31, tzinfo=UTC).timestamp()
 
 TAKEN_FROM_NODE: Final = "the run was taken from the node that looks after it"
 
@@ -224,9 +231,9 @@ def _say(tx: Tx, token_hash: str, sequence: int, message: ToNode, public_url: st
         case Lines():
             lines = _keep_lines(tx, said, message)
         case Progress(done=done, total=total, message=text):
-            save_progress(tx, [(said.run, {"done": done, "total": total, "message": text})])
+            save_progress(tx, [(said.run, _judged(progress_document, done, total, text))])
         case Ended():
-            remote.end(tx, said.attempt.execution_id, message.model_dump(mode="json"))
+            remote.end(tx, said.attempt.execution_id, _storable(message).model_dump(mode="json"))
         case _:
             answer = _answered(tx, said, message, public_url)
             _note(notes, message, answer)
@@ -235,12 +242,41 @@ def _say(tx: Tx, token_hash: str, sequence: int, message: ToNode, public_url: st
     return Said(sequence, document, said.attempt.stop)
 
 
+def _storable(message: Ended) -> Ended:
+    """Return an end as it can be stored.
+
+    Raises:
+        FrameError: a job on a node could not end so.
+    """
+    outcome = _judged(storable, message.strict_value())
+    _judged(new_runs, message.at_end)
+    return Ended.of(outcome, message.at_end)
+
+
+def _judged(make: Callable[..., T], *values: object) -> T:
+    """Return what is made of foreign values.
+
+    Raises:
+        FrameError: they are not what they must be.
+    """
+    try:
+        return make(*values)
+    except (UserError, ValueError, TypeError, OverflowError, OSError) as error:
+        raise FrameError(str(error)) from error
+
+
+def _time(at: float) -> datetime:
+    if not 0 <= at < _LATEST:
+        raise ValueError(f"lines: 'at' must be seconds since 1970, before the year 9999, got {at!r:.60}")
+    return datetime.fromtimestamp(at, UTC)
+
+
 def _keep_lines(tx: Tx, said: Speaker, message: Lines) -> int:
     first = said.attempt.log_lines + message.dropped + 1
     lines = [
         LogLine(
-            said.attempt.execution_id, first + place, datetime.fromtimestamp(one.at, UTC), level_name(one.level),
-            one.message, one.fields, one.step,
+            said.attempt.execution_id, first + place, _judged(_time, one.at), level_name(one.level), one.message,
+            one.fields, one.step,
         )
         for place, one in enumerate(message.lines)
     ]  # fmt: skip
@@ -281,7 +317,7 @@ def _done(tx: Tx, run: Run, asked: Request, public_url: str | None) -> Answer:
     number = asked.number
     match asked:
         case Save(value=value):
-            _held(save_checkpoint(tx, run, value) or None)
+            _held(save_checkpoint(tx, run, _plain(value, "the checkpoint")) or None)
             return Answer(number=number)
         case Enqueue(runs=runs, flow=None):
             return Answer(number=number, ids=put_many(tx, _inheriting(run, runs)))
@@ -294,7 +330,7 @@ def _done(tx: Tx, run: Run, asked: Request, public_url: str | None) -> Answer:
             found = stored_steps.results_of_runs(tx.conn, [run.id]).get(run.id, {})
             return Answer(number=number, step=found.get(label))
         case KeepStep(end=end):
-            rows = rows_of([EndedStep(run, end)])
+            rows = rows_of([EndedStep(run, replace(end, value=_plain(end.value, f"the value of step '{end.label}'")))])
             _held(rows_to_store(tx, (run.node_id or 0, run.node or ""), rows) or None)
             return Answer(number=number)
         case BeginWait(wait=wanted):
@@ -304,6 +340,18 @@ def _done(tx: Tx, run: Run, asked: Request, public_url: str | None) -> Answer:
             return Answer(number=number, url=_signal_url(tx, run, label, page, public_url))
         case _:
             raise AssertionError(asked)
+
+
+def _plain(value: Json, what: str) -> Json:
+    """Return a value that is small enough to be kept, and that every database can store.
+
+    Raises:
+        InvalidInput: it is not.
+    """
+    try:
+        return plain_json(value, what)
+    except ValueError as error:
+        raise InvalidInput(str(error)) from error
 
 
 def _held(found: Any) -> Any:  # noqa: ANN401 - what the queue returns, or None

@@ -1,7 +1,6 @@
 """Make every connection, on both databases, with this product's settings, and keep it usable."""
 
 import os
-import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -35,11 +34,17 @@ TURN: Final = 10.0
 _LOOK_EVERY: Final = 0.2
 _TOO_MANY: Final = ("too many connections", "too many clients", "connection slots are reserved")
 """PostgreSQL's words at the limit of a role, of a database, and of the server."""
-_NO_ENTRY: Final = re.compile(
-    r"(?:password|\w+) authentication failed|no password supplied|no pg_hba\.conf entry|pg_hba\.conf rejects"
-    r"|(?:role|database) \".*\" does not exist|is not permitted to log in|permission denied (?:for database|to set)"
-    r"|unrecognized configuration parameter|invalid value for parameter|does not support SSL, but"
-    r"|certificate verify failed"
+_NO_ENTRY: Final = (
+    "authentication failed",
+    "no password supplied",
+    "pg_hba.conf",
+    "does not exist",
+    "not permitted to log in",
+    "permission denied",
+    "unrecognized configuration parameter",
+    "invalid value for parameter",
+    "does not support SSL",
+    "certificate verify failed",
 )
 """Words by which PostgreSQL, and libpq, say that this address will not do, now or later."""
 
@@ -196,7 +201,8 @@ def _says_too_many(error: BaseException) -> bool:
 
 def refuses_entry(error: DBAPIError) -> bool:
     """Return whether a server does not let this account in, or not with these settings, or has no such database."""
-    return getattr(error.orig, "sqlstate", None) is None and _NO_ENTRY.search(str(error.orig)) is not None
+    said = str(error.orig)
+    return getattr(error.orig, "sqlstate", None) is None and any(words in said for words in _NO_ENTRY)
 
 
 def postgres_arguments(url: URL, **settings: str) -> dict[str, Any]:

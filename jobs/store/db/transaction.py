@@ -9,7 +9,7 @@ from enum import Flag, auto
 
 from sqlalchemy import Connection
 
-from ...core.actor import Actor, Record
+from ...core.actor import FILE, Actor, Record
 from ...core.arguments.judging import KnownCode, no_code
 from ...core.arguments.revisions import Revised, differing
 from ...core.events import Change, Listed
@@ -126,8 +126,8 @@ class Tx:
 
     @property
     def by(self) -> str:
-        """The name of who asked for it; empty = the engine itself."""
-        return "" if self.actor is None else self.actor.name
+        """The name of who asked for it; empty = the engine itself, or a file that it applies."""
+        return "" if self.actor is None or self.actor is FILE else self.actor.name
 
     def monotonic(self, at: datetime) -> float:
         """When ``time.monotonic()`` of this machine will say that it is ``at`` by the database's time, or a bit later.

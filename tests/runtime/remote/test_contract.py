@@ -145,6 +145,29 @@ def test_a_body_that_is_no_message_is_refused_and_nothing_breaks(code: Code, bod
     assert code.finish(1).status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields", "why"),
+    [
+        ("lines", {"lines": [[1e18, 20, "x", None, None]]}, "lines: 'at' must be seconds since 1970"),
+        ("lines", {"lines": [[1e12, 20, "x", None, None]]}, "lines: 'at' must be seconds since 1970"),
+        ("lines", {"lines": [[-1, 20, "x", None, None]]}, "lines: 'at' must be seconds since 1970"),
+        ("progress", {"done": 10**400, "total": 1, "message": None}, "progress: done must be"),
+        ("progress", {"done": True, "total": 1, "message": None}, "a message that cannot be read"),
+        ("progress", {"done": "5", "total": 1, "message": None}, "a message that cannot be read"),
+    ],
+)
+def test_a_value_that_is_none_is_refused_and_not_to_be_sent_again(
+    code: Code, kind: str, fields: dict[str, Any], why: str
+) -> None:
+    assert code.start().status_code == 200
+    refused = code.say(1, kind, **fields)
+    assert refused.status_code == 400
+    assert refused.json()["errors"][0]["message"].startswith(why)
+    large = code.say(1, "save", number=1, value="x" * 1_000_001)
+    assert "the checkpoint may have 1000000 characters" in large.json()["answer"]["error"]
+    assert code.finish(2).status_code == 200
+
+
 def test_what_is_said_of_it_is_shown(code: Code) -> None:
     document = """{ executions(first: 1) { nodes { run { explain { code sentence details } }
       remoteAttempt { executor name handle engineState engineText startedAt heardAt endedAt } } } }"""
@@ -170,3 +193,33 @@ def test_what_is_said_of_it_is_shown(code: Code) -> None:
     code.finish(1)
     code.engine.ended("away")
     assert shown()["remoteAttempt"]["endedAt"] is not None
+
+
+@pytest.mark.parametrize(
+    ("outcome", "fields", "why"),
+    [
+        ("Succeeded", {"records_processed": -1}, "records processed: must be from 0 to 2^63 - 1, got -1"),
+        ("Succeeded", {"records_processed": 2**63}, "records processed: must be from 0 to 2^63 - 1"),
+        ("Succeeded", {"records_processed": True}, "fields.records_processed: not of outcome Succeeded"),
+        ("Succeeded", {"records_processed": "7"}, "fields.records_processed: not of outcome Succeeded"),
+        ("Succeeded", {"records_processed": 1.5}, "fields.records_processed: not of outcome Succeeded"),
+        ("Succeeded", {"value": "x" * 1_000_001}, "the value may have 1000000 characters of JSON"),
+        ("Succeeded", {"colour": 1}, "fields: outcome Succeeded has no colour"),
+        ("Failed", {}, "fields.error_type: not of outcome Failed"),
+        ("Failed", {"error_type": "E", "message": "m", "retry_in": 1e300}, "retry_in: must be from 0 seconds"),
+        ("Snoozed", {"seconds": 1e300}, "seconds: must be from 0 seconds to ten years"),
+        ("Snoozed", {"seconds": -1}, "seconds: must be from 0 seconds to ten years"),
+        ("Suspended", {"awaits": {"kind": "time", "names": []}}, "Suspend: what awaits a time needs seconds"),
+    ],
+)
+def test_an_end_that_no_job_of_a_node_could_have_is_refused_and_another_taken(
+    code: Code, outcome: str, fields: dict[str, Any], why: str
+) -> None:
+    assert code.start().status_code == 200
+    refused = code.say(1, "ended", outcome=outcome, fields=fields)
+    (error,) = refused.json()["errors"]
+    assert (refused.status_code, error["extensions"]["code"]) == (400, "INVALID_REQUEST")
+    assert error["message"].startswith(why)
+    assert code.say(1, "ended", outcome="Failed", fields={"error_type": "E\0", "message": "m\0"}).status_code == 200
+    (run,) = code.engine.ended("away")
+    assert run["outcome"] == "FAILED"

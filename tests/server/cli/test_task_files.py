@@ -406,6 +406,10 @@ def test_a_server_applies_its_file_at_the_start_and_again_at_sighup(
     file.write_text(FILE.replace("old", "new"))
     server.hang_up()
     wait_until(lambda: tasks()["nightly"] == "new")
+    revised = {"query": '{ revisions(filter: {name: {eq: "nightly"}}) { nodes { actor changes { field after } } } }'}
+    changed, made = post(f"{server.url}/graphql", revised).json()["data"]["revisions"]["nodes"]
+    assert (changed["actor"], changed["changes"]) == ("file", [{"field": "description", "after": "new"}])
+    assert made["actor"] == "file"
     file.write_text(FILE.replace("old", "new") + "groups: {mail: {max_running: 3}}\n")
     server.hang_up()
     limit = {"query": '{ groups(filter: {name: {eq: "mail"}}) { nodes { maxRunning } } }'}

@@ -5,7 +5,8 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any
+from shutil import get_terminal_size
+from typing import Any, Final
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
@@ -18,8 +19,26 @@ def _without_types(params: list[Any]) -> list[Any]:
     return params
 
 
+NARROW: Final = 70
+"""Columns of a terminal below which the columns of Rich's tables of options would be cut."""
+LEAST: Final = 30
+
+
+def _fit(command: Any, formatter: Any) -> None:  # noqa: ANN401 - a command or a group, and the library's formatter
+    """Let a command write its help as plain text of the terminal's width if tables have no room."""
+    columns = get_terminal_size().columns
+    if columns < NARROW:
+        command.rich_markup_mode = None
+        formatter.width = max(columns - 1, LEAST)
+
+
 class PlainCommand(TyperCommand):
-    """A command whose flags are shown without ``<bool>``."""
+    """A command whose flags are shown without ``<bool>``, and whose help is whole in a narrow terminal, too."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer's own copy of click
+        """Write its help."""
+        _fit(self, formatter)
+        super().format_help(ctx, formatter)
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - typer's own copy of click has no public name
         """Its options and arguments."""
@@ -27,7 +46,12 @@ class PlainCommand(TyperCommand):
 
 
 class PlainGroup(TyperGroup):
-    """Commands, and flags that are shown without ``<bool>``."""
+    """Commands, and flags that are shown without ``<bool>``, as a ``PlainCommand`` shows them."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - see above
+        """Write its help."""
+        _fit(self, formatter)
+        super().format_help(ctx, formatter)
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - see above
         """Its options and arguments."""

@@ -6,13 +6,14 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from shutil import get_terminal_size
 from typing import Annotated, Any, Final, cast
 
 import typer
 
 from ....graphql.client.command_line import EXECUTIONS, FLOWS, GROUPS, JOBS, NODES, RUNS, TASKS
 from ....jobs.core.base.errors import ConfigurationError
-from ..base.application import CommandLine
+from ..base.application import NARROW, CommandLine
 from ..base.output import Refused, print_line
 from .api import Api, Limit, at_server
 from .values import FLAG, INSIDE, NUMBER, TEXT, TIME, WORD, camel, filter_of, order_of
@@ -110,7 +111,9 @@ def show(
         rows = list(api.rows(listing.document, limit, **variables))
         if of is not None and not rows:
             check_there(api, *of)
-        api.result({listing.name: rows}, table(rows, columns_shown) if rows else f"No {listing.name}")
+        columns = get_terminal_size().columns
+        room = columns if columns < NARROW and sys.stdout.isatty() else None
+        api.result({listing.name: rows}, table(rows, columns_shown, room) if rows else f"No {listing.name}")
 
     repeat(once, watch, clear=not api.output.as_json and sys.stdout.isatty())
 
@@ -166,11 +169,13 @@ def chosen(listing: Listing, columns: str | None) -> Sequence[str]:
     return found
 
 
-def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
-    """Rows in columns, for people."""
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], room: int | None = None) -> str:
+    """Rows in columns, for people; with ``room`` for fewer characters in a line, a line for each field of a row."""
     cells = [[_heading(column) for column in columns]]
     cells += [[text_of(_at(row, column)) for column in columns] for row in rows]
     widths = [min(WIDEST, max(len(line[at]) for line in cells)) for at in range(len(columns))]
+    if room is not None and sum(widths) + 2 * (len(widths) - 1) > room:
+        return "\n\n".join(details(dict(zip(cells[0], line, strict=True))) for line in cells[1:])
     lines = (
         "  ".join(_cut(cell, width).ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in cells

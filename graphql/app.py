@@ -12,9 +12,8 @@ from .base.errors import UserFacingError, error_answer, mask
 from .guard.admission import Admission
 from .transport.body import BodyReader
 from .transport.engine import Engine
-from .transport.gateway import Gateway, GetContext, Watch, cursor_of_answer, unwatched
+from .transport.gateway import Gateway, GetContext, Introspections, Watch, cursor_of_answer, unwatched
 from .transport.http.endpoint import HttpEndpoint
-from .transport.introspection import Introspections
 from .transport.persisted import PersistedDocuments, TrustedDocuments
 from .transport.sharing import EventId, SharedStreams, SharePolicy
 from .transport.site import SitePolicy
@@ -44,7 +43,6 @@ def graphql_routes(
     The limits are those the schema was built with.
 
     Args:
-        engine: Executes them.
         get_context: Makes the context of one operation, see ``Gateway.get_context``.
         streams: Pass one to call its ``shutdown()`` when the server stops: open streams would keep it from stopping.
         allowed_hosts: Names that the Host header may have; None = any.

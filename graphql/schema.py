@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from functools import cache
 from typing import Any
 
+import strawberry
 from strawberry.extensions import SchemaExtension
 from strawberry.schema.config import StrawberryConfig
 
@@ -11,12 +12,48 @@ from .base.enums import Role
 from .base.scalars import SCALARS
 from .execution.schema_factory import GuardedSchema, build_schema
 from .guard.limits import Limits
-from .operations.mutation import Mutation
+from .operations.accounts.accounts import AccountMutations, LoginMethodMutations
+from .operations.accounts.secrets import SecretMutations
+from .operations.accounts.views import ViewMutations
+from .operations.addresses import AddressMutations
+from .operations.alarms import AlarmMutations
+from .operations.channels import ChannelMutations
+from .operations.failures import FailureMutations
+from .operations.hooks import HookMutations
 from .operations.query import Query
+from .operations.queue import QueueMutations
+from .operations.revisions import RevisionMutations
+from .operations.runs.flows import FlowMutations
+from .operations.runs.runs import RunMutations
 from .operations.subscription import Subscription
+from .operations.task_sets import TaskSetMutations
+from .operations.tasks import TaskMutations
+from .operations.webhooks import WebhookMutations
 from .resolving.context import Context
 from .types.event import TYPES
 from .types.refusals import REFUSALS
+
+
+@strawberry.type(description="Everything that can be changed. Refusals are data: look at `errors` of each payload.")
+class Mutation(
+    RunMutations,
+    FlowMutations,
+    TaskMutations,
+    TaskSetMutations,
+    QueueMutations,
+    RevisionMutations,
+    AccountMutations,
+    LoginMethodMutations,
+    SecretMutations,
+    ViewMutations,
+    AlarmMutations,
+    ChannelMutations,
+    FailureMutations,
+    HookMutations,
+    AddressMutations,
+    WebhookMutations,
+):
+    """Mutations."""
 
 
 class EventCursor(SchemaExtension):

@@ -24,7 +24,6 @@ class NamedJobs:
     """The argument ``jobs``: functions with ``@job``, and names of modules whose jobs are all taken.
 
     Attributes:
-        jobs: The functions.
         modules: The names; whether they can be names of modules is not judged here.
         everything: Whether the argument was left out.
     """

@@ -33,7 +33,7 @@ from ..jobs.core.counts import NodeCounts
 from ..jobs.core.events import Event
 from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
-from ..jobs.registry.known_code import CodeOfRegistry
+from ..jobs.registry.definition import CodeOfRegistry
 from ..jobs.runtime.base.service import persistently
 from ..jobs.runtime.base.settings import Clock, EngineSettings
 from ..jobs.runtime.base.wakeup import Wakeup
@@ -44,7 +44,7 @@ from .auth.host_sign_in import Who
 from .auth.refusals import Refusals
 from .auth.sign_in import SignIn, person_behind
 from .auth.signing import offer_setup
-from .configuration.documents import own_documents, read_documents
+from .configuration.reading import own_documents, read_documents
 from .configuration.secret_keys import key_source
 from .configuration.settings import Settings
 from .database.schema import migrate
@@ -67,12 +67,10 @@ class Installation:
     """The parts, made in the event loop that is to answer requests.
 
     Attributes:
-        settings: In force.
         registry: The jobs it can run.
         url: The address under which people open it.
         hosts: Names that the ``Host`` header of a request may have.
         on_drained: See ``EngineThread``.
-        lifecycle: Its phase.
         clock: The clocks of this process.
         who: Says who asks, instead of our own sign-in.
         set_up_by_link: Whether a start without an administrator says by which link one is made.
@@ -251,9 +249,6 @@ class Installation:
         """The orderly end: jobs first, while the server still answers; then readers, connections, and the database.
 
         A step that fails (the database is unavailable, say) does not keep the later ones from being taken.
-
-        Args:
-            close_http: Ends what still asks.
         """
         self.lifecycle.enter(Phase.DRAINING)
         parts = self.parts

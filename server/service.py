@@ -45,11 +45,9 @@ class Service:
     """One server process.
 
     Attributes:
-        settings: In force.
         registry: The jobs it can run.
         on_ready: Called once it serves, with its address and the name of its node.
         prepare: Called with the database before that; the demo makes its tasks there.
-        lifecycle: Its phase.
         clock: The clocks of this process; tests give one that they can set.
         serves_api: Whether people and programs are answered; else the process only works, and its port serves no more
             than health and metrics.

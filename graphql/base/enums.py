@@ -58,7 +58,6 @@ def describe(enumeration: type[E], description: str, values: Mapping[E, str], *,
 
     Args:
         enumeration: The class; its member names become the GraphQL values.
-        description: Of the enum.
         values: The description of every member.
         name: Of the enum in the schema, the class's unless given.
 

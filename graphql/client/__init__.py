@@ -31,6 +31,7 @@ from .base.errors import (
     UnwritableError,
 )
 from .blocking import Client
+from .builders import calendar, cron, interval, once
 from .connection.credentials import Credentials, CredentialsError
 from .connection.sign_in import Invitation, SignInRefusedError, sign_in, sign_out
 from .enums import (
@@ -101,7 +102,6 @@ from .records import (
     WebhookEvent,
 )
 from .results import ChangedRuns, ChangedTasks, DeletedTasks, Page, Pruning
-from .schedules import calendar, cron, interval, once
 from .subscription import Reconnect, Subscription
 
 __all__ = [

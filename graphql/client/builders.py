@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 from .base.errors import Refusal, RefusedError
 from .base.shapes import Record, camel, read, read_all, selection, written
+from .enums import ScheduleSyntax
+from .inputs import ScheduleInput
 from .operation import Operation
 from .results import Page
 
@@ -131,3 +134,31 @@ def refuse(refusals: Sequence[Refusal]) -> None:
 def present(**given: object) -> dict[str, object]:
     """Return the fields that are given, those that are not None, by the names of the API."""
     return {camel(name): value for name, value in given.items() if value is not None}
+
+
+def cron(value: str, timezone: str = "UTC") -> ScheduleInput:
+    """Six fields: second minute hour day-of-month month day-of-week, e.g. ``0 30 9 * * MON-FRI``."""
+    return ScheduleInput(ScheduleSyntax.CRON, value, timezone)
+
+
+def calendar(value: str, timezone: str = "UTC") -> ScheduleInput:
+    """A systemd calendar event, e.g. ``Mon..Fri *-*-* 09:30``."""
+    return ScheduleInput(ScheduleSyntax.CALENDAR, value, timezone)
+
+
+def interval(value: str | float | timedelta) -> ScheduleInput:
+    """A fixed grid: seconds, a ``timedelta``, ``1h30m`` or ISO 8601 ``PT1H30M``; at least one second."""
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    text = seconds if isinstance(seconds, str) else f"{seconds:f}".rstrip("0").rstrip(".")
+    return ScheduleInput(ScheduleSyntax.INTERVAL, text)
+
+
+def once(at: datetime) -> ScheduleInput:
+    """One time.
+
+    Raises:
+        ValueError: ``at`` has no zone.
+    """
+    if at.tzinfo is None:
+        raise ValueError(f"at: must have a zone, got {at.isoformat()} without one; try datetime.now(UTC)")
+    return ScheduleInput(ScheduleSyntax.TIMESTAMP, at.astimezone(UTC).isoformat().replace("+00:00", "Z"))

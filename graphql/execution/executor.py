@@ -68,7 +68,6 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
 
     @override
     def execute_operation(self, serially: bool | None = None) -> Any:
-        """Execute a query or mutation, or one event of a subscription."""
         return super().execute_operation(serially) if self._bounds is None else self._execute_event(self._bounds)
 
     async def _execute_event(self, bounds: EventBounds) -> Any:  # noqa: ANN401 - as graphql-core has it

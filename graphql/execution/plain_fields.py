@@ -52,7 +52,6 @@ class PlainField:
     """A plain field.
 
     Attributes:
-        attribute: Where its value is.
         same: Values of exactly this type are answered as they are; None = there is no such type.
         coerce: What the answer shows of another value; raises what it cannot show.
         names: What the answer shows of the members of an enum.
@@ -88,7 +87,6 @@ class ReadyField:
     Attributes:
         attribute: Where its value is then, among the object's own attributes, also if its class has a resolver there.
         kind: Its type, without the mark of what is never null.
-        declared: Its type.
         made_by: The class of its values.
     """
 
@@ -110,7 +108,6 @@ class PlainColumn:
     """A plain field whose value is a list of leaves.
 
     Attributes:
-        attribute: Where its value is.
         item: How each of its values is shown.
         kept: Of these types finite numbers are in the answer as they are; None = of none.
     """

@@ -62,7 +62,6 @@ class Cut:
     """Hold the columns that are read for some fields.
 
     Attributes:
-        columns: Of the row.
         show: The object that shows a row of their values.
     """
 
@@ -75,7 +74,6 @@ class Fields:
 
     Args:
         kind: The type; a ``ByField``.
-        source: The model.
         prefix: The attribute of the model that has what the model itself has not.
         columns: The columns that have another name than their attribute.
         made: The fields that are no mere attributes, by their names.

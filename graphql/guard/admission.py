@@ -292,7 +292,6 @@ class Turn:
     """An operation's turn on the event loop.
 
     Attributes:
-        meter: Charges the caller.
         paced: Whether the caller has used much recently.
     """
 
@@ -552,9 +551,7 @@ class Admission:
         """Wait for the turn of an execution, and admit it while the block runs.
 
         Args:
-            client: The caller.
             cost: As the guard measured it.
-            context: Of its operation.
             retry_seconds: See ``Reads``.
             event: Whether it is one event of a subscription.
             writes: See ``Reads``.

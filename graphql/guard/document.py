@@ -29,7 +29,6 @@ from ...jobs.core.actor import Role
 from ..base.errors import UserFacingError, coded, shorten
 from .cost import Guard, Measure
 from .limits import LimitExceeded, Limits
-from .refusals import Refusals
 from .rights import Requirement, requirements_of
 from .walk import INTROSPECTION_ROOTS
 
@@ -77,7 +76,6 @@ class Document:
     """A parsed and validated document.
 
     Attributes:
-        text: Its source.
         ast: Its syntax tree.
         errors: What validation found, empty when it may run; None until validated.
         measures: Guard results that hold for any variables, by operation name.
@@ -98,11 +96,9 @@ class Prepared:
     """An operation that passed every check and may be executed.
 
     Attributes:
-        document: Where it comes from.
         operation: Its syntax node.
         operation_name: The name as requested, None when the document has one operation.
         variables: Raw variable values.
-        measure: Its cost.
         requirements: The roles it needs.
     """
 
@@ -163,7 +159,6 @@ class DocumentStore:
         """Check an operation against syntax, limits and schema.
 
         Args:
-            text: The document.
             variables: Raw variable values, not yet coerced.
             operation_name: Which operation to run; may be None when there is only one.
 
@@ -310,3 +305,48 @@ def _choose(ast: DocumentNode, name: str | None, limits: Limits) -> OperationDef
             return node
     message = f"The document has no operation named '{name[:100]}'; it has: {names or 'only an unnamed one'}."
     raise RequestRefused([UserFacingError(message, code="UNKNOWN_OPERATION")])
+
+
+DOCUMENTS: Final = 500
+"""So many are remembered."""
+CHARACTERS: Final = 1_000_000
+"""So many characters they have together, messages included."""
+
+
+class Refusals:
+    """The errors of the documents refused last."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._known: OrderedDict[str, tuple[list[GraphQLError], int]] = OrderedDict()
+        self._characters = 0
+
+    def __contains__(self, text: str) -> bool:
+        """Return whether a document is known to be refused."""
+        return text in self._known
+
+    def find(self, text: str) -> list[GraphQLError]:
+        """Return the reasons for which a document is refused; empty if they are not known."""
+        known = self._known.get(text)
+        if known is None:
+            return []
+        self._known.move_to_end(text)
+        return known[0]
+
+    def remember(self, text: str, errors: Sequence[GraphQLError]) -> None:
+        """Note why a document is refused, without its syntax tree."""
+        if text in self._known:
+            return
+        kept = [_bare(error) for error in errors]
+        characters = len(text) + sum(len(error.message) for error in kept)
+        self._known[text] = (kept, characters)
+        self._characters += characters
+        while len(self._known) > DOCUMENTS or (self._characters > CHARACTERS and len(self._known) > 1):
+            _, (_, forgotten) = self._known.popitem(last=False)
+            self._characters -= forgotten
+
+
+def _bare(error: GraphQLError) -> GraphQLError:
+    bare = GraphQLError(error.message, extensions=error.extensions)
+    bare.locations = error.locations
+    return bare

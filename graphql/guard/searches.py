@@ -108,7 +108,6 @@ class Searches:
     """The searches of one operation.
 
     Attributes:
-        lane: Where they run.
         client: The caller, whose budget they use.
         cost: The cost of the operation without them, as the limit guard measured it.
         requested: The estimated cost of its searches, in values.

@@ -136,7 +136,6 @@ def reading_of(
     """Return what is read of a list.
 
     Args:
-        listing: It.
         kind: The type that shows a row.
         asked: What is asked of a row, as ``asked_of`` gives it.
         newest: The field that is read together with the rows, if there is such a one.
@@ -183,8 +182,6 @@ async def is_searched(
     """Return whether a read goes to the lane of searches; counts it towards the cost of its operation then.
 
     Args:
-        loaders: Of the operation.
-        listing: What is read.
         search: What that takes for each row; None = nothing.
         criteria: Which rows are sorted.
         bounded: Whether it looks at ``REACH`` rows at most.
@@ -311,7 +308,6 @@ class Kind(Generic[M]):
     """One kind of list.
 
     Attributes:
-        listing: The rows.
         filter: The input that chooses among them.
         order: The input that orders them.
         rows: The word for the rows, e.g. ``tasks``.
@@ -336,7 +332,6 @@ def kind_of(listing: Listing[M], filter: type[RowFilter], fields: type[StrEnum],
     """Return one kind of list.
 
     Args:
-        listing: The rows.
         filter: The input that chooses among them.
         fields: The fields by which they can be ordered; ``TaskOrderField`` is that of the input ``TaskOrder``.
         rows: The word for the rows, e.g. ``tasks``.
@@ -362,7 +357,6 @@ def listed(
     """A field that is a list of a kind.
 
     Args:
-        kind: The list.
         shown: The type of the schema that shows a row; asked when it is needed, for types refer to each other.
         description: What clients read about the field.
         of: Whose rows; of a root field all.

@@ -251,7 +251,6 @@ def absent_variables(info: Info, argument: str, *members: str) -> Iterator[UserE
     """The places of a filter, as the document has it, where a variable stands that has no value.
 
     Args:
-        info: Of the resolver.
         argument: Which argument of its field leads to the filter.
         *members: Which members of that do.
     """

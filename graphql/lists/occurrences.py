@@ -33,8 +33,6 @@ class Occurrences:
     """The occurrences of one task, read from two lists that are each in order.
 
     Attributes:
-        loaders: Of the operation.
-        task_id: Whose.
         request: The page in terms of ``ORDER``.
     """
 

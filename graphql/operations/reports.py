@@ -162,11 +162,8 @@ class Plan:
     """The planned occurrences of a span, a page at a time.
 
     Args:
-        info: Of the resolver.
         start: The beginning of the span.
         end: Its end, not included.
-        request: The page.
-        criteria: Whose.
         apart: How far occurrences of a task are from each other at least; None = all of them.
     """
 

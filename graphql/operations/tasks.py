@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.actions import deletion
+from ...jobs.actions import tasks
 from ...jobs.actions import tasks as actions
 from ...jobs.actions.idempotent import AnswerCodec
 from ...jobs.actions.previews import preview_task, preview_triggered
@@ -245,7 +245,7 @@ class TaskMutations:
         """
 
         def action(tx: Tx) -> Deletion:
-            deleted = deletion.delete_task(tx, input.name, actor=info.context.person.name)
+            deleted = tasks.delete_task(tx, input.name, actor=info.context.person.name)
             return Deletion(deleted.task.name, deleted.runs[:MAX_RUNS], len(deleted.runs))
 
         return (await perform(info, input, versioned(input, action), DELETION)).answer(
@@ -260,7 +260,7 @@ class TaskMutations:
         """Deletes all tasks of an owner that no live node declares in its code, as `deleteTask` does."""
 
         def action(tx: Tx) -> list[str]:
-            deleted = deletion.delete_tasks_of_owner(tx, input.owner, actor=info.context.person.name)
+            deleted = tasks.delete_tasks_of_owner(tx, input.owner, actor=info.context.person.name)
             return [task.name for task in deleted]
 
         done = await perform(info, input, action, NAMES)
@@ -336,7 +336,7 @@ class TaskMutations:
         """
 
         def delete(tx: Tx, name: str) -> str:
-            return deletion.delete_task(tx, name, actor=info.context.person.name).task.name
+            return tasks.delete_task(tx, name, actor=info.context.person.name).task.name
 
         action = many(input, delete, _deletable)
         return answer_many(TasksDeleted, await perform_many(info, input, action, DELETED), deleted_names=str)

@@ -23,8 +23,7 @@ from ...jobs.store.read.figures import reports
 from ...jobs.store.read.figures.reports import Overview, Part
 from ..base.enums import Role
 from ..guard.searches import Searches
-from .loaders import Loaders
-from .slices import Slices
+from .loaders import Loaders, Slices
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -90,7 +89,6 @@ class Person:
     """Describe the person who asks.
 
     Attributes:
-        name: Of the account.
         role: What may be done: the account's role, or that of a token.
         account_id: The account; None without one.
         identity: The credential that was shown; None if none was.
@@ -212,7 +210,6 @@ class Context:
         """Return how things are.
 
         Args:
-            wanted: Which parts of the overview.
             again: Whether it is shown again and again, so that it may be a moment old.
         """
         if self.overviews is None:

@@ -33,7 +33,6 @@ class DataLoader(StrawberryLoader[K, M]):
 
     @override
     def load(self, key: K) -> Awaitable[M]:
-        """Return what is read by a key."""
         read = asyncio.ensure_future(super().load(key))
         # Siblings of a failed field are given up: nobody sees then why the read failed, and asyncio would complain.
         read.add_done_callback(_retrieve)
@@ -111,8 +110,6 @@ class Children(Generic[M]):
     """The rows of a list that belong to one of many parents, by page and by number.
 
     Args:
-        database: How they are read.
-        listing: The list.
         field: The field of the list that names the parent.
         shown: Notes what a page leaves out.
     """

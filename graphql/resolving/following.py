@@ -116,7 +116,6 @@ async def follow(
     """Execute a subscription for events, as if they came from the bus.
 
     Args:
-        schema: The schema.
         prepared: The subscription, see ``prepare``.
         context: The context of its owner.
         events: The events, in their order.

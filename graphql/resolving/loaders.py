@@ -1,6 +1,8 @@
 """Batched reads of one operation: however many rows ask for the same kind of thing, one statement answers them."""
 
 import asyncio
+import time
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -42,7 +44,60 @@ from ...jobs.store.read.listing.searching import Counted, Keys, capped
 from ...jobs.store.read.prunable import keeping
 from ..guard.searches import Searches
 from .data_loader import MAX_BATCH, Children, DataLoader, Reader, by_key, by_key_and_slice
-from .slices import Slices
+
+SLICE_SECONDS: Final = 0.005
+"""Processor time of the event loop's thread after which those who compute make a pause."""
+
+PAUSE_SECONDS: Final = 0.005
+"""Least length of a pause."""
+
+
+class Slices:
+    """Let the computing resolvers of one operation take turns.
+
+    Hundreds of them are often ready at once, since one statement answered them all: without a pause the loop would do
+    all their work before it looks at anything else.
+    """
+
+    def __init__(self) -> None:
+        self._began = time.thread_time()
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._admitting = False
+
+    async def turn(self) -> None:
+        """Come back when it is time to compute for some milliseconds at most: at once unless the slice is over."""
+        if not self._waiting and not self._over():
+            return
+        place = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        if not self._admitting:
+            self._admitting = True
+            self._pause()
+        await place
+
+    def _over(self) -> bool:
+        return time.thread_time() - self._began >= SLICE_SECONDS
+
+    def _pause(self) -> None:
+        asyncio.get_running_loop().call_later(PAUSE_SECONDS, self._begin)
+
+    def _begin(self) -> None:
+        self._began = time.thread_time()
+        self._admit()
+
+    def _admit(self) -> None:
+        """Let the next one compute, and look again when it has."""
+        while self._waiting and self._waiting[0].done():
+            # Cancelled with its operation.
+            self._waiting.popleft()
+        if not self._waiting:
+            self._admitting = False
+        elif self._over():
+            self._pause()
+        else:
+            self._waiting.popleft().set_result(None)
+            # Behind the one that was just called.
+            asyncio.get_running_loop().call_soon(self._admit)
 
 
 def retained(conn: Connection, now: datetime) -> Retained:
@@ -100,7 +155,6 @@ class ListKey:
 
     Attributes:
         listing: The list, or some of its columns.
-        request: Which page.
         newest: Of tasks, what is read of the newest finished execution of each, which its row then comes with.
         strip: Of tasks, the number of occurrences in the strip of each, which comes with all else of it; None = it
             does not.
@@ -137,7 +191,6 @@ class Loaders:
     Each loader is made when it is first asked for: a subscription gets new ones with each event, and uses few of them.
 
     Args:
-        database: Where it is.
         slices: Where what has to be computed takes turns with the rest of the operation.
         searches: How rows are read that no index finds; None = as any others.
         left_out: Gets, by their messages, the rows that lists leave out because they cannot be read.

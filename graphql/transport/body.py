@@ -22,7 +22,6 @@ class Body:
     """The body of a request.
 
     Attributes:
-        content: Its bytes.
         wide: Whether it is longer than most may be.
     """
 
@@ -58,7 +57,6 @@ class BodyReader:
         """Read the body.
 
         Args:
-            request: Of which.
             context: Knows who asks.
             most: Its longest, in bytes; as the limits say unless given.
             beginning: Read ``most`` bytes of a longer body, and refuse none for its length.

@@ -29,7 +29,6 @@ class Answer:
     """The answer of a query or a mutation.
 
     Attributes:
-        content: What is answered.
         text: The same as JSON.
     """
 

@@ -1,6 +1,8 @@
 """Share between all transports: the engine, the checks before it, and the hooks of the application."""
 
+import asyncio
 import time
+from collections import OrderedDict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -17,14 +19,49 @@ from ..base.errors import UserFacingError
 from ..guard.admission import Admission, Admitted
 from ..guard.document import Prepared
 from ..guard.limits import Limits
+from ..guard.metered import Meter
 from .body import Body, BodyReader
 from .engine import Answer, Engine
-from .introspection import Introspections
 from .persisted import PersistedDocuments
 from .request import GraphQLRequest, as_object, decode, parse_json, parse_request
 from .sharing import Encoded, SharedStreams
 from .site import SitePolicy
 from .streams import OpenStreams
+
+KEPT: Final = 4
+"""Answers that are kept: the explorer and each kind of client asks in its own words, again and again in the same."""
+
+
+class Introspections:
+    """Answers operations that ask for the schema alone (``Prepared.is_introspection``).
+
+    The schema as the explorer asks for it takes half a second of a processor. On the event loop nothing else would be
+    answered meanwhile.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._kept: OrderedDict[tuple[str, str | None], Answer] = OrderedDict()
+
+    async def answer(self, prepared: Prepared, context: Any, meter: Meter) -> Answer:  # noqa: ANN401 - the schema's own type
+        """The answer; the time of a new one is charged to its client as that of any other."""
+        key = (prepared.document.text, prepared.operation_name)
+        known = self._kept.pop(key, None)
+        if known is None:
+            began = meter.clock()
+            known = await briefly_in_thread(self._made, prepared, context)
+            meter.end(began)
+            if "errors" in known.content:
+                return known
+        self._kept[key] = known
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return known
+
+    def _made(self, prepared: Prepared, context: Any) -> Answer:  # noqa: ANN401
+        content = asyncio.run(self._engine.execute(prepared, context))
+        return Answer(content, self._engine.encode(content))
+
 
 SHORT: Final = 16 * 1024
 """Bytes of a body that are parsed in well under a millisecond."""

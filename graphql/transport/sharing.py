@@ -191,7 +191,6 @@ class Member:
     """One subscriber of a shared execution.
 
     Attributes:
-        client: The caller.
         overflowed: It fell behind: the queued answers are good, later ones are missing.
     """
 
@@ -287,8 +286,6 @@ class SharedExecution:
         """Start at once.
 
         Args:
-            answers: The execution.
-            audience: Where its members are.
             ended: Called when it has ended by itself, before its members are notified.
         """
         self._members = audience.members
@@ -334,7 +331,6 @@ class SharedStreams:
         """Start without executions.
 
         Args:
-            engine: Runs the operations.
             event_id: The cursor of an answer.
             policy: The fields that may be shared; None = none.
         """
@@ -451,8 +447,6 @@ class Reader:
     """A subscriber.
 
     Attributes:
-        context: Of the operation.
-        client: The caller.
         bounds_of: Returns the admission of each event.
         audience: The subscribers of the execution; None = this one alone.
     """

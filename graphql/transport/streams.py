@@ -24,7 +24,6 @@ class Place:
 
     Attributes:
         stop: Asks it to end because the server stops; called at most once.
-        address: Where it comes from.
         make_room: Asks it to end because others arrive.
         client: Whose it is, once that is known.
     """

@@ -37,7 +37,6 @@ def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collectio
     caught up.
 
     Args:
-        tx: The transaction.
         declarations: One per job that declares a schedule; the task has the job's name.
         job_names: All jobs that this node knows.
     """

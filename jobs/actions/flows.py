@@ -139,8 +139,6 @@ def retry_flow(
     Other successful runs stay, and their results are used. The flow is unfinished again.
 
     Args:
-        tx: The transaction.
-        flow_id: The flow.
         from_run: Make new runs in the place of this one and of all that come after it instead, however they ended.
         args: The arguments of the new run in the place of ``from_run``; unless given, those of that run.
         actor: Who asks for it.

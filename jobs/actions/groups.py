@@ -29,7 +29,7 @@ def pause_group(
     Raises:
         InvalidInput: that time is not in the future, or a text is not as it must be.
     """
-    check_name(name, "name")
+    check_name(name)
     check_reason(reason)
     check_resume(until, tx.now)
     before = groups.ensure(tx.conn, name)
@@ -42,14 +42,14 @@ def pause_group(
 def resume_group(tx: Tx, name: str, *, actor: str | None = None) -> Group:
     """Let a paused group run again."""
     del actor
-    check_name(name, "name")
+    check_name(name)
     before = groups.ensure(tx.conn, name)
     return _changed(tx, before, groups.resume(tx.conn, name))
 
 
 def update_group(tx: Tx, name: str, *, max_running: int | None) -> Group:
     """Set how many runs of the group may be scheduled or running on all nodes together; None = no limit."""
-    check_name(name, "name")
+    check_name(name)
     if max_running is not None and not 0 <= max_running < 2**31:
         raise InvalidInput(
             f"maxRunning: must be a whole number from 0 to {2**31 - 1} or null for no limit, got {max_running}",
@@ -61,7 +61,7 @@ def update_group(tx: Tx, name: str, *, max_running: int | None) -> Group:
 
 def set_max_wait_low(tx: Tx, name: str, *, seconds: float | None) -> Group:
     """Set after how long a due run of low priority goes before those of high priority of its group; None = never."""
-    check_name(name, "name")
+    check_name(name)
     if seconds is not None:
         refuse(number_faults(seconds, "maxWaitLow", 0, MAX_SECONDS))
     before = groups.ensure(tx.conn, name)
@@ -73,7 +73,7 @@ def set_group_rate(tx: Tx, name: str, *, rate: Rate | None) -> Group:
 
     Those handed to nodes but not started go back to the queue: they have no token.
     """
-    check_name(name, "name")
+    check_name(name)
     if rate is not None:
         refuse(rate_faults(rate.limit, rate.per, rate.burst))
     before = groups.ensure(tx.conn, name)
@@ -86,7 +86,7 @@ def set_group_rate(tx: Tx, name: str, *, rate: Rate | None) -> Group:
 
 def set_group_cap(tx: Tx, name: str, *, cap: Cap | None) -> Group:
     """Limit the group's waiting runs, and set the fate of further ones; None = any number. Waiting runs are kept."""
-    check_name(name, "name")
+    check_name(name)
     if cap is not None:
         refuse(cap_faults(cap.limit, cap.when_full))
     before = groups.ensure(tx.conn, name)
@@ -127,7 +127,7 @@ def set_group_keep(tx: Tx, name: str, *, seconds: float | None) -> Group:
 
     The next pruning goes by it. Deleted history does not come back.
     """
-    check_name(name, "name")
+    check_name(name)
     refuse(keep_faults(seconds))
     before = groups.ensure(tx.conn, name)
     return _changed(tx, before, groups.set_keep(tx.conn, name, seconds))
@@ -148,7 +148,7 @@ def change_limits(tx: Tx, name: str, limits: Mapping[str, Any]) -> None:
     Raises:
         UserError: with everything that is wrong.
     """
-    check_name(name, "name")
+    check_name(name)
     faults: list[UserError] = []
     for limit, value in limits.items():
         try:

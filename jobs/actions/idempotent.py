@@ -1,16 +1,58 @@
 """Requests that may be repeated: the same key and request within 24 hours have one effect and one answer."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar, cast
+
+from sqlalchemy import Connection, delete, select, update
 
 from ..core.base.errors import ErrorCode, UserError
 from ..core.model import Json
 from ..core.rules import check_text
+from ..store.db import dialect
 from ..store.db.transaction import Tx
-from ..store.write import idempotency
+from ..store.schema.tables import idempotency_key as k
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A request that was answered under a key. ``digest`` is a hash of the request."""
+
+    operation: str
+    digest: str
+    answer: dict[str, Any]
+
+
+def reserve(conn: Connection, key: str, operation: str, digest: str, now: datetime) -> bool:
+    """Take a key for a request; False if it is taken. Waits for a transaction that is just taking it."""
+    statement = dialect.insert_or_ignore(conn, k).values(
+        key=key, operation=operation, request_hash=digest, answer={}, created_at=now
+    )
+    return conn.execute(statement.returning(k.c.key)).first() is not None
+
+
+def find(conn: Connection, keys: Sequence[str]) -> dict[str, Answered]:
+    """Return the answers under some keys, by key."""
+    rows = conn.execute(select(k).where(k.c.key.in_(keys)))
+    return {row.key: Answered(row.operation, row.request_hash, row.answer) for row in rows}
+
+
+def remember(conn: Connection, key: str, answer: dict[str, Any]) -> None:
+    """Keep the answer to the request that took the key."""
+    conn.execute(update(k).where(k.c.key == key).values(answer=answer))
+
+
+def forget_older(conn: Connection, before: datetime, limit: int, *keys: str) -> int:
+    """Free up to ``limit`` keys taken before a time, the oldest first, but those that somebody else frees now.
+
+    Those of ``keys`` that were taken before that time are freed in any case. Returns how many were.
+    """
+    over = k.c.created_at < before
+    oldest = select(k.c.key).where(over).order_by(k.c.created_at).limit(limit).with_for_update(skip_locked=True)
+    return conn.execute(delete(k).where(k.c.key.in_(oldest) | (k.c.key.in_(keys) & over))).rowcount
+
 
 T = TypeVar("T")
 
@@ -30,7 +72,6 @@ class Request:
 
     Attributes:
         key: As its sender chose it. Others may choose the same: each has keys of his own.
-        operation: The request.
         digest: A hash of everything that was asked.
         owner: Who asks.
     """
@@ -74,23 +115,23 @@ def once(tx: Tx, request: Request | None, action: Callable[[Tx], T], codec: Answ
         return action(tx)
     check_text(request.key, "idempotencyKey", least=1, most=MAX_KEY)
     # Each request takes one, and frees more: the table holds no more than a day, and no request frees all of a day.
-    idempotency.forget_older(tx.conn, tx.now - REMEMBERED, FREED, *request.keys)
+    forget_older(tx.conn, tx.now - REMEMBERED, FREED, *request.keys)
     for _ in range(TRIES):
-        known = idempotency.find(tx.conn, request.keys)
+        known = find(tx.conn, request.keys)
         shared, own = request.keys
         answered = known.get(own) or known.get(shared)
         if answered is not None and (own in known or answered.answer.get(OWNER, request.owner) == request.owner):
             return _recalled(tx, request, answered, codec)
         key = own if shared in known else shared
-        if idempotency.reserve(tx.conn, key, request.operation, request.digest, tx.now):
+        if reserve(tx.conn, key, request.operation, request.digest, tx.now):
             result = action(tx)
-            idempotency.remember(tx.conn, key, {**cast("dict[str, Any]", codec.dump(result)), OWNER: request.owner})
+            remember(tx.conn, key, {**cast("dict[str, Any]", codec.dump(result)), OWNER: request.owner})
             return result
         # Somebody has just taken it, and has committed: it is found now.
     raise _conflict(request)
 
 
-def _recalled(tx: Tx, request: Request, answered: idempotency.Answered, codec: AnswerCodec[T]) -> T:
+def _recalled(tx: Tx, request: Request, answered: Answered, codec: AnswerCodec[T]) -> T:
     if (answered.operation, answered.digest) != (request.operation, request.digest):
         raise _conflict(request)
     return codec.load(tx, {name: value for name, value in answered.answer.items() if name != OWNER})

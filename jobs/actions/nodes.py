@@ -52,8 +52,6 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
     """Register a node and publish its jobs.
 
     Args:
-        tx: The transaction.
-        new: The node.
         only_node: No other process can hold the database (the SQLite file lock): a node that is recorded as live is
             dead and is rescued at once, and jobs that this node does not know are forgotten.
     """
@@ -117,8 +115,6 @@ def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome, left_
     Nothing may be left to a node that is not live any more, because only live nodes are rescued.
 
     Args:
-        tx: The transaction.
-        node: The node.
         state: Its last one.
         unfinished: How the open attempts end.
         left_behind: The executions whose code could not be stopped, also those that others have closed.
@@ -145,7 +141,6 @@ def note_blockage(
     """Say that for so many seconds something has kept the event loop of this process' jobs from turning.
 
     Args:
-        tx: The transaction.
         node: This process' node.
         seconds: Since when, counted back from now.
         run_id: The run whose code is at work, if it is a job's.

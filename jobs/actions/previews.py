@@ -64,8 +64,6 @@ def _looked_at(tx: Tx, enqueued: Sequence[Enqueued], changed: dict[int | None, s
     """Return the results of an enqueue in this transaction.
 
     Args:
-        tx: The transaction.
-        enqueued: Its answer.
         changed: The runs that it has changed one by one, with their states.
     """
     answered = {one.run.id for one in enqueued}

@@ -23,7 +23,6 @@ def revert_to(tx: Tx, number: int, *, expected: int | None = None, actor: str | 
     It is an edit like any other, and a revision itself. Hidden values of arguments stay as they are now.
 
     Args:
-        tx: The transaction.
         number: Of the revision's entry in the audit log.
         expected: The version that the task must still have, or the limits of the group.
         actor: Who edits.

@@ -112,7 +112,6 @@ def request_faults(run: NewRun, schemas: Mapping[str, Schema], *, in_flow: bool 
     """Find the faults of a requested run: its settings, its job, its arguments, labels made of these.
 
     Args:
-        run: The run.
         schemas: The published form of its job.
         in_flow: Whether its arguments may take results; these are not known yet, and are judged when it starts.
     """
@@ -215,8 +214,6 @@ def put_new(tx: Tx, run: NewRun, asked: str) -> Run:
     """``put`` of one run that must not have been there already.
 
     Args:
-        tx: The transaction.
-        run: The run.
         asked: The requested thing, for the message.
 
     Raises:
@@ -245,7 +242,6 @@ async def put_requested(database: Database, run: NewRun, record: Record) -> Enqu
     Where one statement cannot do it, all requests of the same moment become one transaction.
 
     Args:
-        database: The database.
         run: The run; its policies may follow its job.
         record: The entry of the audit log, in the name of the account that asks.
 

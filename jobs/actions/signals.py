@@ -1,16 +1,30 @@
-"""Signals to runs: put into the run's box, where its next wait of that name takes them."""
+"""Signals to runs: put into the run's box, where its next wait of that name takes them; addresses to send one."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
 
-from ..core.actor import RANK
+from sqlalchemy import Connection, func, insert, select, update
+
+from ..accounts.actions.throttling import fresh_secret
+from ..accounts.rules.credentials import Prefix, prefix_of, stored_form
+from ..core.actor import RANK, Actor, Role
 from ..core.arguments.judging import value_faults
-from ..core.base.errors import ErrorCode, InvalidInput, InvalidState, UserError, refuse
-from ..core.model import Run
+from ..core.base.errors import ErrorCode, InvalidInput, InvalidState, NotFound, UserError, refuse
+from ..core.base.times import time_text
+from ..core.model import Json, Run
 from ..core.rules import MAX_REASON, check_text, unknown
-from ..core.states import FINAL
-from ..core.waits import MAX_BOX, Signal, check_box, stored_payload
+from ..core.states import FINAL, RunState
+from ..core.steps import StepName, StepState
+from ..core.waits import MAX_BOX, AnswerPage, Signal, check_box, stored_payload
 from ..queue import waits
+from ..queue.base import runs as run_store
+from ..queue.base.shapes import HeldRun
 from ..store.db.transaction import Tx
+from ..store.read import runs as stored_runs
+from ..store.read import steps as stored_steps
+from ..store.schema.tables import signal_link as k
 
 
 def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = None, signal: Signal) -> Run:
@@ -80,3 +94,156 @@ def _forbidden(run: Run, signal: Signal, rank: int) -> UserError:
         path=("name",),
         code=ErrorCode.FORBIDDEN,
     )
+
+
+MAX_LINKS: Final = 1_000
+"""Addresses of one run."""
+MAX_ADDRESS: Final = 200
+ROLE: Final = Role.OPERATOR
+"""Role behind an address: an operator's, so that no wait for administrators is answered."""
+PATH: Final = "/signal"
+"""The token follows behind a slash."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """Hold the stored part of an address."""
+
+    id: int
+    run_id: int
+    step: str
+    used_at: datetime | None
+    page: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Addressee:
+    """Describe the wait behind an address.
+
+    Attributes:
+        form: The JSON Schema of the wait's payload; None: anything, or it has not begun and nobody said.
+        page: How the page looks.
+    """
+
+    run: Run
+    name: str
+    form: dict[str, Any] | None
+    page: AnswerPage
+
+
+def make_link(tx: Tx, held: Run | HeldRun, label: str, page: Mapping[str, Json] | None = None) -> str | None:
+    """The token of a new address for a wait of a run; None: the run was taken from its node.
+
+    Raises:
+        InvalidState: the run has made too many.
+    """
+    run = run_store.lock(tx.conn, [held.id]).get(held.id)
+    fence = (RunState.RUNNING, held.attempt, held.node_id)
+    if run is None or (run.state, run.attempt, run.node_id) != fence:
+        return None
+    if _count(tx.conn, run.id) >= MAX_LINKS:
+        raise InvalidState(
+            f"signal_url: run {run.id} has made {MAX_LINKS:,} addresses; make each inside the step that sends it, so "
+            "that a later attempt does not make another"
+        )
+    token = fresh_secret(Prefix.SIGNAL)
+    _keep(tx.conn, stored_form(token), run.id, label, page, tx.now)
+    return token
+
+
+def addressee(conn: Connection, token: str) -> Addressee:
+    """Return where an address leads that can be used now.
+
+    Raises:
+        NotFound: there is none with this token.
+        InvalidState: it was used, or its wait or its run is over.
+        UserError: ``FORBIDDEN``: its wait takes only signals from accounts of a higher role.
+    """
+    return _good(conn, _known(_find(conn, _hash(token))))
+
+
+def signal_by_link(tx: Tx, token: str, payload: Json, rejects: str | None, *, address: str | None) -> Run:
+    """Send a signal by an address, which is used up by it; the run afterwards. A refused request uses up nothing.
+
+    Args:
+        token: That of the address.
+        payload: The signal's payload.
+        rejects: It says no, for this reason.
+        address: From where it comes; the audit log has it.
+
+    Raises:
+        NotFound, InvalidState: see ``addressee``.
+        UserError: its payload does not fit the run's wait, or see ``addressee``.
+    """
+    link = _known(_find(tx.conn, _hash(token), lock=True))
+    # The run is locked before it is judged, so that it stays as it is.
+    run_store.lock(tx.conn, [link.run_id])
+    found = _good(tx.conn, link)
+    tx.actor = Actor("(signal address)", ROLE, address=None if address is None else address[:MAX_ADDRESS])
+    run = signal_run(tx, run_id=found.run.id, signal=Signal(found.name, payload, rejects))
+    _spend(tx.conn, link.id, tx.now)
+    return run
+
+
+def _hash(token: str) -> str:
+    if prefix_of(token) is not Prefix.SIGNAL:
+        raise _unknown()
+    return stored_form(token)
+
+
+def _known(link: _Link | None) -> _Link:
+    if link is None:
+        raise _unknown()
+    return link
+
+
+def _unknown() -> NotFound:
+    message = "This address is not known: it is not complete, or its run is not kept any more; ask for a new one"
+    return NotFound(message, code=ErrorCode.NOT_FOUND)
+
+
+def _good(conn: Connection, link: _Link) -> Addressee:
+    name = StepName.parse(link.step).signal
+    if link.used_at is not None:
+        raise InvalidState(f"This address was used at {time_text(link.used_at)}, and works once")
+    run = stored_runs.by_ids(conn, [link.run_id]).get(link.run_id)
+    if run is None:
+        raise _unknown()
+    if run.state in FINAL:
+        raise InvalidState(f"Run {run.id} is {run.state.value}: nobody waits for '{name}' any more")
+    waits = next((one for one in stored_steps.of_runs(conn, [run.id])[run.id] if one.label == link.step), None)
+    if waits is not None and waits.state is not StepState.WAITING:
+        raise InvalidState(f"Run {run.id} does not wait for '{name}' any more: it was answered, or its time is over")
+    if waits is not None and waits.role is not None and not ROLE.includes(waits.role):
+        message = (
+            f"Run {run.id} takes '{name}' only from accounts with the role {waits.role.value}, so no address answers "
+            "it; sign in and send the signal there"
+        )
+        raise UserError(message, code=ErrorCode.FORBIDDEN)
+    stored = link.page or {}
+    return Addressee(run, name, stored.get("form") if waits is None else waits.form, AnswerPage.from_json(stored))
+
+
+def _count(conn: Connection, run_id: int) -> int:
+    """Return how many addresses a run has made."""
+    return int(conn.execute(select(func.count()).select_from(k).where(k.c.run_id == run_id)).scalar_one())
+
+
+def _keep(
+    conn: Connection, token_hash: str, run_id: int, step: str, page: Mapping[str, Any] | None, now: datetime
+) -> None:
+    """Keep a new one, with what its page shows."""
+    shown = None if page is None else dict(page)
+    conn.execute(insert(k).values(token_hash=token_hash, run_id=run_id, step=step, page=shown, created_at=now))
+
+
+def _find(conn: Connection, token_hash: str, *, lock: bool = False) -> _Link | None:
+    """The one with this token; with ``lock`` nobody else uses it before the transaction ends."""
+    statement = select(k.c.id, k.c.run_id, k.c.step, k.c.used_at, k.c.page).where(k.c.token_hash == token_hash)
+    row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
+    return None if row is None else _Link(row.id, row.run_id, row.step, row.used_at, row.page)
+
+
+def _spend(conn: Connection, link_id: int, now: datetime) -> None:
+    """Use one up that is locked."""
+    conn.execute(update(k).where(k.c.id == link_id).values(used_at=now))

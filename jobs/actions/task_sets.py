@@ -33,9 +33,8 @@ from ..store.db.transaction import Tx
 from ..store.read import tasks as stored_tasks
 from ..store.write import groups as stored_groups
 from ..store.write import tasks
-from .deletion import delete_task
 from .groups import change_limits
-from .tasks import create_tasks, edited, set_columns, update_task
+from .tasks import create_tasks, delete_task, edited, set_columns, update_task
 
 Path = tuple[str, ...]
 
@@ -79,7 +78,6 @@ def apply_sets(
     A task that exists through the API, and is of no set, becomes one of the set that names it.
 
     Args:
-        tx: The transaction.
         wanted: The sets; others are left alone.
         options: How; by default nothing is archived.
         groups: Groups with the limits that they shall have; other groups, and other limits, are left alone.
@@ -132,7 +130,7 @@ def _groups_named_twice(groups: Sequence[WantedGroup]) -> Iterator[UserError]:
 def _limit(tx: Tx, wanted: WantedGroup, path: Path, plan: _Plan) -> None:
     """Set those limits of a group that differ."""
     try:
-        check_name(wanted.name, "name")
+        check_name(wanted.name)
         group = stored_groups.locked(tx.conn, wanted.name)
         differing = limits_that_differ(group, wanted.limits)
         planned = PlannedGroup(group.name, version_of(group), changes_of(group, differing))

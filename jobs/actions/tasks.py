@@ -1,7 +1,7 @@
 """Change tasks, each action in one transaction."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from itertools import zip_longest
 from typing import Any
@@ -24,7 +24,16 @@ from ..core.defaults import FROM_ARGUMENTS, TASK_POLICIES, task_of_job
 from ..core.events import EventKind
 from ..core.model import Json, OverlapPolicy, Run, ScheduleSpec, SkipReason, Task, TaskSource, TaskSpec, Trigger
 from ..core.occurrences import Skip, due_of, effective, effective_overlap, first_occurrence, overlap_limit
-from ..core.rules import check_reason, check_resume, resource_place_faults, task_faults, unknown, window_faults
+from ..core.rules import (
+    MAX_NAME,
+    check_reason,
+    check_resume,
+    check_text,
+    resource_place_faults,
+    task_faults,
+    unknown,
+    window_faults,
+)
 from ..core.schedule import ScheduleError, Syntax, parse
 from ..queue.base.changes import task_change
 from ..queue.base.skips import record_skips
@@ -34,6 +43,7 @@ from ..queue.limits.admission import change_task_rate
 from ..queue.occurrences import catch_up, new_run
 from ..store.db.transaction import Tx, Wake
 from ..store.read import jobs
+from ..store.read import jobs as stored_jobs
 from ..store.read import runs as run_store
 from ..store.read import tasks as stored_tasks
 from ..store.read.jobs import Schema
@@ -155,7 +165,6 @@ def update_task(tx: Tx, name: str, changes: Mapping[str, Any], *, actor: str | N
     Queued and running runs keep the arguments, group and limits they were made with.
 
     Args:
-        tx: The transaction.
         name: Which task; the name itself cannot change.
         changes: Field names of ``TaskSpec`` to new values; None = the job's default, or else the product's.
         actor: Who edits; noted as the one who paused, if ``enabled`` becomes false, and as the submitter, in whose name
@@ -261,8 +270,6 @@ def trigger_task(
     """Make a run of a task now. The schedule does not move; the overlap policy holds.
 
     Args:
-        tx: The transaction.
-        name: Which task.
         args: The arguments of this run; None = those of the task.
         actor: Who asks.
         resources: Those of this run at its engine, over those of the task.
@@ -515,3 +522,65 @@ def _anchor_of(task: Task, spec: TaskSpec, now: datetime) -> datetime:
     """Return where the grid of an INTERVAL begins once the task is as ``spec`` says."""
     moved = spec.schedule != task.spec.schedule or spec.start_at != task.spec.start_at
     return (spec.start_at or now) if spec.schedule.syntax.is_anchored and moved else task.anchor_at
+
+
+@dataclass(frozen=True, slots=True)
+class DeletedTask:
+    """Hold the results of a deletion.
+
+    Attributes:
+        runs: Its runs that were cancelled or asked to stop, as they are now.
+    """
+
+    task: Task
+    runs: list[Run]
+
+
+def delete_task(tx: Tx, name: str, *, actor: str | None = None) -> DeletedTask:
+    """Delete a task: its waiting runs are cancelled, running ones are asked to stop, its history stays.
+
+    Raises:
+        InvalidState: a live node declares the task in its code; it can only be paused.
+    """
+    hold_runs_of_tasks(tx, stored_tasks.by_names(tx.conn, [name]).values())
+    task = locked(tx, name)
+    nodes = stored_jobs.declaring(tx.conn, [name]).get(name) if task.source is TaskSource.CODE else None
+    if nodes:
+        raise InvalidState(
+            f"task '{name}' is declared in the code of {_nodes(nodes)} and would come back at the next start; pause it "
+            "instead, or take its schedule out of the code first",
+            path=("name",),
+            code=ErrorCode.CODE_TASK,
+        )
+    task = catch_up(tx, task)
+    return DeletedTask(task, _delete(tx, task, f"task '{name}' was deleted{by(actor)}"))
+
+
+def delete_tasks_of_owner(tx: Tx, owner: str, *, actor: str | None = None) -> list[Task]:
+    """Delete all tasks of an owner that no live node declares in code, as ``delete_task`` does; return them.
+
+    Raises:
+        InvalidInput: the owner is empty or no name of one.
+    """
+    check_text(owner, "owner", least=1, most=MAX_NAME)
+    hold_runs_of_tasks(tx, stored_tasks.of_owner(tx.conn, owner))
+    owned = stored_tasks.of_owner(tx.conn, owner, lock=True)
+    declared = stored_jobs.declaring(tx.conn, {task.name for task in owned if task.source is TaskSource.CODE})
+    doomed = [task for task in owned if task.source is not TaskSource.CODE or task.name not in declared]
+    for task in doomed:
+        _delete(tx, catch_up(tx, task), f"the tasks of owner '{owner}' were deleted{by(actor)}")
+    return doomed
+
+
+def _nodes(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"node '{names[0]}'{more}"
+
+
+def _delete(tx: Tx, task: Task, reason: str) -> list[Run]:
+    runs = cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
+    tasks.remove(tx.conn, task.id)
+    revise(tx, task, None)
+    tx.emit([task_change(EventKind.TASK_DELETED, task)])
+    tx.wake(Wake.TASKS)
+    return runs

@@ -5,16 +5,16 @@ from functools import cache
 from ..core.model import Isolation, OverlapPolicy, Priority
 from ..registry import JobDefinition, Registry, define
 from .bulk import BULK_ACTION, bulk_action, undo_bulk_action
-from .cleanup import (
+from .foreign_job import FOREIGN_JOB, foreign_job
+from .graphql_request import graphql_request
+from .http_request import http_request
+from .prune import (
     cleanup_expired_challenges,
     cleanup_expired_device_codes,
     cleanup_expired_refresh_tokens,
     cleanup_expired_sessions,
+    prune_history,
 )
-from .foreign_job import FOREIGN_JOB, foreign_job
-from .graphql_request import graphql_request
-from .http_request import http_request
-from .prune import prune_history
 from .shell import shell as run_command
 
 __all__ = ["builtin_jobs", "register_builtin"]
@@ -47,7 +47,6 @@ def register_builtin(registry: Registry, *, with_shell: bool = False) -> None:
     """Add the built-in jobs to ``registry``; those that it has already stay as they are.
 
     Args:
-        registry: Of the node.
         with_shell: Whether ``shell`` comes along; only nodes that have it take its runs.
 
     Raises:

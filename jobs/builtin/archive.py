@@ -314,7 +314,6 @@ async def archive_day(
 
     Args:
         database: Whose history; each page of it is read in a transaction of its own.
-        archive: Where to.
         day: The beginning of the day in UTC.
         page: How many rows are read at once.
         most: About how many rows a file has at most.

@@ -1,4 +1,4 @@
-"""Retention: deletes history that is too old or too much, in batches, each a transaction of its own."""
+"""Retention and the cleanups of the sign-in: delete rows that are too old or too many, a transaction for each batch."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -9,7 +9,8 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from pydantic import Field
 
-from ..accounts.write import cleanup
+from ..accounts.write import cleanup as signin
+from ..actions import idempotent
 from ..base.context import JobContext
 from ..base.outcomes import Result
 from ..core.model import Json
@@ -20,7 +21,7 @@ from ..store.db.transaction import Tx
 from ..store.read import archive as stored_archive
 from ..store.read import prunable as stored_prunable
 from ..store.read.prunable import EVENTS, EXECUTIONS, RUNS, History, OldBlocks, RunPlace
-from ..store.write import events, figures, idempotency
+from ..store.write import events, figures
 from ..store.write import prune as statements
 from ..store.write.blocks import drop_events, drop_executions, drop_runs
 from .archive import Archive, archive_day
@@ -128,7 +129,6 @@ async def prune(
     """Delete the history beyond ``retention``, but no unfinished runs, nothing they need, no task's newest execution.
 
     Args:
-        database: Whose history.
         retention: The limits; the age is counted from the database's time at the beginning.
         archive_url: Where history is written before it is deleted; ``off`` = nowhere from now on, None = unsaid.
         should_stop: Asked between batches; True ends the pruning early.
@@ -212,8 +212,8 @@ class _Pruning:
             await self._all("hours", figures.prune_hours, before)
             await self._all("nodes", statements.delete_old_nodes, before)
             await self._all("rate_buckets", statements.delete_full_buckets, now)
-            await self._all("idempotency_keys", idempotency.forget_older, now - IDEMPOTENCY_KEYS_KEPT)
-            await self._all("audit_entries", cleanup.prune, now - self._retention.max_audit_age)
+            await self._all("idempotency_keys", idempotent.forget_older, now - IDEMPOTENCY_KEYS_KEPT)
+            await self._all("audit_entries", signin.prune, now - self._retention.max_audit_age)
         except _StoppedError:
             self._pruned.complete = False
         return self._pruned
@@ -355,3 +355,56 @@ class _Pruning:
 
 def _now(tx: Tx) -> datetime:
     return tx.now
+
+
+_ROWS = 1000
+"""Rows per transaction: a few milliseconds each, so that nobody waits for a lock."""
+
+
+async def cleanup_expired_sessions(context: JobContext) -> int:
+    """Deletes sessions that have expired, API tokens that ended 30 days ago, and forgotten wrong sign-ins."""
+    return await _clean(
+        context,
+        sessions=signin.delete_expired_sessions,
+        tokens=signin.delete_dead_tokens,
+        failures=signin.delete_forgotten_failures,
+    )
+
+
+async def cleanup_expired_refresh_tokens(context: JobContext) -> int:
+    """Deletes families of refresh tokens that have expired or were revoked over 24 hours ago."""
+    return await _clean(context, tokens=signin.delete_finished_refresh_families)
+
+
+async def cleanup_expired_challenges(context: JobContext) -> int:
+    """Deletes passkey challenges, one-time links and begun sign-ins by a provider that have expired or were used."""
+    return await _clean(
+        context,
+        challenges=signin.delete_finished_challenges,
+        links=signin.delete_finished_links,
+        attempts=signin.delete_finished_attempts,
+    )
+
+
+async def cleanup_expired_device_codes(context: JobContext) -> int:
+    """Deletes device codes that have expired or were used."""
+    return await _clean(context, device_codes=signin.delete_finished_device_codes)
+
+
+async def _clean(context: JobContext, **cleanups: signin.Cleanup) -> int:
+    """Delete batch after batch until nothing is left or the job should stop; how many rows were deleted in all."""
+    database = services_of(context).database
+    deleted = dict.fromkeys(cleanups, 0)
+    for name, delete in cleanups.items():
+        while batch := 0 if context.should_stop else await database.write(_delete_batch, delete):
+            deleted[name] += batch
+            context.progress(sum(deleted.values()))
+    if context.should_stop:
+        context.log.warning("stopped early; the next run deletes the rest", **deleted)
+    elif any(deleted.values()):
+        context.log.info("deleted what is over", **deleted)
+    return sum(deleted.values())
+
+
+def _delete_batch(tx: Tx, delete: signin.Cleanup) -> int:
+    return delete(tx.conn, tx.now, _ROWS)

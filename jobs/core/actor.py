@@ -38,7 +38,6 @@ class Actor:
 
     Attributes:
         name: Of the account, or of an actor without one, such as the command line.
-        role: The rights.
         account_id: None without an account.
         address: Where the request came from; None when it came from no network.
         full_rights: Whether the role is all that the account may do; not so for a token of a lower role.

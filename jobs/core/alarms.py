@@ -466,7 +466,6 @@ class FailureMark:
 
     Attributes:
         fingerprint: The name of the group.
-        job_name: Its job.
         silenced_until: Until then it counts as known: it is no new error, and no reason to be alarmed.
         solved_at: When somebody said that its cause is mended.
         solved_in: The version of the job's code that mends it, as its code says it; None = the present one does.

@@ -208,7 +208,6 @@ class NodeCounts:
         """Attempts have ended, and the database knows.
 
         Args:
-            ends: The attempts.
             accepted: The runs whose end it took; the others had been taken from this node.
         """
         jobs = self.jobs
@@ -230,7 +229,6 @@ class NodeCounts:
         """Due tasks were visited.
 
         Args:
-            made: Runs that were made.
             lags: For each task that made any: by how many seconds it was overdue.
             skipped: Occurrences that did not become runs, by reason.
         """

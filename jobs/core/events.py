@@ -93,7 +93,6 @@ class Listed:
     Attributes:
         entry: ``CREATED``, ``STARTED``, ``ENDED`` or ``STEPS``.
         runs: The listed facts.
-        node: Where they began or ended.
         suspended: Of new runs: they do not wait, but are suspended.
         flow_id: Of new runs: the flow that all of them belong to.
     """

@@ -246,7 +246,6 @@ def ordered(members: Sequence[NewMember], known: Collection[str] = ()) -> list[N
     """The members so that each follows those that it comes after, and otherwise in their order.
 
     Args:
-        members: In any order.
         known: The keys of runs that are in the flow already.
 
     Raises:
@@ -344,7 +343,6 @@ def result_faults(key: str, args: object, earlier: Collection[str], hint: str) -
 
     Args:
         key: The run's key.
-        args: Its arguments.
         earlier: The keys of the runs that end before it starts.
         hint: Advice for the author of such a reference.
     """

@@ -206,7 +206,6 @@ class Keys(NamedTuple):
 
     Attributes:
         concurrency_key: No more than ``max_concurrent`` runs with this text run at once.
-        max_concurrent: See there.
         rate_key: Which of the buckets of its job gives its tokens, or that of its task (``key_of_task``).
         cap_key: Among which of the runs of its job it is counted while it waits.
         keeps_place: Whether it counts for its concurrency key from its first start until it is finished, and not only
@@ -262,8 +261,6 @@ class Limits:
         """Return the keys by which a run of the job with these arguments is limited.
 
         Args:
-            job_name: The job.
-            args: The arguments.
             own: Its keys so far, of which those are kept that its task or its flow gives it.
             unknown: The arguments that are not known yet; keys that are made of them are left out.
         """

@@ -509,7 +509,6 @@ def planned_load(
     second costs no more than one that is due every minute. Of one that comes in every stretch only the first is.
 
     Args:
-        tasks: Whose occurrences.
         start: The beginning of the span, and of its first stretch.
         end: The end, not included.
         width: Of a stretch.

@@ -27,13 +27,13 @@ SHELL_JOB = "shell"
 """The built-in job that a node has only by a setting."""
 
 
-def check_name(value: object, field: str) -> None:
+def check_name(value: object) -> None:
     """A name has 1 to 200 characters, none of them a control character or ``/``.
 
     Raises:
-        InvalidInput: names the field.
+        InvalidInput: of the field ``name``.
     """
-    refuse(name_faults(value, field))
+    refuse(name_faults(value, "name"))
 
 
 def name_faults(value: object, field: str) -> Iterator[InvalidInput]:

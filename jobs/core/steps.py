@@ -171,7 +171,6 @@ class Step:
 
     Attributes:
         label: See ``StepName.label``.
-        kind: Its kind.
         attempt: In which attempt at the run it ended, or a wait began; 0 = it was copied from the run that this one
             retries.
         started_at: When its function was called first, or the wait began.

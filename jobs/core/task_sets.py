@@ -97,7 +97,6 @@ class PlannedTask:
 
     Attributes:
         set_name: The set it was looked at for.
-        action: The change.
         version: Its version before that; None if it is made.
         changes: Of a task that is made or changed: the fields.
     """

@@ -190,7 +190,6 @@ def acknowledge(
     """Note that somebody takes care of firings. A lost node does not come back: its firing is resolved by this.
 
     Args:
-        tx: The transaction.
         ids: The firings; None = every open one.
         note: A note for others.
         alarm: Of every open one only those of this alarm.
@@ -236,9 +235,6 @@ def set_channel(
     """Set a channel, new or in the place of the old one.
 
     Args:
-        tx: The transaction.
-        name: Its name.
-        kind: Its kind.
         settings: Its settings as they are stored.
         set_name: The set of the file that defines it; None = people set it, and a set that it has stays.
         expected: The version at which it has to be; 0 = there is none yet, None = any, or none.

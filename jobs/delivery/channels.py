@@ -131,9 +131,7 @@ async def send(
     """Send a delivery once.
 
     Args:
-        channel: Where to.
         settings: Its settings with the values of secrets.
-        delivery: The message.
         guard: Decides which addresses may be reached.
         now: The time, for the signature.
         schemes: The schemes of URLs that Apprise may get, which decides itself where it connects to.

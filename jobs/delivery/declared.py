@@ -43,7 +43,6 @@ class _Noun:
         members: Returns those of an owner.
         owner: Returns the owner of one.
         definition: Returns one as a file has it.
-        create: Makes one for an owner.
         change: Makes one like another one, for an owner.
         remove: Deletes one.
         needs: The role of those who change one.
@@ -144,7 +143,6 @@ def declare(
     that stays.
 
     Args:
-        tx: The transaction.
         tasks: The declared schedules.
         job_names: All jobs that this node knows.
         wanted: The declared alarms of each job that has any.

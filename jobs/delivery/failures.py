@@ -48,8 +48,6 @@ def solve_failures(tx: Tx, fingerprint: str, version: str | None, *, job_name: s
     """Let a group of failures count as solved, until one comes back.
 
     Args:
-        tx: The transaction.
-        fingerprint: The group.
         version: The version of the job's code that solves it: nodes with those that had it may fail so meanwhile.
             None = each later failure shows that it is not solved.
         job_name: The job of the group, if it is known.

@@ -174,8 +174,6 @@ def receive(
     """Start the run that a proven request asks for; a repetition of the request starts none.
 
     Args:
-        tx: The transaction.
-        hook: The hook.
         payload: The content of the body.
         body: The body as it came.
         key: The sender's id of the request; None = each request is another one.

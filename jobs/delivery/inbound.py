@@ -106,7 +106,6 @@ def refusal(
         secrets: The values of the secrets.
         headers: The headers of the request, by their names in lower case.
         body: The body as it came.
-        now: The time.
     """
     return _CHECKS[kind]([one.encode() for one in secrets], headers, body, now)
 

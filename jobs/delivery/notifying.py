@@ -36,7 +36,6 @@ class Reader:
     """The reader of one node: what it knows between two pages.
 
     Attributes:
-        node_id: The node.
         watch: The alarms; None = they have to be read again.
         place: The place as it is stored.
         percentiles: The p95 of things, each with the time until which it is remembered.

@@ -74,7 +74,6 @@ class Alarm(AlarmSpec):
     """A stored alarm.
 
     Attributes:
-        source: Where it is defined.
         owner: The job whose code defines it, or the set of the file; None = people do.
         streak: Of FAILING: the failed runs since the last success.
         silenced_until: Until then it notifies nobody.
@@ -325,7 +324,6 @@ def next_try(
     Args:
         attempts: The tries so far.
         created_at: The time when it was recorded.
-        now: The time.
         chance: A random number from 0 to 1: a pause is drawn between half and all of its length.
         asked: The seconds for which the receiver asked in ``Retry-After``.
     """

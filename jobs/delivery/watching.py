@@ -138,7 +138,6 @@ class Watchlist:
     """The enabled alarms by what they are about, with what is open of each.
 
     Args:
-        alarms: All alarms.
         open: The executions or flows of open firings, by alarm and thing; None = it is about none.
     """
 

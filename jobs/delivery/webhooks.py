@@ -87,7 +87,6 @@ class Webhook:
 
     Attributes:
         settings: The URL, and references to the secrets that sign.
-        document: The subscription.
         ordered: Whether a message is sent only once the one before it was accepted.
         updated_by: The person or program that last changed what is sent or where to: their rights hold; empty = a file
             of the server itself, whose rights are those of job code.
@@ -229,8 +228,6 @@ class Subscribed(NamedTuple):
     """A webhook that reads the event log.
 
     Attributes:
-        webhook: The webhook.
-        place: Its place.
         waiting: The number of its messages that wait.
     """
 
@@ -340,8 +337,6 @@ def resume_webhook(tx: Tx, name: str, *, skip: bool = False, expected: int | Non
     """Let a webhook send again that was parked or stopped, or that leaves a failing receiver alone for now.
 
     Args:
-        tx: The transaction.
-        name: The webhook.
         skip: Whether to give up the oldest message that waits.
         expected: The version at which it has to be.
 
@@ -473,9 +468,7 @@ def note_outcome(
 
     Args:
         tx: The transaction, which has locked the webhook.
-        webhook: The webhook.
         delivery: The message that was tried.
-        sent: The outcome.
         next_at: The time at which the message would be tried again; None = not at all.
         chance: A random number from 0 to 1, for the pause.
 

@@ -64,10 +64,7 @@ def hold_readers(
     """Take readers for a node until a time; return those that it has, which are all of them if it takes them by force.
 
     Args:
-        conn: The transaction.
         readers: The names of readers.
-        node_id: The node.
-        now: The time.
         until: The time from which another node may take them.
         by_force: Whether to take them from another node.
     """
@@ -218,11 +215,7 @@ def insert_delivery(
     """Record a message that is to be sent at once.
 
     Args:
-        conn: The transaction.
-        channel: Where to.
         event: What it notifies of.
-        payload: Its content.
-        now: The time.
         firings: The firings that it is about.
     """
     kept = delivery_from(conn.execute(insert(d).returning(d), _new_delivery(channel, event, payload, now)).one())
@@ -269,9 +262,7 @@ def claim_deliveries(
     """Take due deliveries, a few of each channel; another node may take them from ``until`` on, or if this one is gone.
 
     Args:
-        conn: The transaction.
         node_id: The node that takes them.
-        now: The time.
         until: The time at which a try that nobody has ended counts as lost.
         per_channel: The most that are on their way to one channel.
         busy: The deliveries that are on their way from here, by channel.

@@ -45,13 +45,11 @@ class CommandExecutor:
     """Hands attempts to a launcher by its commands.
 
     Args:
-        name: Of the executor.
         launch: Starts an attempt; the first word of the last line of its output is the handle, its name if it prints
             nothing. Its own environment has what the code needs.
         find: Lists attempts, one a line: a handle or a name, one of ``pending``, ``running``, ``ended``, ``gone`` and
             ``evicted`` (``running`` unless given), and any further text.
         look: Prints the handle of the attempt that has a name, or nothing.
-        cancel: Ends one.
         forget: Tidies up after one.
         python: The interpreter that ``{command}`` begins with; this one unless given.
         complete: Whether ``find`` lists all that is at work: then an attempt that it leaves out has ended.

@@ -45,7 +45,6 @@ class KubernetesExecutor:
     """Hands attempts to a cluster.
 
     Attributes:
-        name: The name of the executor.
         namespace: The namespace of its Jobs.
         image: The image of jobs that name none.
         service_account: The account of the pods.

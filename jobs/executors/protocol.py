@@ -28,9 +28,6 @@ class Spec:
         name: Its name there, of letters, digits and dashes: the installation, the run, the attempt.
         environment: The variables that its code needs: the address, the token, the run, the attempt.
         resources: The resources that its job asks for.
-        job_name: Its job.
-        run_id: Its run.
-        attempt: Its number.
         timeout: Its time box, in seconds from the start of its code; None = it has none.
     """
 

@@ -38,7 +38,6 @@ class RayExecutor:
     """Hands attempts to a cluster.
 
     Attributes:
-        name: The name of the executor.
         address: The address of the dashboard of the cluster.
         python: The interpreter there.
         runtime_env: The environment of the code, as Ray describes it (``working_dir``, ``pip``, ``env_vars`` …).

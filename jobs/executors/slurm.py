@@ -41,7 +41,6 @@ class SlurmExecutor(CommandExecutor):
     """Hands attempts to Slurm.
 
     Args:
-        name: Of the executor.
         options: Further words of ``sbatch`` for every job, e.g. ``["--account=physics"]``.
         output: The file for what is printed before a job begins and after it, e.g. ``/shared/log/%j.txt``.
         directory: Where the code runs; where the node runs unless given.

@@ -113,7 +113,6 @@ def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
     On PostgreSQL, later statements of the transaction are planned as on an ``AutocommitConnection``.
 
     Args:
-        conn: The transaction.
         now: The time that counts; None = that of the database, on PostgreSQL alone.
         limit: How many at most.
     """
@@ -221,7 +220,6 @@ def write(
     """Insert a run for each occurrence that nobody had inserted before, and move the tasks on.
 
     Args:
-        conn: The transaction.
         occurrences: The occurrences that become runs.
         moved: How their tasks go on, and others.
         now: The database's time.

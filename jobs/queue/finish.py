@@ -71,7 +71,6 @@ class Finished:
     """Hold the accepted results; the others were stale, because the run had been taken from this node.
 
     Attributes:
-        accepted: The runs.
         judged: Ends that are stored otherwise than they were handed in, by run: the arguments did not fit.
         foreign: The signatures of other versions that other nodes have, if the transaction had to ask for them.
         started: Runs that waited for the slots of these and whose attempts have begun on the same node.
@@ -93,10 +92,7 @@ def finish(tx: Tx, node_id: int, node: str, ended: Sequence[Finish], *, alone: b
     A run whose cancel was requested in the last moment (after ``cancelled`` was read) still ends cancelled.
 
     Args:
-        tx: The transaction.
         node_id: The node that executed them.
-        node: Its name.
-        ended: The ends.
         alone: Whether they are to be stored even if something fails that follows them; that is recorded on them.
     """
     judged = _judge_misfits(tx, node_id, node, ended)
@@ -256,7 +252,6 @@ async def finish_common(
     Args:
         connection: A connection of the caller's.
         node: The id and the name of the node that executed them.
-        ended: The ends.
         heir: The node, if it may begin runs that wait for the concurrency keys of these; None = claims do.
     """
     requests = [("end_successes", _successes(*node, ended, None))]
@@ -314,7 +309,6 @@ async def store(
     """Store ends, one of a run at most: the common ones by one statement, all others in a transaction for each node.
 
     Args:
-        database: Where.
         connection: For the common ones; None: they are stored as all others are.
         ended: Of one life of a node or more.
         heir: See ``finish_common``.

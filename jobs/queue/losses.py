@@ -39,9 +39,7 @@ def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
     Executions that nobody runs are closed as LOST and their runs are due again at once; reserved runs go back.
 
     Args:
-        tx: The transaction.
         node_id: The caller's own node.
-        node: Its name.
         known: The runs that the node executes or has reserved; it must not have a claim under way.
 
     Returns:
@@ -55,9 +53,7 @@ def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
     """End in this way the runs that a stopping node still holds, reserved runs go back; how many runs.
 
     Args:
-        tx: The transaction.
         node_id: The caller's own node.
-        node: Its name.
         outcome: How the open attempts end.
     """
     return _close_held(tx, node_id, node, outcome)

@@ -46,8 +46,7 @@ from .base.skips import record_skips
 from .base.suspended import wake_due
 from .cancel import cancel_free
 from .due_tasks import REPLACED, Found, Made, Moved, Occurrence, Written, look_ahead
-from .limits.task_caps import task_caps
-from .limits.task_keys import TaskKeys, keys_of, labels_of, left_out, not_made
+from .limits.task_keys import TaskKeys, keys_of, labels_of, left_out, not_made, task_caps
 from .limits.uniqueness import KeyIsBusyError, hardly_waiting
 
 log = logging.getLogger(__name__)
@@ -257,7 +256,6 @@ def visit(
 
     Args:
         tx: The transaction that has locked them.
-        due: The tasks.
         node: Which node decides.
         known: The published ones among their jobs, with the defaults of their runs.
         any_cap: Whether any group at all has a cap.

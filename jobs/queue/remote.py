@@ -47,7 +47,6 @@ class Submission:
     """Describe an attempt before it is submitted.
 
     Attributes:
-        executor: To which executor.
         name: Its name at the engine.
         token_hash: Of the token by which its code speaks.
         begin: What its code gets when it begins, without secrets.
@@ -70,10 +69,8 @@ class Speaker:
     """Code at an engine that speaks, its row locked.
 
     Attributes:
-        attempt: Its attempt.
         run: The run, which a node holds for it.
         sequence: The number of its last message.
-        answer: The answer to that.
         notes: The results that it asked for and the waits that it began.
         begin: What it gets when it begins.
     """
@@ -165,8 +162,6 @@ def begin(tx: Tx, token_hash: str, starter: str) -> Speaker | Refusal:
     """Have code begin that an engine has started, once.
 
     Args:
-        tx: The transaction.
-        token_hash: Of its token.
         starter: Distinguishes the process: the same one may ask again after a lost answer.
     """
     found = speaker(tx, token_hash)
@@ -332,11 +327,7 @@ def take_over(
     """Look from now on after attempts that no live node looks after.
 
     Args:
-        tx: The transaction.
         node_id: The caller's own node.
-        node: Its name.
-        jobs: The jobs that it takes.
-        executors: The executors that it has.
         limit: How many attempts at most.
     """
     live = select(n.c.id).where(n.c.state.in_(sorted(state.value for state in LIVE_NODES)))

@@ -73,7 +73,6 @@ async def store(
     A step that is not stored is of an attempt that its node has no more: the run was taken from it.
 
     Args:
-        database: Where.
         connection: For a statement of its own; None: a transaction.
         node: The id and the name of the life of the node that has the runs.
         ended: In any order.
@@ -94,9 +93,7 @@ async def results_of(
     """Return the stored steps of runs, by run and label.
 
     Args:
-        database: Where.
         connection: For a statement of its own; None: a snapshot.
-        run_ids: The runs.
         retry_for: Seconds for which it is asked for while the database is unavailable.
     """
     if connection is not None:

@@ -84,7 +84,6 @@ class NodeQueue:
     groups need not be judged; see ``lane``. The general way is a transaction, in which ends and claims share a turn.
 
     Args:
-        database: Where the queue is.
         at_once: How many runs a claim takes at most where the last one brought as many as it wanted.
         on_held_back: Called when runs were held back.
         clock: Seconds that only grow.

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from ..base.outcomes import Result
+from ..core.admission.labels import MAX_LABELS, LabelRule, key_faults, label_faults
 from ..core.base.errors import ConfigurationError, InvalidInput, in_python, refuse
 from ..core.base.lazy import LazyModule
 from ..core.base.resources import EXECUTOR_NAME, Resources
@@ -21,12 +22,11 @@ from ..core.schedule import ScheduleError, Syntax, parse
 from .alarms import alarms_of
 from .definition import Handler, JobDefinition, names_of, read
 from .functions import check_job_function, check_takes, place_of
-from .labels import labels_of
 from .limits import LIMITS, limits_of
 from .options import JobOptions, unknown_option
 from .policies import JobPolicies, policies_of, reuse_of
 from .queue import holding
-from .unique_key import key_of
+from .unique_key import key_of, known_argument
 
 if TYPE_CHECKING:
     import pydantic
@@ -62,7 +62,6 @@ def define(
 
     Args:
         name: 1 to 200 characters; None = the function's name.
-        handler: The function.
         known: The annotations of the resources that its registry has.
         options: See ``JobOptions``.
 
@@ -85,7 +84,7 @@ def _defined(name: str, handler: Handler, where: str, known: Collection[Any], op
     if wrong is not None:
         raise ValueError(wrong)
     check_job_function(handler)
-    check_name(name, "name")
+    check_name(name)
     if name == "<lambda>":
         raise ValueError("a lambda has no name of its own: give the job one, job('name')(…), or write a function")
     hints = parameters.hints_of(handler)
@@ -362,3 +361,61 @@ def _check_importable(handler: Handler, isolation: str) -> None:
             f"isolation '{isolation}' needs a function that a new process can import, but {fault}; define it at the "
             "top level of a module of its own"
         )
+
+
+_EXAMPLE = "labels_from=('customer_id',) or {'customer': 'customer_id'}"
+
+
+def labels_of(fixed: object, taken: object, names: Mapping[str, str], schema: Mapping[str, Any]) -> LabelRule | None:
+    """The labels that a job gives its runs; None = it gives none.
+
+    Args:
+        fixed: The value of ``labels=``.
+        taken: The value of ``labels_from=``.
+        names: The arguments by the names of their parameters, with those that they have in JSON.
+        schema: The JSON Schema of the arguments.
+
+    Raises:
+        InvalidInput: these can be no labels.
+        ValueError: they name no arguments of the job.
+    """
+    if fixed is None and taken is None:
+        return None
+    for fault in label_faults({} if fixed is None else fixed):
+        raise fault
+    constant = dict(cast("Mapping[str, str]", fixed or {}))
+    pairs = _pairs(taken)
+    for key in pairs:
+        for fault in key_faults(key, "labels_from"):
+            raise fault
+    arguments = {key: known_argument("labels_from", name, names) for key, name in pairs.items()}
+    twice = next((key for key in arguments if key in constant), None)
+    if twice is not None:
+        raise ValueError(f"labels_from: '{twice}' is among labels, too; give one of them another key")
+    if len(constant) + len(arguments) > MAX_LABELS:
+        got = len(constant) + len(arguments)
+        raise InvalidInput(f"labels: must be at most {MAX_LABELS} labels, those of labels_from included, got {got}")
+    rules: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
+    defaults = {name: rules[name]["default"] for name in arguments.values() if "default" in rules.get(name, {})}
+    return LabelRule(constant, arguments, defaults)
+
+
+def _pairs(taken: object) -> dict[str, str]:
+    """By the keys of labels, the arguments that they are taken from, as they were given."""
+    if taken is None:
+        return {}
+    given: dict[Any, Any]
+    several: Any = taken
+    if isinstance(taken, Mapping):
+        given = {**several}
+    elif isinstance(taken, list | tuple):
+        names: tuple[Any, ...] = tuple(several)
+        given = {one: one for one in names if isinstance(one, str)}
+        if len(given) != len(names):
+            raise ValueError(f"labels_from: must be names of arguments, each once, e.g. {_EXAMPLE}, got {taken!r:.60}")
+    else:
+        raise ValueError(f"labels_from: must be names of arguments, e.g. {_EXAMPLE}, got {taken!r:.60}")  # noqa: TRY004 - one fault among others
+    wrong = next((value for value in given.values() if not isinstance(value, str)), None)
+    if wrong is not None:
+        raise ValueError(f"labels_from: must be names of arguments, e.g. {_EXAMPLE}, got {wrong!r:.60}")
+    return given

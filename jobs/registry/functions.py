@@ -58,7 +58,6 @@ def check_takes(function: Callable[..., Any], option: str, *given: str) -> None:
 
     Args:
         function: The written value.
-        option: For which option.
         given: Its arguments, in words.
 
     Raises:

@@ -157,7 +157,6 @@ class Hooks:
 
         Args:
             kinds: The resources, by their types.
-            opened: The open ones.
 
         Raises:
             ConfigurationError: nobody gives one of them, or they need each other in a circle.

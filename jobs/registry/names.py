@@ -90,10 +90,7 @@ def check_failure_job(name: str, where: str, chosen: str | None, registry: Known
     """Let a job pass whose ``on_failure`` names a job that takes the failure.
 
     Args:
-        name: The job.
-        where: Its place.
         chosen: The named thing; None = nothing.
-        registry: Where that job has to be.
 
     Raises:
         ConfigurationError: there is no such job, or it takes something else.

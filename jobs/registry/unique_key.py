@@ -14,7 +14,6 @@ def known_argument(option: str, name: str, names: Mapping[str, str]) -> str:
 
     Args:
         option: The option, for the message.
-        name: The named arguments.
         names: The arguments by the names of their parameters, with those that they have in JSON.
 
     Raises:

@@ -91,7 +91,6 @@ class JobLoop(uvloop.Loop):
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        """See ``call_soon``."""
         of = owner.get() if context is None else context.get(owner)
         if of is None:
             return super().call_soon_threadsafe(callback, *args, context=context)
@@ -109,7 +108,6 @@ class JobLoop(uvloop.Loop):
 
     @override
     def add_reader(self, fd: "int | HasFileno", callback: Callable[[*Ts], object], *args: *Ts) -> None:
-        """See ``call_soon``."""
         of = owner.get()
         if of is None:
             super().add_reader(fd, callback, *args)
@@ -118,7 +116,6 @@ class JobLoop(uvloop.Loop):
 
     @override
     def add_writer(self, fd: "int | HasFileno", callback: Callable[[*Ts], object], *args: *Ts) -> None:
-        """See ``call_soon``."""
         of = owner.get()
         if of is None:
             super().add_writer(fd, callback, *args)
@@ -189,8 +186,6 @@ class LoopThread:
     What gets out of the loop, or stops it, does not end it: it goes on with the next callback.
 
     Args:
-        name: Of the thread.
-        loop_factory: Makes the loop.
         on_end: Called in the thread once the loop has ended although nobody asked it to, with the reason.
     """
 

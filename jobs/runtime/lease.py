@@ -27,7 +27,6 @@ class Heartbeat:
     """Beats until stopped. ``age`` counts from the *start* of the last good beat, by the monotonic clock.
 
     Args:
-        database: Where the node is registered.
         node: This process' node.
         interval: Seconds between beats.
         lease: Seconds that a beat is good for.

@@ -174,7 +174,6 @@ class BlockageWriter(Service):
     """Writes the newest state into the node's row; lives in another event loop than the one that is blocked.
 
     Args:
-        database: Where the node is registered.
         node: Gives this process' node; None as long as there is none.
     """
 

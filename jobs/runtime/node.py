@@ -40,7 +40,6 @@ class DrainWatcher(Service):
     """Follows what the database says of this node: ``DRAINING`` asks it to drain, ``ACTIVE`` takes that back.
 
     Args:
-        life: The node.
         drain_timeout: How many seconds running jobs may go on; 0 = as long as they take.
         on_drained: Called once nothing runs any more, or the time is up; from then on nothing is taken back.
 
@@ -209,7 +208,6 @@ async def leave_broken(database: Database, node: Node, reason: str) -> None:
 
     Args:
         database: Used in another event loop than that.
-        node: The node.
         reason: Why the loop has ended.
     """
     unfinished = Lost(f"node {node.name} ended while it ran this job: {reason}")
@@ -224,8 +222,6 @@ class NodeLife:
         registry: The jobs this node can run.
         settings: How the node works.
         node: As ``register`` returned it.
-        logs: Keeps log lines.
-        progress: Writes progress.
         clock: The clocks of this process.
         since: When the registration began, by its monotonic clock: the lease counts from there.
         on_drained: Called once this node has drained because somebody asked for it, and is about to end.

@@ -27,8 +27,7 @@ from ..core.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from .clock import FakeClock
-    from .draining import DrainError, drain, drain_sync
-    from .queue import DrainedRun, Queue
+    from .queue import DrainedRun, DrainError, Queue, drain, drain_sync
     from .results import AttemptResult, LoggedLine
     from .server import Server, ServerError
     from .single import run_job
@@ -51,8 +50,7 @@ __getattr__ = lazy_exports(
     __package__,
     {
         ".clock": ("FakeClock",),
-        ".draining": ("DrainError", "drain", "drain_sync"),
-        ".queue": ("DrainedRun", "Queue"),
+        ".queue": ("DrainedRun", "DrainError", "Queue", "drain", "drain_sync"),
         ".results": ("AttemptResult", "LoggedLine"),
         ".server": ("Server", "ServerError"),
         ".single": ("run_job",),

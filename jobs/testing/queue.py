@@ -1,4 +1,4 @@
-"""A real queue in a temporary SQLite file, with a clock that the test moves."""
+"""A real queue in a temporary SQLite file, with a clock that the test moves, also to work off the queue."""
 
 import asyncio
 import tempfile
@@ -16,8 +16,7 @@ from ..actions.flows import cancel_overdue
 from ..actions.nodes import NewNode, join
 from ..actions.previews import preview
 from ..actions.runs import enqueue_runs, put, save_checkpoint
-from ..actions.signal_links import signal_by_link
-from ..actions.signals import signal_run
+from ..actions.signals import signal_by_link, signal_run
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
 from ..core.base.resources import Resources
@@ -443,3 +442,56 @@ def _next_time(tx: Tx, schedules: bool) -> datetime | None:
     if schedules:
         times.append(upcoming.task_at)
     return min((time for time in times if time is not None), default=None)
+
+
+class DrainError(Exception):
+    """The queue does not become empty."""
+
+
+async def drain(queue: Queue, *, until: datetime | None = None, limit: int = 1000) -> list[DrainedRun]:
+    """Carry out attempt after attempt until nothing is left, moving the clock to the next due time.
+
+    Args:
+        queue: The queue.
+        until: Work up to this time and leave the clock there; occurrences of tasks count too. None = until no run is
+            waiting for anything but a schedule.
+        limit: How many attempts at most.
+
+    Returns:
+        Every run that was attempted, in the order of their first attempts.
+
+    Raises:
+        DrainError: more than ``limit`` attempts; perhaps a job snoozes for ever.
+    """
+    seen: dict[int, None] = {}
+    for _ in range(limit):
+        run_id = await _attempt_next(queue, until)
+        if run_id is None:
+            break
+        seen[run_id] = None
+    else:
+        raise DrainError(f"drain: still not empty after {limit} attempts; does a job snooze for ever? See ``limit``")
+    if until is not None:
+        queue.clock.set(max(until, queue.clock.now()))
+    return [await queue.run(run_id) for run_id in seen]
+
+
+def drain_sync(queue: Queue, *, until: datetime | None = None, limit: int = 1000) -> list[DrainedRun]:
+    """``drain`` for a plain test.
+
+    Raises:
+        DrainError: see ``drain``.
+        RuntimeError: an event loop runs in this thread; await ``drain`` there.
+    """
+    return asyncio.run(drain(queue, until=until, limit=limit))
+
+
+async def _attempt_next(queue: Queue, until: datetime | None) -> int | None:
+    """Carry out the next attempt, once it is due; None if there is none before ``until``."""
+    while (run_id := await queue.step()) is None:
+        due = await queue.next_time(schedules=until is not None)
+        if due is None or (until is not None and due > until):
+            return None
+        # A retry is due strictly after its time.
+        queue.clock.set(due if due > queue.clock.now() else queue.clock.now() + TICK)
+    return run_id

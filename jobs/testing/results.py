@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from ..actions.signal_links import PATH
+from ..actions.signals import PATH
 from ..core.model import Json, Outcome, Run
 from ..core.run_spec import RunSpec
 from ..core.states import RunState

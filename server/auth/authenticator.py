@@ -117,7 +117,6 @@ class Authenticator:
     """Finds the identity behind a connection.
 
     Args:
-        database: Where sessions and tokens are.
         cookie: Of browser sessions.
     """
 

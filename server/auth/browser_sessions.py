@@ -44,7 +44,6 @@ class BrowserSessions:
         """A handler that other sites cannot reach, and whose refusals are JSON with a code.
 
         Args:
-            handler: Answers.
             refused: Answers errors in a form of its own; None = not this one.
         """
         respond = refused or _refused

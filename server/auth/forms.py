@@ -37,7 +37,6 @@ async def form(request: Request, known: Collection[str] | None, most: int = MAX_
     """Return the fields of a form.
 
     Args:
-        request: Of which.
         known: Its fields; None where a standard wants others ignored.
         most: Its longest, in bytes.
 
@@ -112,7 +111,6 @@ async def read_body(request: Request, most: int = MAX_BODY, *, beginning: bool =
     """Return the body of a request, of which no more is read than it may have.
 
     Args:
-        request: Of which.
         most: Its longest, in bytes.
         beginning: Return so many bytes of a longer one.
 

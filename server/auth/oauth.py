@@ -79,7 +79,6 @@ class OAuthRoutes:
         """Answer.
 
         Args:
-            database: Where devices and tokens are.
             authenticator: Finds the identity behind a request.
             sessions: Of the browsers in which somebody decides.
             address: Under which people open the server.

@@ -48,7 +48,6 @@ class Redirect(RedirectResponse):
 
     @override
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
         self.headers["location"] = f"{quote(root_path_of(scope))}{self.headers['location']}"
         await super().__call__(scope, receive, send)
 

@@ -198,7 +198,6 @@ class SignIn:
         """Put together.
 
         Args:
-            database: Where accounts are.
             url: The address under which people open the server, with the path where it is mounted.
             hosts: The names that the ``Host`` header may have.
             providers: By whom people may sign in, by their keys.
@@ -237,7 +236,6 @@ async def person_behind(database: Database, submitter: Submitter | None) -> Pers
     """Return the person who submitted a run, with their present rights.
 
     Args:
-        database: Where accounts are.
         submitter: Whose account; None = the code of a job.
 
     Raises:

@@ -51,7 +51,6 @@ class Finding:
 
     Attributes:
         check: What was looked at, in one word.
-        level: How it is.
         says: What was found.
         advice: What to do: a statement, a command or a setting; empty if nothing.
     """
@@ -160,7 +159,6 @@ def judge_history(health: HistoryHealth, in_all: int) -> Finding:
     """Judge the amount of history, and how much of it a shorter retention would free.
 
     Args:
-        health: What there is.
         in_all: Bytes of the whole database, where it does not tell those of its tables.
     """
     room = in_all if health.bytes is None else health.bytes
@@ -189,7 +187,6 @@ def judge_disk(used: int, total: int, where: str, needed: int) -> Finding:
 
     Args:
         used: Bytes of the disk that are not free.
-        total: Its size.
         where: The folder on it.
         needed: What the database takes: a back-up takes the same again.
     """
@@ -216,7 +213,6 @@ def judge_sqlite(health: SqliteHealth, path: Path, log_bytes: int, file_system: 
 
     Args:
         health: What the file says.
-        path: Where it is.
         log_bytes: Size of the write-ahead log next to it.
         file_system: The kind it is on; None if the machine does not tell.
     """
@@ -429,7 +425,6 @@ def examine(database_url: str, read_database_url: str | None = None) -> list[Fin
     """All that there is to say about a database that has tables of Cronograph.
 
     Args:
-        database_url: Its address.
         read_database_url: That of a standby that answers queries; None = there is none.
 
     Raises:

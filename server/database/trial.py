@@ -122,9 +122,7 @@ async def measure(
     """Measure in an empty place (see ``scratch_database``), with one node of these settings.
 
     Args:
-        database_url: The place.
         amount: How much is tried.
-        settings: Of the node.
         note: Called with what is being done.
 
     Raises:

@@ -228,7 +228,6 @@ class TaskBackend(BaseTaskBackend):
 
     @override
     def check(self, **kwargs: Any) -> list[CheckMessage]:
-        """Say what is missing."""
         if apps.is_installed("cronograph.server.django"):
             return []
         return [Error("INSTALLED_APPS: must have 'cronograph.django' for TASKS", id="cronograph.E001")]

@@ -48,7 +48,6 @@ def address_routes(database: Database, lifecycle: Lifecycle, admission: Admissio
     """Return the routes.
 
     Args:
-        database: Where addresses and runs are.
         lifecycle: Before it serves, the database may lack tables.
         admission: Gives requests their turns, fairly among network addresses.
     """

@@ -39,10 +39,7 @@ class Field:
 
     Attributes:
         name: Of the member of the payload; None = it is the whole payload.
-        label: Its title.
-        hint: Its description.
         required: Whether there must be an answer.
-        widget: Its kind.
         schema: Its JSON Schema, without references.
         choices: The values to choose from, with their words.
         default: The answer that is filled in.

@@ -85,7 +85,6 @@ def listen(host: str, port: int, *, public_url: str | None = None, tls: bool = F
 
     Args:
         host: A name or address of this machine.
-        port: The port.
         public_url: The address that people use, if it is another one.
         tls: Whether this process speaks TLS.
 

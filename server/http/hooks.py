@@ -36,7 +36,6 @@ def hook_routes(database: Database, lifecycle: Lifecycle, keys: KeySource, admis
     """Return the route of hooks.
 
     Args:
-        database: Where hooks and runs are.
         lifecycle: Before it serves, the database may lack tables.
         keys: The keys of secrets.
         admission: Gives requests their turns, fairly among addresses.

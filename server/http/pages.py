@@ -183,7 +183,6 @@ def static_routes(site: Site, gate: Gate = everybody) -> list[Route]:
     """The routes of pages and files. They match every path, so they come last.
 
     Args:
-        site: Answers them.
         gate: Answers in the place of a page that somebody may not see; None lets pass. Files are for everybody.
     """
 

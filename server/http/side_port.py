@@ -12,8 +12,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from ..configuration.settings import Settings
-from ..metrics.page import Metrics
-from ..metrics.scale import figures_routes
+from ..metrics.page import Metrics, figures_routes
 from ..process.lifecycle import Lifecycle
 from .bind import AddressInUseError, CannotListenError, Listener, listen
 from .health import health_routes

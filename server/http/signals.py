@@ -23,7 +23,7 @@ from ...graphql.guard.limits import Limits
 from ...graphql.transport.request import decode, parse_json
 from ...jobs.accounts.actions.throttling import count_try, take_back
 from ...jobs.accounts.rules.credentials import ThrottlePolicy, address_subject
-from ...jobs.actions.signal_links import PATH, Addressee, addressee, signal_by_link
+from ...jobs.actions.signals import PATH, Addressee, addressee, signal_by_link
 from ...jobs.core.base.errors import ErrorCode, UserError
 from ...jobs.core.model import Json
 from ...jobs.core.waits import check_box
@@ -67,7 +67,6 @@ def signal_routes(database: Database, lifecycle: Lifecycle, brand: str) -> list[
     """The address, and the style of its page.
 
     Args:
-        database: Where runs are.
         lifecycle: Before it serves, the database may lack tables.
         brand: The name at the head of its page.
     """
@@ -179,7 +178,6 @@ async def _answer_of(request: Request, asked: Form) -> _Answer:
     """Return what is sent along. Only an empty body, or a form without a payload, is a bare yes.
 
     Args:
-        request: With the answer.
         asked: The form of its page.
 
     Raises:

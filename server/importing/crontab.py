@@ -67,7 +67,6 @@ def read(
 
     Args:
         path: The file, for the places.
-        text: Its content.
         zone: The zone in which cron reads it, unless ``CRON_TZ`` says another one.
         span: The first and the last second of the epoch for the times.
         is_system: Whether the sixth column is a user.

@@ -135,7 +135,6 @@ def times_of(fields: Fields, zone: tzinfo, since: int, until: int, *, polled: bo
     """Yield when fields fire after ``since`` up to ``until``, in seconds of the epoch and in order.
 
     Args:
-        fields: The schedule.
         zone: The zone of the wall clock.
         since: The instant after which it is looked for.
         until: The last instant.

@@ -79,7 +79,6 @@ class FloodFilter(logging.Filter):
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether ``record`` is written."""
         now = self._clock()
         kind = (record.name, record.levelno, str(record.msg)[:200])
         count = self._counts.get(kind)
@@ -102,7 +101,6 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
     Args:
         form: ``human``, ``json``, or ``auto`` = human when ``stream`` is a terminal, else JSON.
         level: The least severe level that is written, e.g. ``info``.
-        stream: Where to.
     """
     target = stream or sys.stderr
     human = form == "human" or (form == "auto" and target.isatty())

@@ -6,8 +6,9 @@ import pytest
 from sqlalchemy import update
 
 from cronograph.jobs.actions.declarations import Declared, declare_tasks
-from cronograph.jobs.actions.deletion import delete_task, delete_tasks_of_owner
 from cronograph.jobs.actions.tasks import (
+    delete_task,
+    delete_tasks_of_owner,
     pause_task,
     reset_task,
     update_task,

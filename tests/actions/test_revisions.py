@@ -8,11 +8,10 @@ import pytest
 from sqlalchemy import update
 
 from cronograph.jobs.accounts.read.audit import entry_from
-from cronograph.jobs.actions.deletion import delete_task
 from cronograph.jobs.actions.groups import change_limits, pause_group, set_job_rate
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.revisions import revert_to
-from cronograph.jobs.actions.tasks import create_task, pause_task, update_task
+from cronograph.jobs.actions.tasks import create_task, delete_task, pause_task, update_task
 from cronograph.jobs.core.actor import Actor, Role, described
 from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.arguments.revisions import hidden, settings_back

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.actions.deletion import delete_task, delete_tasks_of_owner
 from cronograph.jobs.actions.runs import trigger_job
 from cronograph.jobs.actions.tasks import (
     check_task_version,
     create_task,
     create_tasks,
+    delete_task,
+    delete_tasks_of_owner,
     pause_task,
     resume_task,
     trigger_task,

@@ -11,7 +11,7 @@ from cronograph.jobs.accounts.read import accounts as stored_accounts
 from cronograph.jobs.accounts.write import accounts
 from cronograph.jobs.base.context import JobContext
 from cronograph.jobs.base.services import Services
-from cronograph.jobs.builtin import cleanup
+from cronograph.jobs.builtin import prune
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.database import Database
@@ -76,7 +76,7 @@ async def test_ten_thousand_expired_sessions_are_ten_thousand_records(database: 
     await database.write(fill, session, 10_000, -HOUR)
     await database.write(fill, session, 10, HOUR)
     host = KeepingHost()
-    assert await clean(cleanup.cleanup_expired_sessions, database, host) == 10_000
+    assert await clean(prune.cleanup_expired_sessions, database, host) == 10_000
     assert await database.read(count, session) == 10
     assert [done for done, _, _ in host.shown] == [1000 * batch for batch in range(1, 11)]
 
@@ -85,11 +85,11 @@ async def test_ten_thousand_expired_sessions_are_ten_thousand_records(database: 
 @pytest.mark.parametrize(
     ("job", "table"),
     [
-        (cleanup.cleanup_expired_sessions, session),
-        (cleanup.cleanup_expired_refresh_tokens, refresh_token),
-        (cleanup.cleanup_expired_challenges, webauthn_challenge),
-        (cleanup.cleanup_expired_challenges, provider_attempt),
-        (cleanup.cleanup_expired_device_codes, device_code),
+        (prune.cleanup_expired_sessions, session),
+        (prune.cleanup_expired_refresh_tokens, refresh_token),
+        (prune.cleanup_expired_challenges, webauthn_challenge),
+        (prune.cleanup_expired_challenges, provider_attempt),
+        (prune.cleanup_expired_device_codes, device_code),
     ],
 )
 async def test_each_cleanup_cleans_its_table_by_the_time_of_the_database(
@@ -105,7 +105,7 @@ async def test_each_cleanup_cleans_its_table_by_the_time_of_the_database(
 async def test_a_cleanup_that_should_stop_leaves_between_two_batches(database: Database) -> None:
     await database.write(fill, session, 3000, -HOUR)
     host = KeepingHost(stop_after=2)
-    assert await clean(cleanup.cleanup_expired_sessions, database, host) == 2000
+    assert await clean(prune.cleanup_expired_sessions, database, host) == 2000
     assert await database.read(count, session) == 1000
     deleted = {"sessions": 2000, "tokens": 0, "failures": 0}
     assert host.lines == [("WARNING", "stopped early; the next run deletes the rest", deleted)]
@@ -113,13 +113,13 @@ async def test_a_cleanup_that_should_stop_leaves_between_two_batches(database: D
 
 async def test_two_cleanups_at_once_count_every_row_once(database: Database) -> None:
     await database.write(fill, session, 5000, -HOUR)
-    job = cleanup.cleanup_expired_sessions
+    job = prune.cleanup_expired_sessions
     counts = await asyncio.gather(clean(job, database), clean(job, database))
     assert sum(counts) == 5000
     assert await database.read(count, session) == 0
 
 
 async def test_a_cleanup_outside_a_node_says_what_it_needs() -> None:
-    job = cleanup.cleanup_expired_sessions
+    job = prune.cleanup_expired_sessions
     with pytest.raises(ConfigurationError, match=r"job 'cleanup_expired_sessions': must run within a node"):
         await job(context_of(job, None))

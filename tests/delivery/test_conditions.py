@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cronograph.jobs.actions.deletion import delete_task
 from cronograph.jobs.actions.nodes import heartbeat, note_stall, rescue_expired
-from cronograph.jobs.actions.tasks import pause_task, update_task
+from cronograph.jobs.actions.tasks import delete_task, pause_task, update_task
 from cronograph.jobs.core.alarms import Condition, Settings, SubjectKind
 from cronograph.jobs.core.base.errors import UserError
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason

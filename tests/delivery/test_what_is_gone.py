@@ -8,7 +8,7 @@ import pytest
 
 from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
 from cronograph.jobs.accounts.rules.secrets import KeyRing
-from cronograph.jobs.actions.deletion import delete_task
+from cronograph.jobs.actions.tasks import delete_task
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.alarms import Condition
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound, UserError

@@ -14,7 +14,7 @@ import yaml
 from cronograph.jobs.store.read.figures.cluster import ClusterFigures
 from cronograph.server.configuration.settings import ENV_PREFIX, NAMES
 from cronograph.server.http.side_port import DEFAULT_PORT
-from cronograph.server.metrics.scale import scale
+from cronograph.server.metrics.page import scale
 from tests.deployment.containerfile import FOLDER, environment, read
 
 KUBERNETES = FOLDER / "kubernetes"

@@ -3,7 +3,7 @@
 import asyncio
 import time
 
-from cronograph.graphql.resolving.slices import SLICE_SECONDS, Slices
+from cronograph.graphql.resolving.loaders import SLICE_SECONDS, Slices
 
 
 def compute() -> None:

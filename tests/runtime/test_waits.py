@@ -3,8 +3,7 @@
 import pytest
 from sqlalchemy import Connection, select
 
-from cronograph.jobs.actions.signal_links import signal_by_link
-from cronograph.jobs.actions.signals import signal_run
+from cronograph.jobs.actions.signals import signal_by_link, signal_run
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.waits import Signal

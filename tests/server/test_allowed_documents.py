@@ -9,8 +9,7 @@ import pytest
 from cronograph.graphql.client import Client, OperationError, RunState
 from cronograph.graphql.transport.persisted import sha256_of
 from cronograph.jobs.core.base.errors import ConfigurationError
-from cronograph.server.configuration.documents import own_documents, read_documents
-from cronograph.server.configuration.reading import InvalidSettingsError, load
+from cronograph.server.configuration.reading import InvalidSettingsError, load, own_documents, read_documents
 from tests.support.processes import ProcessStarter
 from tests.support.web import post
 

@@ -11,8 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from typing_extensions import override
 from websockets.asyncio.client import connect
 
-from cronograph.server.http.server import HttpServer
-from cronograph.server.http.websockets import GATHERED_BYTES, GatheringTransport
+from cronograph.server.http.server import GATHERED_BYTES, GatheringTransport, HttpServer
 from tests.support.waiting import eventually
 
 MESSAGES = 200

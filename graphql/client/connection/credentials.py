@@ -169,7 +169,6 @@ class StoredSignIn(httpx.Auth):
 
     @override
     async def async_auth_flow(self, request: httpx.Request) -> AsyncGenerator[httpx.Request, httpx.Response]:
-        """The same on an event loop."""
         flow = self._flow(request)
         try:
             step = next(flow)

@@ -308,7 +308,6 @@ def changed(input: object, usual: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of an input of changes that are given, lists as tuples.
 
     Args:
-        input: The input.
         usual: The names of its fields, each with the value that null stands for; UNSET = null changes nothing.
     """
     found = {name: getattr(input, name) for name in usual}

@@ -61,8 +61,6 @@ def status_of(answer: Mapping[str, Any], media: MediaType, errors: Sequence[Exce
     400.
 
     Args:
-        answer: The answer.
-        media: Its form.
         errors: The errors of a refused request, for their ``http_status``.
     """
     if "data" in answer:

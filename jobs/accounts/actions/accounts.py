@@ -152,7 +152,6 @@ def recover(tx: Tx, link_hash: str, hashed: Callable[[Account], str]) -> Account
     """Spend a recovery link on a new password.
 
     Args:
-        tx: The transaction.
         link_hash: The stored form of the link's secret.
         hashed: The hash of the new password, once it is known whose it is.
 

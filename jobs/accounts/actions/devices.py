@@ -7,7 +7,6 @@ from ...core.actor import Actor, Role
 from ...core.base.errors import ErrorCode, InvalidState
 from ...store.db.transaction import Tx, Wake
 from ..read import accounts
-from ..read import devices as stored_devices
 from ..rules.accounts import Account
 from ..rules.credentials import ACCOUNT_THROTTLE, ADDRESS_THROTTLE, address_subject, guess_subject
 from ..rules.devices import (
@@ -25,6 +24,7 @@ from ..rules.devices import (
 )
 from ..rules.sessions import CredentialKind, Session
 from ..write import devices, sessions
+from ..write import devices as stored_devices
 from .sessions import MAX_ADDRESS, MAX_AGENT, ClientInfo
 from .throttling import count_try, take_back
 
@@ -102,10 +102,8 @@ def look_up(tx: Tx, user_code_hash: str | None, account_id: int, place: ClientIn
     """Find the device that shows a user code; a wrong code counts as a guess, by account and by address.
 
     Args:
-        tx: The transaction.
         user_code_hash: The stored form of the code; None = it cannot be one.
         account_id: Who has typed it.
-        place: Where.
     """
     subjects = [(guess_subject(account_id), ACCOUNT_THROTTLE), (address_subject(place.address), ADDRESS_THROTTLE)]
     wait = count_try(tx, subjects)

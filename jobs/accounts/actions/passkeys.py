@@ -15,7 +15,7 @@ from ..rules.passkeys import MAX_PASSKEYS, Ceremony, DeviceKey, Passkey
 from ..write import accounts as account_statements
 from ..write import passkeys
 from .accounts import name_of
-from .login_methods import keep_a_login_method
+from .providers import keep_a_login_method
 from .sessions import MAX_ADDRESS, ClientInfo, start
 from .throttling import count_try, take_back
 
@@ -95,7 +95,7 @@ def register(tx: Tx, account_id: int, new: DeviceKey, name: str) -> Passkey:
         InvalidInput: its name cannot be one.
         InvalidState: the account has as many as there may be.
     """
-    check_name(name, "name")
+    check_name(name)
     _with_room(tx, account_id)
     made = passkeys.insert_passkey(tx.conn, account_id, new, name, tx.now)
     if made is None:
@@ -111,7 +111,7 @@ def rename(tx: Tx, passkey_id: int, account_id: int, name: str) -> Passkey:
         InvalidInput: the name cannot be one.
         NotFound: the account has no such passkey.
     """
-    check_name(name, "name")
+    check_name(name)
     renamed = passkeys.rename_passkey(tx.conn, passkey_id, account_id, name)
     if renamed is None:
         raise _missing(passkey_id)

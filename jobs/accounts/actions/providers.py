@@ -1,9 +1,12 @@
-"""Signing in by a provider: people are identified by issuer and subject, never by name or e-mail address."""
+"""Signing in by a provider: people are identified by issuer and subject, never by name or e-mail address.
+
+Also the rule that one way into an account stays: a password, a passkey, or an identity at a provider.
+"""
 
 from ...core.actor import Actor, Role
 from ...core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, UserError
 from ...store.db.transaction import Tx
-from ..read import accounts
+from ..read import accounts, passkeys
 from ..read import providers as stored
 from ..rules.accounts import Account
 from ..rules.credentials import CHALLENGE_THROTTLE, challenge_subject
@@ -11,7 +14,6 @@ from ..rules.providers import Profile, ProviderAttempt, ProviderIdentity
 from ..write import accounts as account_statements
 from ..write import providers
 from .accounts import add_account, name_of, set_role
-from .login_methods import keep_a_login_method
 from .sessions import MAX_ADDRESS, ClientInfo, start
 from .throttling import count_try, take_back
 
@@ -110,3 +112,25 @@ def _sign_up(tx: Tx, profile: Profile) -> Account:
 
 def _described(identity: ProviderIdentity) -> dict[str, str | int]:
     return {"id": identity.id, "provider": identity.provider, "issuer": identity.issuer, "subject": identity.subject}
+
+
+def keep_a_login_method(tx: Tx, account_id: int, taken: str) -> None:
+    """Refuse a change that has just removed the last way into an account; the caller's transaction is undone by that.
+
+    Args:
+        tx: The transaction, in which the account is locked: two that take the last two must not see each the other.
+        taken: The owner's name for the removed way.
+
+    Raises:
+        InvalidState: code ``LAST_WAY_IN``.
+    """
+    account = accounts.by_id(tx.conn, account_id)
+    mine = [account_id]
+    if account is not None and account.has_password:
+        return
+    if not passkeys.passkeys_of(tx.conn, mine) and not stored.identities_of(tx.conn, mine):
+        raise InvalidState(
+            f"id: '{taken}' is the last way into this account; set a password or add a passkey first",
+            path=("id",),
+            code=ErrorCode.LAST_WAY_IN,
+        )

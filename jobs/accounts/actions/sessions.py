@@ -47,7 +47,7 @@ def create_token(tx: Tx, account: Account, new: NewToken) -> ApiToken:
         InvalidInput: the role is too high, the name none, or the time past.
         InvalidState: the account is disabled, or has too many tokens.
     """
-    check_name(new.name, "name")
+    check_name(new.name)
     limit = account.role if tx.actor is None else lesser(account.role, tx.actor.role)
     if not limit.includes(new.role):
         raise InvalidInput(
@@ -70,8 +70,6 @@ def revoke_token(tx: Tx, token_id: int, *, account_id: int | None = None) -> Api
     """Make a token worthless.
 
     Args:
-        tx: The transaction.
-        token_id: Its key.
         account_id: Whose it must be; None = anybody's.
 
     Raises:

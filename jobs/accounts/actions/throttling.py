@@ -19,7 +19,6 @@ def count_try(tx: Tx, subjects: Sequence[tuple[str, ThrottlePolicy]]) -> float:
     """Count a failure of each subject until it turns out otherwise.
 
     Args:
-        tx: The transaction.
         subjects: The counted subjects, always in the same order: two transactions that wait for each other would stand
             still.
 

@@ -96,7 +96,7 @@ def check_account_name(name: str) -> str:
         InvalidInput: it is too long, reserved, or has characters that are not seen.
     """
     normal = normalize("NFC", name)
-    check_name(normal, "name")
+    check_name(normal)
     if len(normal) > MAX_ACCOUNT_NAME:
         raise InvalidInput(f"name: must have 1 to {MAX_ACCOUNT_NAME} characters, got {len(normal)}", path=("name",))
     if look_of(normal) == _LOCAL_ADMINISTRATOR_LOOK:

@@ -107,7 +107,6 @@ def new_secret(prefix: Prefix, entropy: bytes) -> str:
     """A secret.
 
     Args:
-        prefix: Its purpose.
         entropy: ``ENTROPY_BYTES`` random bytes.
 
     Raises:

@@ -41,7 +41,6 @@ class DeviceRequest:
 
     Attributes:
         account_id: Who has decided; None = nobody yet.
-        address: Where it asked from.
         agent: Its own description.
         created_at: When it asked.
         expires_at: When the decision comes too late.

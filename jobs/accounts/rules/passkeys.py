@@ -38,7 +38,6 @@ class Passkey:
 
     Attributes:
         id: Its key in the database.
-        key: That of the device.
         name: The owner's name for it.
         created_at: When it was made.
         last_used_at: When somebody last signed in by it.

@@ -118,7 +118,6 @@ def seal(key: SecretKey, name: str, value: str, nonce: bytes) -> Sealed:
     """Return a secret as it is stored.
 
     Args:
-        key: Encrypts it.
         name: Of the secret: the stored text is not valid under another name.
         value: The stored form.
         nonce: 12 random bytes, never the same twice.

@@ -15,7 +15,6 @@ def insert_view(conn: Connection, view: SavedView, account_id: int | None) -> Sa
     """Keep a new view, with an id of its own; None if its name is taken.
 
     Args:
-        conn: The transaction.
         view: The stored view.
         account_id: With whose account it goes; None = with none.
     """

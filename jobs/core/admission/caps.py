@@ -122,22 +122,22 @@ class Bucket:
         return 0 if self.full_at is None else max(0, (self.full_at - now) // _MICROSECOND)
 
 
-def rate_faults(limit: object, per: object, burst: object, field: str = "rate") -> Iterator[InvalidInput]:
+def rate_faults(limit: object, per: object, burst: object) -> Iterator[InvalidInput]:
     """Yield the faults of the parts of a rate; ``burst`` None = derived from the limit."""
     faults = [
-        *_whole_faults(limit, (field, "limit"), MAX_LIMIT),
-        *_per_faults(per, (field, "per")),
-        *(_whole_faults(burst, (field, "burst"), MAX_LIMIT) if burst is not None else ()),
+        *_whole_faults(limit, ("rate", "limit"), MAX_LIMIT),
+        *_per_faults(per, ("rate", "per")),
+        *(_whole_faults(burst, ("rate", "burst"), MAX_LIMIT) if burst is not None else ()),
     ]
     yield from faults
     if faults or not isinstance(limit, int) or not isinstance(per, int | float):
         return
     if limit / per > MAX_PER_SECOND:
-        message = f"{field}: must be at most {MAX_PER_SECOND:,} a second, got {limit:,} in {number_text(per)} s"
-        yield InvalidInput(message, path=(field,))
+        message = f"rate: must be at most {MAX_PER_SECOND:,} a second, got {limit:,} in {number_text(per)} s"
+        yield InvalidInput(message, path=("rate",))
     elif per / limit > SLOWEST:
-        message = f"{field}: must be at least one a day, got {limit:,} in {number_text(per)} s"
-        yield InvalidInput(message, path=(field,))
+        message = f"rate: must be at least one a day, got {limit:,} in {number_text(per)} s"
+        yield InvalidInput(message, path=("rate",))
 
 
 def _whole_faults(value: object, path: tuple[str, str], most: int) -> Iterator[InvalidInput]:
@@ -252,7 +252,6 @@ def judge(
 
     Args:
         new: Of each its lines that have caps.
-        caps: Of these lines.
         waiting: How many wait in each.
         oldest: The stored runs that wait in each, the oldest first, as many as are ``needed`` and there are.
     """

@@ -173,7 +173,6 @@ def settings_back(spec: TaskSpec, values: Mapping[str, Json]) -> dict[str, Any]:
     """Return the settings of a task as they were, for an edit of it; pauses and its set are left alone.
 
     Args:
-        spec: The task as it is.
         values: The fields that were changed since, as they were.
     """
     known = {one.name for one in fields(TaskSpec)} - {"name", "enabled", "inherits", "args"}

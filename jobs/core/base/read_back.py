@@ -15,7 +15,6 @@ class Changed(NamedTuple):
 
     Attributes:
         place: Where it is, outermost first; empty: the value itself.
-        sent: The part.
         read: The value that is read back.
     """
 
@@ -49,7 +48,6 @@ def changed(sent: object, read: object, same_json: Callable[[], bool]) -> Change
     judged by its JSON: the value that was read back has to be written alike.
 
     Args:
-        sent: The value.
         read: The value that was read back from its JSON.
         same_json: Whether the value that was read back is written as the same JSON again.
     """

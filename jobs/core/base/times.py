@@ -32,7 +32,6 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
 
     Args:
         number: Of how many.
-        noun: For one of them.
         plural: For any other number, unless it is the noun with an ``s``.
     """
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"

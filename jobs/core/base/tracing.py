@@ -24,7 +24,6 @@ class TracedAttempt:
     """Describe an attempt to a trace.
 
     Attributes:
-        group: Of the run.
         task_name: Of its task, if it has one.
         node: Its place of execution.
         started_at: When it was claimed, by the database's clock; None = not known.
@@ -133,7 +132,6 @@ class Tracing(Protocol):
         """A run is put into the queue here and now: what it carries.
 
         Args:
-            job_name: Of which job.
             alone: Whether it is traced outside of any other span as well, as the first one of a trace.
         """
         ...

@@ -71,7 +71,6 @@ class Explanation:
 
     Attributes:
         code: A stable word for programs and colours.
-        sentence: The answer.
         details: Further sentences, most important first.
         until: When this changes by time alone; None = not by time.
         run_id: The run that is in the way or that the answer is about.
@@ -103,7 +102,6 @@ class LostAttempt:
     """An attempt of a run that was lost with its node, which may still be at it.
 
     Attributes:
-        node: Where it ran.
         left_behind: The node itself said that its code could not be stopped.
     """
 
@@ -192,7 +190,6 @@ class RunFacts:
         lost: The newest attempt that was lost with its node.
         key_running: How many runs have a place of its concurrency key.
         key_kept: How many of these no node executes: they keep it until they are finished.
-        key_holder: One of them.
         bucket: The rest of the rate of its job; None = it takes no token of any.
         caps: Where it is counted among those that wait, how many may, and how many do.
         before: The runs that go before a run that is only tried.

@@ -130,10 +130,8 @@ def previews(
     """Return the predicted outcomes of these runs, which are enqueued in this order.
 
     Args:
-        tried: The runs.
         facts: Further facts about each that is unfinished, by its id.
         waiting: How many other runs wait for a token of a bucket, by job and rate key.
-        now: The time.
     """
     groups, keys, buckets = Counter[str](), Counter[str](), Counter[tuple[str, str]]()
     made: list[RunPreview] = []

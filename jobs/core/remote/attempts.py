@@ -49,7 +49,6 @@ class Seen:
     """The answer of an engine about one attempt.
 
     Attributes:
-        state: Its state.
         text: The engine's own words for it.
         place: Where it waits, if the engine says so. It changes all the time, and is no news by itself.
     """
@@ -70,10 +69,6 @@ class RemoteAttempt:
     """An attempt that was handed to an engine.
 
     Attributes:
-        execution_id: Its execution.
-        run_id: Its run.
-        attempt: Its number.
-        executor: Which executor has it.
         name: Its name at the engine, known before it was submitted.
         node_id: The node that looks after it; None = none at this moment.
         handle: By which the engine knows it; None = it was not heard of since the submission began.

@@ -41,7 +41,6 @@ def find_zone(name: str, *, position: int | None = None) -> ZoneInfo | None:
     Names that mean something else on another machine (``localtime``) are unknown.
 
     Args:
-        name: Of the zone.
         position: Where the name stands in the schedule's value, if it stands there.
 
     Raises:

@@ -41,7 +41,6 @@ def in_halves(tx: Tx, items: Sequence[T], do: Callable[[Sequence[T]], object]) -
 
     Args:
         tx: The transaction; it goes on.
-        items: For which.
         do: Does it for some of them; it must not change anything outside the transaction.
 
     Returns:
@@ -86,7 +85,6 @@ def note_lost(tx: Tx, run_id: int, kind: str, job_name: str | None, error: Excep
 
     Args:
         tx: The transaction in which the run ends.
-        run_id: The run.
         kind: The thing that was to follow, one of the words above.
         job_name: Of the run that was to be enqueued, if it was one.
         error: Why it was not.

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
@@ -42,12 +42,8 @@ _AWAITS_OTHERS: Final = json.dumps(AWAITS_OTHERS)
 SendNamed = Callable[[str, dict[str, Any]], Sequence[Any]]
 """Sends the statement of this name to PostgreSQL with these parameters; its rows."""
 
-_ALIKE: Final = (
-    "job_name", "trigger", "group", "priority", "task_id", "task_name", "scheduled_for", "available_at", "retries",
-    "retry_delay", "timeout", "max_duration", "exclusive", "unique_key", "retried_from", "submitter", "submitter_id",
-    "description", "signature", "inherits", "expires_at", "ttl", "hold", "concurrency_key", "max_concurrent",
-    "rate_key", "cap_key", "keeps_place", "cap", "flow_id", "suspended", "on_conflict",
-)  # fmt: skip
+_OWN: Final = {"args", "carried", "labels", "parent_labels"}
+_ALIKE: Final = tuple(one.name for one in fields(NewRun) if one.name not in _OWN)
 """The fields that runs of one kind share: all of a ``NewRun`` but its arguments, its carried values, and its labels."""
 _settings = attrgetter(*_ALIKE)
 
@@ -180,8 +176,6 @@ def insert(
     """Insert runs in a transaction, without their event; with a unique key only one.
 
     Args:
-        conn: The transaction.
-        new: The runs.
         now: When they are submitted.
         published: The defaults of the jobs from which they inherit.
     """
@@ -215,7 +209,6 @@ def insert_by(
 
     Args:
         send: Sends the statement.
-        new: The runs.
         now: When they are submitted; None: by the database's clock.
         with_event: Whether to write their event and notify the nodes as well; a group must have no cap then.
         audited: The request that it is, of one run; ``send`` is ``by_driver`` for that.
@@ -261,7 +254,6 @@ def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
     """Have new runs found by their labels, on SQLite; on PostgreSQL the statements that make runs do it themselves.
 
     Args:
-        conn: The transaction.
         labels: Of each run the text of its labels, or ``NOTHING``.
     """
     found = [f'{{"id":{run_id},"labels":{text}}}' for run_id, text in labels if text != NOTHING]
@@ -285,40 +277,15 @@ _document: Final = json.JSONEncoder(default=dialect.time_text).encode
 
 def _columns(run: NewRun) -> dict[str, Any]:
     """Return the columns of a kind without nulls."""
-    columns = {
-        "job_name": run.job_name,
-        "task_id": run.task_id,
-        "task_name": run.task_name,
-        "trigger": run.trigger.value,
-        "scheduled_for": run.scheduled_for,
-        "available_at": run.available_at,
-        "exclusive": run.exclusive,
-        "unique_key": run.unique_key,
-        "retried_from": run.retried_from,
-        "submitter": run.submitter,
-        "submitter_id": run.submitter_id,
-        "description": run.description,
-        "signature": run.signature,
-        "group_name": run.group,
-        "priority": run.priority.value,
-        "retries": run.retries,
-        "retry_delay": run.retry_delay,
-        "timeout": run.timeout,
-        "max_duration": run.max_duration,
-        "expires_at": run.expires_at,
-        "ttl": run.ttl,
-        "concurrency_key": run.concurrency_key,
-        "max_concurrent": run.max_concurrent,
-        "rate_key": run.rate_key,
-        "cap_key": run.cap_key,
-        "keeps_place": run.keeps_place,
-        "flow_id": run.flow_id,
-        "awaits": _AWAITS_OTHERS if run.suspended else None,
-    }
-    return {name: value for name, value in columns.items() if value is not None}
+    settings = zip(_ALIKE, _settings(run), strict=True)
+    columns = {_COLUMN[name]: value for name, value in settings if value is not None and name in _COLUMN}
+    columns |= {"trigger": run.trigger.value, "priority": run.priority.value}
+    return {**columns, "awaits": _AWAITS_OTHERS} if run.suspended else columns
 
 
-_COLUMN: Final = {name: "group_name" if name == "group" else name for name in RUN_POLICIES}
+_NO_COLUMNS: Final = {"inherits", "hold", "cap", "suspended", "on_conflict"}
+"""The shared fields that decide about a run, and are no columns of it."""
+_COLUMN: Final = {name: "group_name" if name == "group" else name for name in _ALIKE if name not in _NO_COLUMNS}
 
 
 @lru_cache(maxsize=1024)
@@ -330,7 +297,7 @@ def _kind_text(settings: tuple[object, ...]) -> str:
 
 def _kind(run: NewRun, audited: Audited | None) -> dict[str, Any]:
     """Return the columns of a kind for PostgreSQL, which finds out the inherited ones."""
-    inherited = {_COLUMN[name] for name in run.inherits if name in _COLUMN}
+    inherited = {_COLUMN[name] for name in run.inherits if name in RUN_POLICIES}
     judged = audited is not None
     return {
         **{name: value for name, value in _columns(run).items() if name not in inherited},

@@ -77,8 +77,6 @@ def weighed(conn: Connection, found: list[Candidate], heavy: Mapping[str, int]) 
     """Return these candidates with the slots that each takes.
 
     Args:
-        conn: The transaction.
-        found: The candidates.
         heavy: The jobs whose runs take several slots, and how many.
     """
     jobs = select(r.c.id, r.c.job_name).where(r.c.id.in_([one.run_id for one in found]), r.c.job_name.in_(heavy))

@@ -212,12 +212,9 @@ def _rounds(
     """Rounds of takes until ``wanted`` is reached or nothing is left.
 
     Args:
-        tx: The transaction.
-        claimant: The node.
         state: Advanced by what is taken.
         wanted: For how many slots; counted down.
         enact: Takes what can be had of the runs that are its first argument; the second are all that were found.
-        admission: Judges what is limited.
     """
     if wanted.count <= 0:
         return

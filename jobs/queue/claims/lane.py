@@ -108,7 +108,6 @@ async def claim_lane(
 
     Args:
         connection: A connection of the caller's.
-        claimant: The node.
         fairness: What it remembers of earlier claims.
         slots: How many.
         behind: What the last claim for the same jobs brought.

@@ -110,7 +110,6 @@ def start(
     Its execution is opened, and the first start of a run that a schedule made is noted at its task.
 
     Args:
-        tx: The transaction.
         ids: The runs, in the order in which their executions are to be numbered.
         node: The id and the name of the node that executes them.
         source: Where the runs are taken from.

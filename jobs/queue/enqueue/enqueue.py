@@ -158,8 +158,6 @@ def put_in(conn: Connection, runs: Sequence[NewRun], *, of_several: bool = False
     """Put runs into the queue in ``conn``'s transaction, which the caller commits, with their events.
 
     Args:
-        conn: The transaction.
-        runs: The runs.
         of_several: Whether several callers ask for them, see ``put_of_several``.
 
     Raises:
@@ -276,7 +274,6 @@ class _Settled:
 
     Attributes:
         runs: Those that were asked for, in their order.
-        capped: Where they count.
         published: Their jobs' defaults, as far as anything is inherited.
     """
 

@@ -66,8 +66,6 @@ def hold(conn: Connection, flow_ids: Collection[int | None], to_cancel: Sequence
     """Lock flows before their runs are changed, in ascending order. SQLite's single writer needs no locks.
 
     Args:
-        conn: The transaction.
-        flow_ids: The flows.
         to_cancel: Runs with which those that they wait for may be cancelled: their flows, and so on, are locked too.
     """
     ids = sorted({one for one in flow_ids if one is not None})
@@ -159,7 +157,6 @@ def release(tx: Tx, ended: Sequence[int], unsuccessful: Sequence[int]) -> set[in
 
     Args:
         tx: The transaction, which has locked the flows.
-        ended: The runs.
         unsuccessful: Those of them that have not succeeded.
     """
     chains: dict[int, tuple[str, ...]] = {}
@@ -230,8 +227,8 @@ def _skip(tx: Tx, reasons: Mapping[int, str]) -> None:
         tx.emit(run_change(run, RunState.SKIPPED) for run in rows)
 
 
-def _chunks(rows: list[tuple[Any, ...]], size: int = 1000) -> Iterable[list[tuple[Any, ...]]]:
-    return (rows[first : first + size] for first in range(0, len(rows), size))
+def _chunks(rows: list[tuple[Any, ...]]) -> Iterable[list[tuple[Any, ...]]]:
+    return (rows[first : first + 1000] for first in range(0, len(rows), 1000))
 
 
 def _start(tx: Tx, ready: Sequence[Any]) -> frozenset[int]:
@@ -281,9 +278,6 @@ def _fill_in_one(conn: Connection, run_id: int, flow_id: int, known: dict[str, J
     """Give a run its results, and the keys and labels that follow from them, as its job says now.
 
     Args:
-        conn: The transaction.
-        run_id: The run.
-        flow_id: Its flow.
         known: The known defaults of jobs; gains those that are read here.
     """
     its = (
@@ -314,8 +308,6 @@ def end_if_over(tx: Tx, flow_ids: Collection[int], last: Mapping[int, int] = NOT
     """End those of these locked flows that are closed and whose runs are all over.
 
     Args:
-        tx: The transaction.
-        flow_ids: The flows.
         last: By flow the run that ended last, on which a callback that is refused is recorded; unless given, the
             newest of the flow.
     """

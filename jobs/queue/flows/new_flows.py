@@ -115,10 +115,7 @@ def put_flow(
     """Insert a flow whose members are in order (see ``shape.ordered``); its id.
 
     Args:
-        tx: The transaction.
-        new: The flow.
         submitter: Who has asked for it.
-        submitter_id: The account.
         adopted: New runs of this transaction that become members too, by their key.
 
     Raises:
@@ -193,7 +190,6 @@ def put_members(
     """Insert runs of a flow, those that come after others suspended; in their order.
 
     Args:
-        tx: The transaction.
         flow_id: The flow, locked or new.
         members: In order. Their predecessors are among them or known.
         known: The runs that are in the flow already, by key.
@@ -290,8 +286,6 @@ def as_member(
     """Return a run as it is put into a flow, with the inherited settings that do not depend on unknown arguments.
 
     Args:
-        run: The run.
-        flow_id: The flow.
         defaults: The defaults of jobs, by name.
         labels: Those of the flow.
         suspended: Whether it comes after others.

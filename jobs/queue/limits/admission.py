@@ -103,7 +103,6 @@ class Admission:
     """Admit runs to one claim by their limits; one for each transaction.
 
     Attributes:
-        tx: The transaction.
         reserves: Whether runs are only handed to the node ahead of a slot: none that needs a token or has a key is.
         blocked: Jobs whose only bucket is empty, and when it gets its next token: they are left alone until then.
         held_back: How many runs were held back.
@@ -258,8 +257,6 @@ def buckets(conn: Connection, wanted: Collection[BucketName], *, lock: bool = Fa
     """These buckets; one whose job says no rate any more is left out.
 
     Args:
-        conn: The transaction.
-        wanted: Which.
         lock: Whether to lock their rows until the commit; a claim has locked their names.
     """
     rates = rates_of(conn, wanted)
@@ -442,7 +439,6 @@ def look_for_forgotten(tx: Tx, after: BucketName, *, at_most: int = KEYS) -> Buc
     There are none, unless somebody has set the clock of the database or changed its rows by hand.
 
     Args:
-        tx: The transaction.
         after: The bucket at which the last look ended.
         at_most: How many buckets.
     """
@@ -465,7 +461,6 @@ def look_for_slots(tx: Tx, after: str, *, at_most: int = KEYS) -> str:
     So all keys are looked at from time to time, some at each look.
 
     Args:
-        tx: The transaction.
         after: The key at which the last look ended.
         at_most: How many keys.
     """

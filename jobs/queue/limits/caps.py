@@ -64,7 +64,6 @@ def capped(conn: Connection, runs: Sequence[NewRun], defaults: Mapping[str, JobD
     """Return where new runs are counted.
 
     Args:
-        conn: The transaction.
         runs: They have their keys already; a group that they inherit is said.
         defaults: Their jobs' defaults, as far as they inherit anything.
         any_group: Whether any group at all may have a cap.
@@ -94,7 +93,6 @@ class Room:
     """Hold the runs that wait in some lines, into which nobody else enqueues before the commit.
 
     Args:
-        conn: The transaction.
         new: The runs that are to be enqueued.
         is_ours: Whether nobody else enqueues there already.
     """
@@ -121,7 +119,6 @@ class Room:
         """Decide about new runs with these lines; the stored ones that give way are locked.
 
         Args:
-            asked: The lines of each.
             but: Runs of this transaction, which are the new ones and not counted.
 
         Raises:

@@ -76,18 +76,12 @@ class Attempts:
     Args:
         services: Database and API for jobs.
         registry: The jobs this node can run.
-        logs: Keeps log lines.
-        progress: Writes progress.
         settings: Of the node: how long a stop takes, and how long runs wait for a version.
         capacity: Is notified of what begins and ends.
-        threads: Where plain functions run.
-        children: Gives child processes.
         on_free: Called when slots became free by themselves, not in a transaction that fills them again.
         on_fault: Called when ends can no longer be stored: the node must end its life.
 
     Attributes:
-        finisher: Stores the ends.
-        threads: Where plain functions run.
         held: How many slots attempts hold by where they run, those whose ends are not stored yet among them.
         heavy: How many of them take several slots each.
     """

@@ -239,8 +239,6 @@ async def execute(
     Args:
         attempt: What to run.
         services: What the process offers to jobs.
-        threads: Where plain functions run.
-        children: Gives child processes.
         grace: Seconds between "please stop" and the hard stop.
     """
     body = body_of(attempt, services, threads, children)

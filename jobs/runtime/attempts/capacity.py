@@ -122,9 +122,7 @@ class Allowance:
     """An upper bound for one claim.
 
     Attributes:
-        jobs: Runs of these.
         count: For how many slots; each run may be of any of these jobs.
-        kinds: Where these jobs run.
         room: How many of the slots are free already, for runs that take several.
         heavy: The jobs among these whose runs take several, and how many.
     """
@@ -272,7 +270,6 @@ class Capacity:
         """Seconds for which the end of a run of this kind may wait for others.
 
         Args:
-            kind: Where it ran.
             waiting: How many runs have begun and wait for a child process: no other kind gathers.
         """
         return self._overcommit[kind].gathering(waiting) if waiting and kind in self._overcommit else 0.0
@@ -353,7 +350,6 @@ class Capacity:
         """A claim brought nothing. It need not have seen what was noticed since it began.
 
         Args:
-            allowance: What it was for.
             notices: How many ``notices`` had come when it began.
         """
         if notices == self.notices(allowance):

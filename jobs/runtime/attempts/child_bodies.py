@@ -57,10 +57,8 @@ class LauncherSupervisor:
 
     Args:
         database: Where the node says why it has none.
-        node: The node.
         capacity: Takes runs of process jobs only while a child process is available at once: their timeouts start with
             the claim.
-        spawner: Starts launcher and children.
         size: How many children there may be.
         look_again: Called when there are some.
         lease: Seconds that a child may be stopped, as a node may.

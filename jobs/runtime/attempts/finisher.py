@@ -110,7 +110,6 @@ class Finisher:
         """Have the end of an attempt stored.
 
         Args:
-            ended: The end.
             within: Seconds for which it may wait for others, to be stored with them.
         """
         is_first = not self._waiting

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ...actions.run_changes import changed
 from ...actions.runs import save_checkpoint
-from ...actions.signal_links import PATH, make_link
+from ...actions.signals import PATH, make_link
 from ...core.base.errors import ConfigurationError, python_names
 from ...core.base.tracing import TRACED
 from ...core.flows import FlowSpec
@@ -50,7 +50,6 @@ class Keeping:
     a missing table, waits by itself, and the others go on.
 
     Args:
-        database: Where everything is stored.
         public_url: The address under which outsiders reach the server; None = unknown.
     """
 

@@ -24,7 +24,6 @@ class Call(Generic[T]):
     """A call on its way to a thread, in one, or done.
 
     Attributes:
-        function: What is called.
         context: Its context variables, a copy for this call alone.
         instead: The result of a call that got no thread.
         ended: What it returned.

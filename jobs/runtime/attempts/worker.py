@@ -62,8 +62,6 @@ class Worker(Service):
         registry: The jobs this node can run.
         settings: Slots, prefetch, grace.
         node: This process' node.
-        logs: Keeps log lines.
-        progress: Writes progress.
         on_held_back: Called when runs that it looked at have to wait for a slot or a token of their key.
 
     Attributes:

@@ -148,7 +148,6 @@ def stall_of(pulses: Iterable[Pulse], patience: float, carrier: Pulse | None = N
     """The part that has made no progress for the longest, if for longer than ``patience`` seconds.
 
     Args:
-        pulses: Of the parts.
         patience: Seconds.
         carrier: Of what all of them need to get on. While it stands still it is the one to name: a part that had begun
             something before has been waiting for longer, but for this.
@@ -269,7 +268,6 @@ async def whenever(
 
     Args:
         wanted: Set by callers that want it.
-        do: Does it.
         pause: Seconds after it; asked each time.
         poll: Seconds after which it is done although nobody wants it; None = never.
         should_poll: Asked then whether to do it; if not, it is asked again ``poll`` seconds later.
@@ -312,7 +310,6 @@ class Watch(Service):
         first_after: Seconds after the start until it looks without a hint.
 
     Args:
-        name: Of the service.
         hints: Which wakes make it look.
         poll: Seconds after which it looks without a hint; None = it waits for a hint.
         should_poll: Asked then whether to look.
@@ -371,9 +368,7 @@ class Duty(Watch):
     """Something that a node does every so often; a fault is logged, and it is done again.
 
     Args:
-        name: What it is.
         every: Seconds between the end of one and the beginning of the next.
-        do: Does it.
         should_poll: Asked each time but the first whether to do it.
     """
 

@@ -67,12 +67,10 @@ class Timed(Watch):
     @property
     @override
     def pause(self) -> float:
-        """Seconds between two looks."""
         return PAUSE
 
     @override
     async def stop(self) -> None:
-        """End, and wait for the end."""
         await super().stop()
         self.set_timer(None)
 
@@ -84,8 +82,6 @@ class AlarmReader(Timed):
     moved the place: so each event is judged once, whichever node dies when.
 
     Args:
-        services: The database.
-        node_id: This node.
         poll: Seconds after which it looks without a hint.
     """
 
@@ -184,7 +180,6 @@ class _Seen(NamedTuple):
 
     Attributes:
         place: The stored place of the reader.
-        now: The time.
         next_timer: The time of the next timer.
         has_unpublished: Whether events wait for their number.
         page: The events after the reader's own place; None = they are gone.
@@ -248,7 +243,6 @@ class AlarmSender(Timed):
 
     Args:
         services: The database, the addresses that are allowed, and the keys of secrets.
-        node_id: This node.
         poll: Seconds after which it looks without a hint.
         chance: Draws the pauses between tries.
     """

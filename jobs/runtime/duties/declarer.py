@@ -23,7 +23,6 @@ class Declarer(Service):
     """Ends by itself once every task follows what is declared.
 
     Args:
-        database: Where the tasks are.
         registry: The jobs, some with a schedule.
         poll: Seconds after which it looks without a hint that a task has moved.
     """

@@ -119,20 +119,17 @@ class Dispatcher(Watch):
 
     @override
     def on_wake(self, wakes: Wake) -> None:
-        """Look again when tasks have changed."""
         # A round looks for the next due time after all that it has changed itself.
         if asyncio.current_task() is not self._task:
             super().on_wake(wakes)
 
     @override
     def start(self) -> None:
-        """Begin in the running event loop."""
         self.alarm.start()
         super().start()
 
     @override
     async def stop(self) -> None:
-        """End, and wait for the end."""
         await super().stop()
         self.alarm.stop()
 

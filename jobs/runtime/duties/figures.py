@@ -28,7 +28,6 @@ class HourCounter:
     A history that was never counted (a log that was copied or restored) is counted while runs go on, with rests.
 
     Args:
-        database: Whose log.
         clock: The clocks of this process.
         rest: Waits for so many seconds.
     """

@@ -62,7 +62,6 @@ class Releaser(Watch):
     runs that kept a place while no node executed them.
 
     Args:
-        database: Where the runs are.
         poll: Seconds after which it looks without a hint.
     """
 
@@ -101,7 +100,6 @@ class Releaser(Watch):
 
     @override
     async def stop(self) -> None:
-        """End, and wait for the end."""
         await super().stop()
         self._set_timer(None)
 

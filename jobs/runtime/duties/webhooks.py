@@ -41,7 +41,6 @@ class WebhookReader(Timed):
 
     Args:
         services: The database, and the API that executes documents.
-        node_id: This node.
         poll: Seconds after which it looks without a hint.
     """
 
@@ -177,9 +176,7 @@ class _Look:
     """One look at all webhooks.
 
     Attributes:
-        api: Executes documents.
         held: The readers that this node has.
-        now: The time.
         pages: Events by the place behind which they are.
         shared: What documents came to, by the document, its variables, the owner and the place.
         found: Results that are not stored yet.

@@ -88,7 +88,6 @@ class LocalHost:
     """The host of a coroutine or a thread; for a child process it is the end on this side.
 
     Attributes:
-        started: The attempt.
         signal: Why and when the job should stop.
         unstoppable: A thread passed its hard stop; its run stays running and says so.
         hurried: The grace of a job that was asked to stop is over before its time: the node's lease ends.

@@ -280,7 +280,6 @@ class Middleware:
     """Of the attempts of one job.
 
     Args:
-        definition: The job.
         hooks: What is declared in addition to it.
         opened: The resources that are open already, by what they give.
 

@@ -87,9 +87,6 @@ class Pieces:
 class _Guarded:
     """The common part of standard output and of its bytes.
 
-    Args:
-        show: Writes text to the original.
-
     Attributes:
         keeps: Whether what jobs print is kept with their executions as well.
     """
@@ -142,7 +139,6 @@ class GuardedStream(io.TextIOBase):
 
     @override
     def flush(self) -> None:
-        """Flush the original."""
         self._original.flush()
 
     @override
@@ -150,29 +146,24 @@ class GuardedStream(io.TextIOBase):
 
     @override
     def fileno(self) -> int:
-        """That of the original."""
         return self._original.fileno()
 
     @override
     def isatty(self) -> bool:
-        """Return whether the original is a terminal."""
         return self._original.isatty()
 
     @override
     def writable(self) -> bool:
-        """It is."""
         return True
 
     @property
     @override
     def encoding(self) -> str:  # type: ignore[override]
-        """That of the original."""
         return self._original.encoding
 
     @property
     @override
     def errors(self) -> str | None:  # type: ignore[override]
-        """That of the original."""
         return self._original.errors
 
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - anything the original has
@@ -198,7 +189,6 @@ class GuardedBytes(io.RawIOBase):
 
     @override
     def flush(self) -> None:
-        """Flush the original."""
         self._original.flush()
 
     @override
@@ -206,12 +196,10 @@ class GuardedBytes(io.RawIOBase):
 
     @override
     def writable(self) -> bool:
-        """It is."""
         return True
 
     @override
     def fileno(self) -> int:
-        """That of the original."""
         return self._original.fileno()
 
 

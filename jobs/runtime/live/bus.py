@@ -173,7 +173,6 @@ class EventBus(Watch):
     """Publishes committed changes and hands them to this process' subscribers, in one order for all readers.
 
     Args:
-        database: Where the events are.
         queue: How many events may wait for one subscriber.
         poll: Seconds after which it looks for events without a hint.
         recent: How many events are kept in memory for readers that come back; others read them from the table.

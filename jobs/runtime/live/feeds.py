@@ -51,7 +51,6 @@ class Overviews:
 
         Args:
             database: The first caller reads by it.
-            wanted: Which parts.
         """
         reading = self._readings.get(wanted)
         if reading is None or asyncio.get_running_loop().time() >= reading.stale_at:
@@ -116,7 +115,6 @@ class LogFeed(Watch):
     Nobody follows, or nothing happens: no statement is sent, but for one slow look that finds what no hint announced.
 
     Args:
-        database: Where the lines are.
         poll: Seconds between two slow looks.
     """
 
@@ -156,7 +154,6 @@ class LiveFeeds:
     """The live feeds of one process, in the event loop that made them; start and stop are idempotent.
 
     Args:
-        database: Whose changes are sent.
         wakeup: Notifies of commits; its owner starts and stops it.
         poll: Seconds between two slow looks.
 

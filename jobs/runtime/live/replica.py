@@ -120,7 +120,6 @@ class Replica(Watch):
     Where the standby cannot do that within a moment the database answers, until a look finds that it can again.
 
     Args:
-        url: Of the standby.
         primary: The database, as the API reads it.
     """
 
@@ -159,7 +158,6 @@ class Replica(Watch):
 
         Args:
             database: The access of one part.
-            bounds: Those of its reads.
         """
         part = database.usage.part
         if part not in self._parts:
@@ -310,9 +308,7 @@ class ReplicaReads:
     """The reads of one part by the standby.
 
     Args:
-        replica: The standby.
         database: The access of this part to it.
-        part: Its name.
     """
 
     def __init__(self, replica: Replica, database: Database, part: str) -> None:

@@ -156,7 +156,6 @@ class LogWriter(Watch):
     @property
     @override
     def pause(self) -> float:
-        """Seconds between two transactions."""
         return PAUSE
 
     @override

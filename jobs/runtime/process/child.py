@@ -137,8 +137,6 @@ class ChildRun:
     """One run in this process.
 
     Args:
-        connection: To the node.
-        begin: What to run.
         redactor: Cuts secrets out of what it says.
         kept: What this process keeps for the runs that follow.
         sigterm: What a SIGTERM asks the job to stop for; None: it means nothing unless the node has said so.

@@ -61,7 +61,6 @@ class PooledChild:
     """A child process at work, or waiting for more.
 
     Attributes:
-        child: The process.
         since: When it was started, by the monotonic clock.
         runs: How many it has begun.
         left_at: When the last one of them ended.
@@ -82,7 +81,6 @@ class ChildPool:
     """Hands out child processes: a new one, or one that has run the same job before.
 
     Args:
-        spawner: Starts them.
         size: How many runs there may be in child processes at once; those that wait to be used again count, too, and
             make room when a new one is needed.
         on_shortage: Called with the reason when none can be had.

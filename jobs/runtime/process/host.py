@@ -285,7 +285,6 @@ class ChildHost:
     """Implements ``Host`` in a child process; every call is safe from any thread.
 
     Args:
-        connection: To the node.
         signal: Why and when to stop.
         checkpoint: The last one of the task.
         redactor: Cuts the secrets that the job was given out of what it says.
@@ -294,7 +293,6 @@ class ChildHost:
         grace: Seconds that tasks have to end, or to begin a step while others wait.
 
     Attributes:
-        requests: To the node.
         branches: The tasks and steps that the attempt has begun.
         main: The task of a coroutine.
         at_end: The runs to enqueue if the attempt ends well.

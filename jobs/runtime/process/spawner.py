@@ -62,11 +62,8 @@ class Child:
     """One child process: frames to and from it, its exit, and its end by force.
 
     Args:
-        spawner: Where it came from.
         identity: Its number there.
         exited: Its exit status, negative = the signal that killed it; None = its launcher was lost.
-        words: From the child.
-        writer: To the child.
     """
 
     def __init__(
@@ -155,7 +152,6 @@ class Spawner:
     """Start is lazy; stop is idempotent, and kills every child.
 
     Args:
-        launch: Starts the launcher's process.
         preload: Modules that the launcher imports before it forks. One that is not fit for it is left out, with a
             warning.
         jobs: What it finds in these modules beforehand, see ``findable``.

@@ -49,7 +49,6 @@ class Begin(Message):
     """Node to child: the job to run; again after it has ended, if the child is used again.
 
     Attributes:
-        module: Where the handler is defined.
         qualname: The handler's name in that module.
         info: The facts about the attempt.
         remaining: Seconds of the time box that are left; None = no time box.

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar, cast
 
 from ...actions.run_changes import changed
 from ...actions.runs import save_checkpoint, save_progress
-from ...actions.signal_links import PATH, make_link
+from ...actions.signals import PATH, make_link
 from ...base.services import Services
 from ...core.admission.labels import inherited
 from ...core.arguments.secrets import references, resolved

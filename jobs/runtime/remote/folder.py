@@ -51,7 +51,6 @@ class FolderChannel(Channel):
     """The code's side; safe from any thread.
 
     Args:
-        folder: Of the attempt.
         piece: Bytes after which a file of messages is followed by the next one.
         pieces: Files of messages that may be left to be read.
         patience: Seconds after which a request is said again.
@@ -173,7 +172,6 @@ class Box:
     """The node's side of the folder of one attempt.
 
     Args:
-        folder: Of the attempt.
         piece: Bytes of a file of messages below which no next one has begun.
     """
 

@@ -17,11 +17,9 @@ class Held:
     """An attempt that this node looks after.
 
     Attributes:
-        started: The attempt.
         executor: The name of its executor.
         ended: Its accepted end; None: this node lets it go.
         place: Where it is at its engine; None: it is not submitted yet.
-        ask: Asks it to stop.
         is_asked: It was asked to stop because its time is over.
         seen: What its engine said last, as it is stored.
         since: Since when this node looks after it, by the database's time; None: not yet.

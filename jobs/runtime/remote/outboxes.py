@@ -36,8 +36,6 @@ class _Open:
 
     Attributes:
         execution_id: The execution of its attempt.
-        token_hash: Of the attempt.
-        box: Its files.
         due: When to look into it, by the event loop's clock.
         pause: Seconds until the look after that.
         begun: Its code has begun.
@@ -59,7 +57,6 @@ class Outboxes(Watch):
     """Reads the boxes of one executor's attempts: often those in which something is, each other one with every poll.
 
     Args:
-        name: Of the executor.
         database: Where signs of life are stored.
         contract: Carries out what is read.
         poll: Seconds between two looks into a silent box.
@@ -128,7 +125,6 @@ class Outboxes(Watch):
 
     @override
     async def look(self) -> None:
-        """Read the boxes that are due."""
         loop = asyncio.get_running_loop()
         now = loop.time()
         # Who reads a box at the moment takes what is new there.

@@ -105,12 +105,7 @@ class Channel(ABC):
 
 
 class Server(Channel):
-    """One connection to a server, for one thread.
-
-    Args:
-        url: The address.
-        token: Of the attempt.
-    """
+    """One connection to a server, for one thread."""
 
     def __init__(self, url: str, token: str) -> None:
         self._parts = urlsplit(url)
@@ -119,7 +114,6 @@ class Server(Channel):
 
     @override
     def once(self, verb: str, document: Mapping[str, Any], is_over: Callable[[], bool]) -> dict[str, Any]:
-        """Send a document and return the answer."""
         body = json.dumps(document).encode()
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
         connection = self._connection or self._connect()

@@ -79,8 +79,6 @@ class RemoteSupervisor(Watch):
     """Looks after the attempts of one node at its engines.
 
     Args:
-        database: Where they are stored.
-        node: The node.
         engines: By the names of their executors.
         contract: Carries out what code says that reaches no server.
         jobs: The jobs at engines that it takes.

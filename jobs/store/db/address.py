@@ -153,7 +153,6 @@ def parse_url(text: object, forms: str = f"sqlite:///relative.db, sqlite:////abs
     """The SQLAlchemy URL behind ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
 
     Args:
-        text: The URL.
         forms: Those that the message about another form names.
 
     Raises:

@@ -30,19 +30,18 @@ _AT: Final = '"at": "'
 _AT_TEXT: Final = """to_char({at} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')"""
 
 
-def linking(mark: str, at: str, when: str = "true") -> str:
+def linking(at: str, when: str = "true") -> str:
     """Two parts of a statement for PostgreSQL that continue the chain by one entry: ``advanced`` and ``audited``.
 
     The hash is that of ``chained``. Where there is no entry yet that it could follow, neither does anything.
 
     Args:
-        mark: How a parameter is marked, with its name as ``{}``; they are those of ``link_values``.
         at: The entry's time, an expression without tables of its own.
         when: On which condition.
     """
-    head, middle, tail = (f"CAST({mark.format(name)} AS text)" for name in ("head", "middle", "tail"))
+    head, middle, tail = (f"CAST(:{name} AS text)" for name in ("head", "middle", "tail"))
     text = f"{head} || {_AT_TEXT.format(at=at)} || {middle} || (last_id + 1) || {tail}"
-    values = (at if name == "at" else f"CAST({mark.format(name)} AS {kind})" for name, kind in _STORED.items())
+    values = (at if name == "at" else f"CAST(:{name} AS {kind})" for name, kind in _STORED.items())
     return f"""
         advanced AS (
             UPDATE cronograph.audit_head SET last_id = last_id + 1, last_hash = encode(sha256(convert_to(
@@ -64,15 +63,15 @@ def link_values(record: Record) -> dict[str, str | int | None]:
 
 BEGUN: Final = f"AND EXISTS (SELECT FROM cronograph.audit_head WHERE id = {_HEAD})"
 """A condition of a statement that continues the chain: there is an entry that another one could follow."""
-AUDITED: Final = f"""{
-    linking(":{}", "coalesce(CAST(:now AS timestamptz), statement_timestamp())", "EXISTS (SELECT FROM inserted)")
-},"""
+AUDITED: Final = (
+    f"""{linking("coalesce(CAST(:now AS timestamptz), statement_timestamp())", "EXISTS (SELECT FROM inserted)")},"""
+)
 """The same parts for a statement that writes an entry if its part ``inserted`` has inserted anything."""
 
 # What nearly every mutation writes, in one statement; SQLite knows no CTE that writes.
 _APPEND_ONE = SchemaText(f"""
     WITH {outbox.APPENDING},
-    {linking(":{}", "CAST(:at AS timestamptz)")}
+    {linking("CAST(:at AS timestamptz)")}
     SELECT id FROM audited""").bindparams(
     *(bindparam(name, type_=a.c[name].type) for name in _VALUES), bindparam("changes", type_=Text())
 )

@@ -186,8 +186,6 @@ def insert_rows(
     """Insert rows in their order, by one statement of one parameter; rows that a constraint forbids are left out.
 
     Args:
-        conn: The transaction.
-        table: Where they go.
         rows: Values by column, all with the same columns.
         returned: The columns that are returned; none = all.
 

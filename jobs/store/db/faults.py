@@ -147,7 +147,6 @@ def log_fault(log: logging.Logger, what: str, error: BaseException) -> str | Non
     An error that passes, and one that was raised on purpose, is one line. Every other one has its traceback and an id.
 
     Args:
-        log: Whose fault it is.
         what: In words, without the reason.
         error: The reason; of a group, its members.
 

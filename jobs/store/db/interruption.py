@@ -117,9 +117,6 @@ async def read_in_thread(
     """Run ``function`` in one transaction that changes nothing; a cancel ends the statement under way.
 
     Args:
-        threads: In one of these.
-        engine: Gives the connection.
-        function: The read function.
         before: Called in the thread before the connection is asked for.
     """
     loop, interruption = asyncio.get_running_loop(), _Interruption()

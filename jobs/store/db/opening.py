@@ -50,7 +50,6 @@ def check_place(conn: Connection, database_url: str) -> None:
 
     Args:
         conn: To the database, which has no tables of ours.
-        database_url: Its address.
 
     Raises:
         StorageError: tables of these names are there, or the account may not make any; says what to do.

@@ -61,11 +61,9 @@ def each(
     """Return the result of ``make`` for each row, in order, or in its place the row's fault.
 
     Args:
-        conn: A connection.
         statement: Selects the rows.
         key: The column whose value names a row.
         make: Makes the model of a row.
-        parameters: Of the statement.
         stored: The column of a table that holds the key, if ``key`` is a column of something else.
     """
     found = conn.execute(statement, parameters)

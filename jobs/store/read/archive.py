@@ -35,7 +35,6 @@ class Part:
 
     Attributes:
         name: What the rows are called.
-        table: The table.
         ended: When a row ended.
     """
 

@@ -116,9 +116,6 @@ def of_runs(
     """The facts about each unfinished run, by its key; of finished ones nothing needs to be known.
 
     Args:
-        conn: The transaction.
-        runs: Which.
-        now: The time.
         known_nodes: The live nodes, where they were read already.
     """
     asked = [run for run in runs if run.state not in FINAL]

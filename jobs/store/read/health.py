@@ -36,10 +36,8 @@ class IndexFault:
     """An index that is not as it must be.
 
     Attributes:
-        table: Whose.
         why: Its fault, in words.
         is_there: Whether there is one of its name.
-        statement: The statement that makes it.
     """
 
     name: str
@@ -170,7 +168,6 @@ class SqliteHealth:
 
     Attributes:
         faults: The findings of SQLite's quick check.
-        bytes: Its size.
         free_bytes: The unused part of that.
     """
 
@@ -344,7 +341,6 @@ class PostgresHealth:
         most_connections: So many may be open, without those kept for administrators.
         wraparound: Part of the transactions that may be used before the server stops to protect its data.
         holders: Those who hold dead rows back, the oldest first.
-        tables: Of the schema.
         bytes: Size of the database.
         data_directory: Where it is kept; None if that is on another machine, or this account may not know.
         skew: Seconds by which this machine's clock is ahead of the server's.

@@ -153,7 +153,6 @@ def declaring(
     """The live nodes whose code declares a schedule of these jobs, by the job's name; left out where there is none.
 
     Args:
-        conn: The transaction.
         names: Which jobs; all unless given.
         known_nodes: The live nodes, where they were read already.
     """
@@ -179,8 +178,6 @@ def by_names(conn: Connection, names: Sequence[str], known_nodes: Sequence[Node]
     """The published jobs of these names, each with the live nodes that take it, by name.
 
     Args:
-        conn: The transaction.
-        names: Which.
         known_nodes: The live nodes, where they were read already.
     """
     nodes = live(conn) if known_nodes is None else known_nodes

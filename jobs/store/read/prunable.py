@@ -298,7 +298,6 @@ def prunable(conn: Connection, kept: Keeping, keep: int | None, *, most: int = M
     """Look for the executions that a pruning would delete; bounded work, however long the log is.
 
     Args:
-        conn: A connection.
         kept: How long history is kept.
         keep: Of each task only so many executions stay (at least 1); None = any number.
         most: So many executions are looked at because of their age, so many because of their number, and so many runs
@@ -363,7 +362,6 @@ class History:
 
     Attributes:
         name: The table whose parts the blocks are.
-        table: The whole table.
         id: The column by which they are divided.
         source: The table that gives the ids.
     """
@@ -477,8 +475,6 @@ def old_blocks(conn: Connection, history: History, kept: Keeping, few: int = FEW
     """Find the blocks that are old by the usual time for which history is kept, and those that will be soon.
 
     Args:
-        conn: A connection.
-        history: Whose blocks.
         kept: How long history is kept.
         few: Of an old block at most so many rows are young.
     """

@@ -56,8 +56,6 @@ def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None, 
     """Return the stored steps of these runs: attempts one after the other, each by the start of its steps.
 
     Args:
-        conn: The connection.
-        run_ids: Which runs.
         limit: Of each run so many; None = all.
         skip: Of each run not the first ones, so many.
     """

@@ -131,7 +131,6 @@ def index_statements(index: Index, blocks: Sequence[int] = FIRST_BLOCKS) -> Iter
     """Return the names and the statements of an index on PostgreSQL: one for each part that it covers.
 
     Args:
-        index: The index.
         blocks: The numbers of the blocks of its table's history, each of which has one.
     """
     made = " ".join(str(CreateIndex(index).compile(dialect=_POSTGRESQL)).split())

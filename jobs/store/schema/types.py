@@ -199,7 +199,6 @@ def partial_index(
     """An index of the rows that meet a condition, on either database; by columns or expressions.
 
     Args:
-        name: Of the index.
         condition: What its rows have in common.
         columns: Or expressions.
         unique: Whether no two rows may have the same.

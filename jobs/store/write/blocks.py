@@ -70,8 +70,6 @@ def cut(conn: Connection, history: History, newest: int, size: int = BLOCK) -> b
     Ids that are far within the last block already stay there: PostgreSQL would read all of its rows while writers wait.
 
     Args:
-        conn: A connection.
-        history: Whose blocks.
         newest: The greatest id that is in use.
         size: Ids of a block.
     """
@@ -97,7 +95,6 @@ class Carried:
     """Hold what a history is to keep of old blocks, copied to a table of its own.
 
     Attributes:
-        history: The history.
         blocks: The old ones.
         before: Rows that ended at this time or later are young.
         seen: The transaction from which on changes were not seen by the copy.

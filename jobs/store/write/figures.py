@@ -104,7 +104,6 @@ def keep_depth(conn: Connection, minute: datetime, parts: Sequence[Part]) -> boo
     """Keep a minute; False if somebody has, or is just about to: then nothing is written.
 
     Args:
-        conn: In a transaction.
         minute: The beginning of it.
         parts: The queue as it is, the largest parts first.
     """

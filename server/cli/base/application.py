@@ -81,7 +81,6 @@ def unloaded(function: str, module: str, name: str) -> PlainCommand:
     Args:
         function: What it is called in its module.
         module: The full name of the module.
-        name: The command.
     """
     spec = find_spec(module)
     assert spec is not None

@@ -43,7 +43,6 @@ class Listing:
 
     Attributes:
         name: What its rows are called in JSON.
-        document: The query.
         shown: Those that are shown unless others are asked for.
         fields: The kinds of the fields to filter by.
         orders: The fields to order by.

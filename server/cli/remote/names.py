@@ -45,7 +45,6 @@ def names(kind: str, url: str, beginning: str, now: Callable[[], float] = time.t
 
     Args:
         kind: ``tasks``, ``jobs``, ``groups`` or ``nodes``.
-        url: Of the server.
         beginning: What was typed.
         now: Seconds since the epoch.
     """

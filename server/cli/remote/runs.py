@@ -142,7 +142,6 @@ def _many(
     """Change many runs: how many is said first, and asked on a terminal; very many are changed by a run of the server.
 
     Args:
-        api: The server.
         document: The mutation that changes them.
         action: Its name as an argument of the job ``bulk_action``.
         word: The change in the past tense.

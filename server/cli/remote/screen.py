@@ -49,7 +49,6 @@ class Top(App[None]):
     """Show the running jobs, live.
 
     Args:
-        url: Of the server.
         first: What is shown at once.
         every: Seconds between two looks.
     """

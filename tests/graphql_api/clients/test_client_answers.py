@@ -30,8 +30,7 @@ from cronograph.graphql.client import (
     once,
     subscriptions,
 )
-from cronograph.graphql.client.connection.sse import Message, MessageParser
-from cronograph.graphql.client.subscription import Follower
+from cronograph.graphql.client.subscription import Follower, Message, MessageParser
 
 Handler = Callable[[httpx.Request], httpx.Response]
 EVENT: dict[str, Any] = {

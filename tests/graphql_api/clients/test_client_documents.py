@@ -30,7 +30,6 @@ from cronograph.graphql.client import (
     once,
     queries,
     subscriptions,
-    triggering,
 )
 from cronograph.graphql.client.base.shapes import camel
 from cronograph.graphql.client.mutations import WEBHOOK_DOCUMENTS
@@ -234,7 +233,7 @@ LEFT_OUT = {
 def public_functions() -> list[Callable[..., object]]:
     return [
         function
-        for module in (queries, mutations, triggering, subscriptions)
+        for module in (queries, mutations, subscriptions)
         for name, function in inspect.getmembers(module, inspect.isfunction)
         if function.__module__ == module.__name__ and not name.startswith("_")
     ]

@@ -2,8 +2,7 @@
 
 import pytest
 
-from cronograph.graphql.guard.document import DocumentStore, RequestRefused
-from cronograph.graphql.guard.refusals import CHARACTERS, DOCUMENTS, Refusals
+from cronograph.graphql.guard.document import CHARACTERS, DOCUMENTS, DocumentStore, Refusals, RequestRefused
 from graphql import GraphQLError
 from tests.graphql_api.transport.sample import sample_schema
 

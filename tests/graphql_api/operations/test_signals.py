@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cronograph.jobs import AnswerPage
-from cronograph.jobs.actions.signal_links import make_link
+from cronograph.jobs.actions.signals import make_link
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.outcome import Suspended
 from cronograph.jobs.core.run_spec import RunSpec

@@ -16,8 +16,7 @@ from cronograph.graphql.guard.admission import Admission
 from cronograph.graphql.guard.document import RequestRefused
 from cronograph.graphql.transport.body import BodyReader
 from cronograph.graphql.transport.engine import Engine, encode_json
-from cronograph.graphql.transport.gateway import Gateway, cursor_of_answer
-from cronograph.graphql.transport.introspection import Introspections
+from cronograph.graphql.transport.gateway import Gateway, Introspections, cursor_of_answer
 from cronograph.graphql.transport.persisted import PersistedDocuments
 from cronograph.graphql.transport.sharing import SharedField, SharedStreams, SharePolicy
 from cronograph.graphql.transport.site import SitePolicy

@@ -10,7 +10,7 @@ import pytest
 from cronograph.graphql.guard.document import Prepared
 from cronograph.graphql.guard.metered import Meter
 from cronograph.graphql.transport.engine import Engine
-from cronograph.graphql.transport.introspection import KEPT, Introspections
+from cronograph.graphql.transport.gateway import KEPT, Introspections
 from cronograph.graphql.transport.request import GraphQLRequest
 from graphql import get_introspection_query
 from tests.graphql_api.transport.sample import SampleContext, sample_schema

@@ -6,8 +6,14 @@ from sqlalchemy import Connection, func, select, update
 
 from cronograph.jobs.accounts.read.audit import verify
 from cronograph.jobs.base.services import Services
-from cronograph.jobs.builtin import cleanup
-from cronograph.jobs.builtin.prune import Retention, prune
+from cronograph.jobs.builtin.prune import (
+    Retention,
+    cleanup_expired_challenges,
+    cleanup_expired_device_codes,
+    cleanup_expired_refresh_tokens,
+    cleanup_expired_sessions,
+    prune,
+)
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import (
@@ -71,10 +77,10 @@ async def test_the_cleanups_delete_what_a_day_of_use_left_behind(server: Protect
     }
     assert before["login_throttle"] >= 2
     expected = {
-        cleanup.cleanup_expired_sessions: {"sessions": 1, "tokens": 0, "failures": before["login_throttle"]},
-        cleanup.cleanup_expired_challenges: {"challenges": 1, "links": 2, "attempts": 0},
-        cleanup.cleanup_expired_device_codes: {"device_codes": 3},
-        cleanup.cleanup_expired_refresh_tokens: {"tokens": 0},
+        cleanup_expired_sessions: {"sessions": 1, "tokens": 0, "failures": before["login_throttle"]},
+        cleanup_expired_challenges: {"challenges": 1, "links": 2, "attempts": 0},
+        cleanup_expired_device_codes: {"device_codes": 3},
+        cleanup_expired_refresh_tokens: {"tokens": 0},
     }
     server.clock.pass_time(hours=25)
     for job, deleted in expected.items():
@@ -101,7 +107,7 @@ async def test_tokens_that_ended_a_month_ago_go(server: Protected) -> None:
     revoked = await server.token("ada")
     await server.token("ada")
     await server.ask('mutation { revokeApiToken(input: {id: "2"}) { errors { code } } }', revoked)
-    job = cleanup.cleanup_expired_sessions
+    job = cleanup_expired_sessions
     for days, deleted in ((30, 0), (2, 2)):
         server.clock.pass_time(days=days)
         assert await job(context_of(job, Services(server.database), KeepingHost())) == deleted

@@ -11,7 +11,7 @@ from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.types import Message
 
-from cronograph.server.http.unread import ReadToTheEnd
+from cronograph.server.http.app import ReadToTheEnd
 from tests.server.auth.serving import Protected
 
 LARGE = 9 * 1024 * 1024

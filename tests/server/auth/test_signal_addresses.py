@@ -9,8 +9,7 @@ import pytest
 from cronograph.jobs import AnswerPage
 from cronograph.jobs.accounts.rules.credentials import stored_form
 from cronograph.jobs.actions.runs import cancel_runs
-from cronograph.jobs.actions.signal_links import MAX_LINKS, make_link
-from cronograph.jobs.actions.signals import signal_run
+from cronograph.jobs.actions.signals import MAX_LINKS, make_link, signal_run
 from cronograph.jobs.core.actor import RANK, Role
 from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.outcome import Succeeded, Suspended

@@ -11,7 +11,7 @@ from cronograph.jobs.actions.groups import pause_group, update_group
 from cronograph.jobs.core.model import Isolation
 from cronograph.jobs.core.nodes import nodes_wanted
 from cronograph.jobs.store.read.figures import cluster
-from cronograph.server.metrics.scale import scale
+from cronograph.server.metrics.page import scale
 from tests.support.processes import ProcessStarter
 from tests.support.storage import Stored
 

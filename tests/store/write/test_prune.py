@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Table, func, insert, select
 
+from cronograph.jobs.actions import idempotent
 from cronograph.jobs.core.retention import Keeping
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.read import prunable as stored_prunable
@@ -26,7 +27,7 @@ from cronograph.jobs.store.schema.tables import (
     signal_link,
     skipped_occurrence,
 )
-from cronograph.jobs.store.write import idempotency, prune
+from cronograph.jobs.store.write import prune
 from tests.support.history import add, add_execution, add_run, add_task, history
 
 NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)
@@ -197,7 +198,7 @@ def test_idempotency_keys_go_strictly_after_their_time(conn: Connection) -> None
     for key, created_at in (("over", CUTOFF - MOMENT), ("equal", CUTOFF)):
         values = {"operation": "createTask", "request_hash": "h"}
         conn.execute(insert(idempotency_key).values(key=key, created_at=created_at, answer={}, **values))
-    assert idempotency.forget_older(conn, CUTOFF, MANY) == 1
+    assert idempotent.forget_older(conn, CUTOFF, MANY) == 1
     assert left(conn, idempotency_key, "key") == {"equal"}
 
 
@@ -205,9 +206,9 @@ def test_a_request_frees_some_keys_and_always_its_own_once_their_time_is_over(co
     for place in range(6):
         values = {"operation": "createTask", "request_hash": "h", "created_at": OLD + place * MOMENT}
         conn.execute(insert(idempotency_key).values(key=str(place), answer={}, **values))
-    assert idempotency.forget_older(conn, CUTOFF, 2, "4") == 3
+    assert idempotent.forget_older(conn, CUTOFF, 2, "4") == 3
     assert left(conn, idempotency_key, "key") == {"2", "3", "5"}
-    assert idempotency.forget_older(conn, OLD, 2, "5") == 0
+    assert idempotent.forget_older(conn, OLD, 2, "5") == 0
 
 
 @pytest.mark.parametrize(

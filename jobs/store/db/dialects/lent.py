@@ -150,7 +150,6 @@ async def in_transaction(driver: "psycopg.AsyncConnection[Any]", work: Callable[
     """Do something in the transaction that is open on an asynchronous connection, which lends itself meanwhile.
 
     Args:
-        driver: The connection.
         work: Called with it in a thread of its own; it may use ``lent``.
     """
     async with driver.transaction() if _commits_by_itself(driver) else nullcontext(), driver.lock:

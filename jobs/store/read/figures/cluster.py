@@ -46,8 +46,6 @@ class Demand:
     """The runs of a job in a group that take slots of nodes, and those that would begin if there were more slots.
 
     Attributes:
-        group: The group.
-        job: The job.
         isolation: Where its runs execute; the slots of threads and of child processes are counted by themselves.
         slots: How many slots a run takes.
         running: How many nodes have.

@@ -80,7 +80,6 @@ class FailureHistory:
     """One group of failures in a span.
 
     Attributes:
-        group: In all.
         since: When the first of the failures began that were looked at; None if they were all of the job.
         points: The number by the beginning of the bucket, in seconds since 1970, the oldest first.
         nodes: The number by node, the largest first.

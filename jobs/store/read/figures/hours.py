@@ -49,7 +49,6 @@ def of_two_days(conn: Connection, before: datetime, day: datetime, end: datetime
     """Return how those have ended that began in ``before <= time < day``, and in ``day <= time < end``.
 
     Args:
-        conn: A connection.
         before: The beginning of the first span; all three are whole minutes.
         day: The end of it.
         end: The end of the second one.
@@ -164,7 +163,6 @@ def tallies(
     """The counts of the executions that began in ``start <= time < end``, by bucket of ``seconds``.
 
     Args:
-        conn: A connection.
         start: The beginning of the span.
         end: Its end, not included.
         seconds: The width of a bucket; buckets are aligned to the epoch.

@@ -23,9 +23,7 @@ def planned(
     one that cannot be read is its fault.
 
     Args:
-        conn: A connection.
         start: The beginning of the span.
-        end: Its end.
         first: How many occurrences are wanted.
         cap: Most tasks of the first kind; of more, those that are due earliest count.
         criteria: Which tasks, by the fields of the list of tasks.

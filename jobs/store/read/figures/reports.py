@@ -113,8 +113,6 @@ def overview(conn: Connection, now: datetime, wanted: AbstractSet[Part] = EVERYT
     """The state of the queue, and the results of the last day.
 
     Args:
-        conn: A connection.
-        now: The time.
         wanted: Which parts; the others are 0 and empty.
     """
     minute = now.replace(second=0, microsecond=0)

@@ -48,7 +48,6 @@ def strips_of_tasks(conn: Connection, task_ids: Sequence[int], size: int) -> dic
     """The newest occurrences of each of these tasks. One statement; the database puts the columns together.
 
     Args:
-        conn: A connection.
         task_ids: Keys without repetition.
         size: How many occurrences of each task at most.
     """

@@ -113,7 +113,6 @@ def read(conn: Connection, scope: Scope, seconds: int, first: int, now: datetime
     """The timeline of a span.
 
     Args:
-        conn: A connection.
         scope: The span, of all or of one task.
         seconds: The width of a part of the span; parts are aligned to the epoch.
         first: Rows at most.

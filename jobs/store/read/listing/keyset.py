@@ -63,8 +63,6 @@ class Page(Generic[M]):
     """Rows in order, the position of each, and whether more lie on either side.
 
     Attributes:
-        items: The rows.
-        positions: Of each of them.
         has_next: Whether there are, or may be, rows behind these.
         has_previous: Whether there are, or may be, rows in front of these.
         backwards: Whether it was read from the end of the list.

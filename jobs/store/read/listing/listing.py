@@ -92,8 +92,6 @@ def search_of(indexes: Indexes, criteria: Criteria, order: tuple[OrderKey, ...] 
     """Return the work of a read for each row.
 
     Args:
-        indexes: Of the list.
-        criteria: Which rows.
         order: Their order; empty = they are counted.
         owned: Whether the rows of one owner are read, which an index has in the order of the key.
     """
@@ -143,7 +141,6 @@ class Listing(Generic[M]):
         key: The unique field; all lists but those of groups and jobs have the primary key, and as the field ``id``.
         fields: The expression behind each name that filters and orders may use.
         order: The order unless another is asked for.
-        model: Makes the model of a row.
         hints: The consequences of a condition; SQLite takes a partial index only if it reads the index' own condition.
         indexes: The fields that indexes find and order; None = the list is never long, or never read in full.
         stored: The column that holds the key, if ``key`` is one of a subquery.

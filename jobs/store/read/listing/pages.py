@@ -68,10 +68,8 @@ def page_with_newest(
     """One page of tasks, each with its newest finished execution; None = it has none. One statement.
 
     Args:
-        conn: A connection.
         tasks: ``TASKS``, or some of its columns, ``id`` among them.
         executions: ``EXECUTIONS``, or some of its columns, ``id`` among them.
-        request: Which page.
     """
     task_of, execution_of = tasks.model, _newest_reader(executions)
     found: list[tuple[tuple[M, N | None], Position]] = []
@@ -170,8 +168,6 @@ def pages_of(
     """For each parent, its own page of the rows whose ``field`` names it.
 
     Args:
-        conn: A connection.
-        listing: The list.
         field: The field of the list that holds the parent's key.
         parents: Keys without repetition.
         request: The same for all parents.

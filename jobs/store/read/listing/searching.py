@@ -22,7 +22,6 @@ class Counted:
     """Count the found rows.
 
     Attributes:
-        number: It.
         is_complete: Whether there are no more: they were neither too many to be counted, nor too many to be looked at.
     """
 
@@ -84,8 +83,6 @@ def searched(
     """A page of the rows found among the next ``reach``; it says where the search ended if that was too early.
 
     Args:
-        conn: A connection.
-        listing: The list.
         request: The page; its order is that of the key.
         rows: The list, or some of its columns.
         reach: How many rows are looked at.

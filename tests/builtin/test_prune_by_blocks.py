@@ -4,7 +4,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -18,14 +18,26 @@ from cronograph.jobs.runtime.duties.watchers import BlockCutter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read.health import index_faults, read_blocks
-from cronograph.jobs.store.read.prunable import EVENTS, EXECUTIONS, FEW, HISTORIES, LINES, RUNS, blocks_of, old_blocks
+from cronograph.jobs.store.read.prunable import (
+    EVENTS,
+    EXECUTIONS,
+    FEW,
+    HISTORIES,
+    LINES,
+    RUNS,
+    OldBlocks,
+    blocks_of,
+    old_blocks,
+)
 from cronograph.jobs.store.schema.parts import BLOCK
 from cronograph.jobs.store.schema.tables import (
     event,
     execution_log,
+    flow,
     job,
     job_execution,
     queue_group,
+    remote_attempt,
     run,
     run_awaited,
     run_label,
@@ -44,11 +56,11 @@ from cronograph.jobs.store.write.blocks import (
 from cronograph.jobs.store.write.events import publish
 from cronograph.server.database.doctor import Level, judge_blocks
 from tests.support.history import add, add_execution, add_run, add_task, fill_block, history
-from tests.support.plans import rows_touched
+from tests.support.plans import plans_made, rows_touched
 
 DAY = timedelta(days=1)
 RETENTION = Retention(30 * DAY)
-KEPT = (run, job_execution, execution_log, run_step, run_signal, run_label)
+KEPT = (run, job_execution, execution_log, run_step, run_signal, run_label, run_awaited, remote_attempt)
 
 
 @pytest.fixture
@@ -81,6 +93,13 @@ def past(seed: int) -> Callable[[Tx], None]:
         tx.conn.execute(insert(queue_group).values(name="long", keep=200 * 86400.0))
         for task in (1, 2):
             add_task(tx.conn, task)
+        long_ago = tx.now - 100 * DAY
+        waits = add_run(tx.conn, None, state="running", node_id=1)
+        ended = {"state": "success", "finished_at": long_ago}
+        flows = [
+            add(tx.conn, flow, name="f", submitted_at=long_ago, closed_at=long_ago, callbacks={}, **more)
+            for more in ({"state": "running"}, {**ended, "parent_id": waits}, ended)
+        ]
         for number in range(240):
             days = dice.choice([35, 40, 60, 100]) if dice.random() < 0.99 else 3
             at = tx.now - days * DAY
@@ -91,7 +110,11 @@ def past(seed: int) -> Callable[[Tx], None]:
             if dice.random() < 0.015:
                 more |= {"unique_key": f"k{number}", "key_until": tx.now + DAY}
             is_open = dice.random() < 0.02
+            if number % 80 < len(flows):
+                more["flow_id"] = flows[number % 80]
             run_id = add_run(tx.conn, None if is_open else at, task_id, **more)
+            if number == 70:
+                tx.conn.execute(insert(run_awaited).values(run_id=waits, step="s", number=0, awaited_id=run_id))
             tx.conn.execute(insert(run_label).values(key="n", value=str(number), run_id=run_id))
             step = {"step": "s", "failure": 0, "kind": StepKind.FUNCTION.value, "state": "done", "attempt": 1}
             tx.conn.execute(insert(run_step).values(run_id=run_id, used=True, started_at=at, finished_at=at, **step))
@@ -101,8 +124,26 @@ def past(seed: int) -> Callable[[Tx], None]:
                 execution = add_execution(tx.conn, run_id, at, ends, task_id, attempt, job_name=name)
                 line = {"execution_id": execution, "at": at, "level": "INFO", "message": "m"}
                 tx.conn.execute(insert(execution_log), [line | {"line": each} for each in range(dice.choice([1, 2]))])
+                if number == 75:
+                    add_remote(tx, run_id, execution, None if attempt == 1 else at)
 
     return fill
+
+
+def add_remote(tx: Tx, run_id: int, execution: int, over: datetime | None) -> None:
+    """Let an attempt of a run have gone to an engine, which is to forget it until ``over``."""
+    values: dict[str, Any] = {
+        "name": "n",
+        "executor": "e",
+        "engine_state": "unknown",
+        "engine_text": "",
+        "begin": {},
+        "sequence": 0,
+    }
+    at = tx.now - DAY
+    times = {"submitted_at": at, "engine_since": at, "ended_at": at, "over_at": over}
+    keys_of_it = {"execution_id": execution, "run_id": run_id, "attempt": execution, "token_hash": str(execution)}
+    tx.conn.execute(insert(remote_attempt).values(**values, **times, **keys_of_it, log_lines=0))
 
 
 @pytest.mark.costly
@@ -167,6 +208,32 @@ async def test_an_end_whose_id_is_older_than_every_block_has_its_place(postgres:
     await postgres.write(lambda tx: tx.conn.execute(run.update().where(run.c.id == asleep).values(**ended)))
     found = "SELECT count(*) FROM cronograph.run_done_0"
     assert await postgres.read(lambda conn: conn.execute(text(found)).scalar_one()) == 1
+
+
+def asked_for_each_row(plan: dict[str, Any]) -> list[str]:
+    """Return the parts of a plan that were executed again and again for something else than a join."""
+    again = plan.get("Parent Relationship") == "SubPlan" and plan["Actual Loops"] > 1
+    return [plan["Node Type"]] * again + [one for part in plan.get("Plans", []) for one in asked_for_each_row(part)]
+
+
+@pytest.mark.parametrize("carry_over", [carry_over_executions, carry_over_runs])
+async def test_nothing_is_asked_of_one_old_row_after_the_other(
+    postgres: Database, carry_over: Callable[[Connection, OldBlocks, Keeping], object]
+) -> None:
+    await postgres.write(old_rows)
+    await postgres.write(fill_block)
+    history_of = EXECUTIONS if carry_over is carry_over_executions else RUNS
+
+    def plans(tx: Tx) -> list[dict[str, Any]]:
+        kept = Keeping(tx.now, RETENTION.max_age)
+        old = old_blocks(tx.conn, history_of, kept)
+        return plans_made(tx.conn, lambda: carry_over(tx.conn, old, kept))
+
+    if history_of is RUNS:
+        await postgres.write(lambda tx: tx.conn.execute(job_execution.delete()))
+    found = await postgres.write(plans)
+    assert len(found) > 3
+    assert [part for plan in found for part in asked_for_each_row(plan)] == []
 
 
 def spread(tx: Tx) -> None:

@@ -38,9 +38,16 @@ def steps(conn: Connection, read: Callable[[], object]) -> int:
 
 def rows_touched(conn: Connection, read: Callable[[], object]) -> int:
     """Rows that PostgreSQL's scans returned or threw away; what is measured may write as well."""
+    return sum(map(rows_of, plans_made(conn, read)))
+
+
+def plans_made(conn: Connection, read: Callable[[], object]) -> list[dict[str, Any]]:
+    """The plans by which PostgreSQL executes what is sent; what it has no plan for is left out."""
     plans: list[dict[str, Any]] = []
 
     def explain(_conn: object, cursor: Any, statement: str, parameters: Any, *_rest: object) -> None:
+        if not _PLANNED.match(statement):
+            return
         cursor.execute("SAVEPOINT explained")
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", parameters)
         plans.append(cursor.fetchone()[0][0]["Plan"])
@@ -51,7 +58,10 @@ def rows_touched(conn: Connection, read: Callable[[], object]) -> int:
         read()
     finally:
         event.remove(conn, "before_cursor_execute", explain)
-    return sum(rows_of(plan) for plan in plans)
+    return plans
+
+
+_PLANNED = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|WITH)\b")
 
 
 def rows_of(plan: dict[str, Any]) -> int:

@@ -1,8 +1,8 @@
 """Find the history that a pruning would delete, without deleting anything, and the part of it that is still needed.
 
-Everything that deletes history asks ``NEEDED_FLOW``, ``needed_run`` and ``NEEDED_EXECUTION`` first: by age, by number,
-or because somebody asked for it. On PostgreSQL the history stands in blocks (see ``schema.parts``), and those of which
-hardly anything is kept go as a whole.
+Everything that deletes history asks ``NEEDED_FLOW``, ``needed_run`` and ``NEEDED_EXECUTION`` first, or what these two
+are made of: by age, by number, or because somebody asked for it. On PostgreSQL the history stands in blocks (see
+``schema.parts``), and those of which hardly anything is kept go as a whole.
 """
 
 import re
@@ -11,7 +11,21 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, and_, case, exists, func, literal, or_, select, true
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Select,
+    Table,
+    and_,
+    case,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+)
 
 from ...core.retention import Keeping
 from ...core.states import RELEASING
@@ -42,21 +56,33 @@ NEEDED_FLOW: Final = or_(
 """That a flow has not ended, or that the run has not that began it: each attempt reads how the flow ended."""
 
 
-def _at_engine(run_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Return that an engine outside is yet to be asked to forget an attempt of this run."""
-    return exists().where(remote_attempt.c.run_id == run_id, remote_attempt.c.over_at.is_(None))
-
-
+_AT_ENGINE: Final = select(remote_attempt.c.run_id).where(remote_attempt.c.over_at.is_(None))
+"""The runs of which an engine outside is yet to be asked to forget an attempt."""
 _of_execution = r.alias("of_execution")
-NEEDED_EXECUTION: Final = or_(
-    exists().where(
-        _of_execution.c.id == e.c.run_id,
-        or_(_of_execution.c.finished_at.is_(None), exists().where(f.c.id == _of_execution.c.flow_id, NEEDED_FLOW)),
-    ),
-    _at_engine(e.c.run_id),
+NEEDED_BY_EXECUTIONS: Final = (
+    select(_of_execution.c.id).where(_of_execution.c.finished_at.is_(None)),
+    select(_of_execution.c.id).join(f, f.c.id == _of_execution.c.flow_id).where(NEEDED_FLOW),
+    _AT_ENGINE,
 )
-"""That the run of an execution has not ended, is one of a flow that is needed (its page shows all attempts), or has an
-attempt that an engine still knows."""
+"""The runs that have not ended, those of flows that are needed (their page shows all attempts), and those that an
+engine still knows: their executions are needed. They are few beside a long history."""
+
+
+def _is_of(rows: Sequence[Select[Any]], key: ColumnElement[int]) -> ColumnElement[bool]:
+    """Return that an id is one of those that are selected, for one row after the other."""
+    return or_(*(one.where(one.selected_columns[0] == key).exists() for one in rows))
+
+
+NEEDED_EXECUTION: Final = _is_of(NEEDED_BY_EXECUTIONS, e.c.run_id)
+"""That an execution is needed by its run."""
+
+NEEDED_ENDED_RUNS: Final = (
+    select(_of_execution.c.id).join(f, f.c.id == _of_execution.c.flow_id),
+    select(a.c.awaited_id),
+    _AT_ENGINE,
+)
+"""The runs that are part of a flow that is still there, those that a step is yet to read, and those that an engine
+knows: they are needed once they have ended."""
 
 
 def needed_run(now: datetime) -> ColumnElement[bool]:
@@ -64,35 +90,31 @@ def needed_run(now: datetime) -> ColumnElement[bool]:
 
     It holds its unique key for a time that is not over.
     """
-    released = sql_literals(RELEASING)
-    awaited = exists().where(a.c.awaited_id == r.c.id)
-    return or_(
-        IN_FLOW,
-        awaited,
-        _at_engine(r.c.id),
-        and_(r.c.key_until.is_not(None), r.c.key_until > now, r.c.state.not_in(released)),
-    )
+    return or_(_is_of(NEEDED_ENDED_RUNS, r.c.id), _holds_key(now))
 
 
-def over_execution(kept: Keeping) -> ColumnElement[bool]:
-    """Return that an execution has ended, is kept no longer for its age, and is not needed."""
+def _holds_key(now: datetime) -> ColumnElement[bool]:
+    return and_(r.c.key_until.is_not(None), r.c.key_until > now, r.c.state.not_in(sql_literals(RELEASING)))
+
+
+def aged_execution(kept: Keeping) -> ColumnElement[bool]:
+    """Return that an execution has ended, and is kept no longer for its age; it may be needed."""
     group = select(r.c.group_name).where(r.c.id == e.c.run_id).scalar_subquery()
     return and_(
         e.c.completed_at.is_not(None),
         e.c.started_at < kept.before,
         e.c.completed_at < kept.before,
         _is_over(kept, e.c.completed_at, e.c.job_name, group),
-        ~NEEDED_EXECUTION,
     )
 
 
-def over_run(kept: Keeping) -> ColumnElement[bool]:
-    """Return that a run has ended, is kept no longer for its age, and is not needed; it may have executions."""
-    return and_(
-        r.c.finished_at < kept.before,
-        _is_over(kept, r.c.finished_at, r.c.job_name, r.c.group_name),
-        ~needed_run(kept.now),
-    )
+def aged_run(kept: Keeping) -> ColumnElement[bool]:
+    """Return that a run has ended, is kept no longer for its age, and holds no key.
+
+    It may be one of ``NEEDED_ENDED_RUNS``, and may have executions.
+    """
+    over = _is_over(kept, r.c.finished_at, r.c.job_name, r.c.group_name)
+    return and_(r.c.finished_at < kept.before, over, ~_holds_key(kept.now))
 
 
 def over_event(before: datetime) -> ColumnElement[bool]:
@@ -207,7 +229,7 @@ def old_executions(conn: Connection, after: int, end: int | None, limit: int, ke
     the young rest of the table, the largest part, is never read.
     """
     rows = conn.execute(
-        select(e.c.id, e.c.task_id, e.c.started_at, over_execution(kept).label("over"))
+        select(e.c.id, e.c.task_id, e.c.started_at, (aged_execution(kept) & ~NEEDED_EXECUTION).label("over"))
         .where(e.c.id > after, *([] if end is None else [e.c.id < end]))
         .order_by(e.c.id)
         .limit(limit)

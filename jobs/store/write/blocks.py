@@ -26,6 +26,7 @@ from sqlalchemy import (
     select,
     text,
     true,
+    union_all,
 )
 
 from ...core.retention import Keeping
@@ -36,15 +37,17 @@ from ..read.prunable import (
     HISTORIES,
     KEPT_SHARE,
     LINES,
+    NEEDED_BY_EXECUTIONS,
+    NEEDED_ENDED_RUNS,
     RUNS,
     Block,
     History,
     OldBlocks,
+    aged_execution,
+    aged_run,
     blocks_of,
     kept_executions,
     over_event,
-    over_execution,
-    over_run,
 )
 from ..schema.parts import BLOCK, block_name
 from ..schema.tables import execution_log as line
@@ -146,7 +149,7 @@ def drop_events(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str, in
     Returns:
         How many ``events`` are gone; None = too much would have to be carried over.
     """
-    carried = _carry_over(conn, EVENTS, old.blocks, kept, over_event(kept.before))
+    carried = _carry_over(conn, EVENTS, old.blocks, kept, ~over_event(kept.before))
     if carried is None:
         return None
     return {"events": _replace(conn, carried)}
@@ -158,7 +161,10 @@ def carry_over_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> tu
     if not blocks or blocks[-1].end != old.end:
         return None
     newest = [one for one in kept_executions(conn, None) if one < old.end]
-    executions = _carry_over(conn, EXECUTIONS, old.blocks, kept, over_execution(kept) & e.c.id.not_in(newest))
+    young = ~aged_execution(kept) | e.c.id.in_(newest)
+    executions = _carry_over(
+        conn, EXECUTIONS, old.blocks, kept, young, e.c.run_id.in_(union_all(*NEEDED_BY_EXECUTIONS))
+    )
     if executions is None:
         return None
     lines = Carried(LINES, blocks, kept.before, _seen(conn), _count(conn, LINES, old.end), 0)
@@ -169,11 +175,14 @@ def carry_over_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> tu
 def carry_over_runs(conn: Connection, old: OldBlocks, kept: Keeping) -> Carried | None:
     """Copy what is to be kept of old runs, and delete what belongs to the others; nobody has to wait for it."""
     executed = select(e.c.run_id).where(e.c.run_id < old.end)
-    runs = _carry_over(conn, RUNS, old.blocks, kept, over_run(kept) & r.c.id.not_in(executed))
+    needed = r.c.id.in_(union_all(executed, *NEEDED_ENDED_RUNS))
+    runs = _carry_over(conn, RUNS, old.blocks, kept, ~aged_run(kept), needed)
     if runs is not None:
-        still = select(runs.next.c.id).union_all(select(r.c.id).where(r.c.finished_at.is_(None), r.c.id < old.end))
         for table in (run_step, run_awaited, run_signal, signal_link, run_label, remote_attempt):
-            conn.execute(table.delete().where(table.c.run_id < old.end, table.c.run_id.not_in(still)))
+            of_run = table.c.run_id
+            copied = exists().where(runs.next.c.id == of_run)
+            still_open = exists().where(r.c.id == of_run, r.c.finished_at.is_(None))
+            conn.execute(table.delete().where(of_run < old.end, ~copied, ~still_open))
     return runs
 
 
@@ -219,18 +228,34 @@ _NEXT: Final = {
 
 
 def _carry_over(
-    conn: Connection, history: History, old: Sequence[Block], kept: Keeping, over: ColumnElement[bool]
+    conn: Connection,
+    history: History,
+    old: Sequence[Block],
+    kept: Keeping,
+    young: ColumnElement[bool],
+    needed: ColumnElement[bool] | None = None,
 ) -> Carried | None:
-    """Copy the rows that are not ``over``; None = these are too many, and nothing was copied."""
+    """Copy the rows that are ``young``, or ``needed``; None = these are too many, and nothing was copied.
+
+    Those that are needed are looked for by themselves, from the few rows that need them: PostgreSQL would ask it of one
+    old row after the other.
+    """
     end = OldBlocks(old, None).end
     _execute(conn, f"SET LOCAL statement_timeout = '{_LONGEST}'")
-    counts = select(func.count(), func.count().filter(over)).select_from(history.table).where(history.within(end))
-    rows, gone = conn.execute(counts).one()
-    if (rows - gone) * KEPT_SHARE > rows:
+    counts = select(func.count(), func.count().filter(young)).select_from(history.table).where(history.within(end))
+    rows, stay = conn.execute(counts).one()
+    most = rows // KEPT_SHARE
+    if stay > most:
         return None
     carried = Carried(history, old, kept.before, _seen(conn), rows, 0)
     _make_next(conn, carried)
-    return replace(carried, copies=_copy(conn, carried, ~over))
+    copies = _copy(conn, carried, young)
+    if needed is not None:
+        copies += _copy(conn, carried, needed, most + 1)
+    if copies > most:
+        _execute(conn, f"DROP TABLE {SCHEMA}.{carried.next.name}")
+        return None
+    return replace(carried, copies=copies)
 
 
 def _count(conn: Connection, history: History, end: int) -> int:
@@ -256,11 +281,11 @@ def _make_next(conn: Connection, carried: Carried) -> None:
     _execute(conn, f"ALTER TABLE {SCHEMA}.{carried.next.name} ADD CONSTRAINT place CHECK ({conditions})")
 
 
-def _copy(conn: Connection, carried: Carried, condition: ColumnElement[bool]) -> int:
-    """Copy those rows of the old blocks that are no copies yet; how many."""
+def _copy(conn: Connection, carried: Carried, condition: ColumnElement[bool], most: int | None = None) -> int:
+    """Copy those rows of the old blocks that are no copies yet, ``most`` at most; how many."""
     history, made = carried.history, carried.next
     rows = select(history.table).where(history.within(carried.end), condition, ~exists().where(made.c.id == history.id))
-    return _insert(conn, made, rows)
+    return _insert(conn, made, rows.limit(most))
 
 
 def _copy_lines(conn: Connection, executions: Select[Any] | CompoundSelect[Any]) -> int:

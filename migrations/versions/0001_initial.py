@@ -54,7 +54,7 @@ def upgrade() -> None:
         op.execute(CreateTable(table))
         schema = str(connection.schema_for_object(table))
         for statement in parts.get(table.name, ()):
-            op.execute(statement.format(schema=schema))
+            op.execute(statement.replace("{schema}", schema))
         for index in sorted(table.indexes, key=lambda one: str(one.name)):
             if table.name not in parts:
                 op.execute(CreateIndex(index))
@@ -455,17 +455,23 @@ Table(
     Column("trace_id", String(32)),
     PrimaryKeyConstraint("id", name="pk_job_execution").ddl_if(dialect="sqlite"),
     UniqueConstraint("run_id", "attempt", name="uq_job_execution_run_id_attempt").ddl_if(dialect="sqlite"),
-    CheckConstraint("(completed_at IS NULL) = (success IS NULL)", name="ck_job_execution_completed_iff_judged"),
-    CheckConstraint("(completed_at IS NULL) = (outcome IS NULL)", name="ck_job_execution_completed_iff_outcome"),
+    CheckConstraint("(completed_at IS NULL) = (success IS NULL)", name="ck_job_execution_completed_iff_judged").ddl_if(
+        dialect="sqlite"
+    ),
+    CheckConstraint("(completed_at IS NULL) = (outcome IS NULL)", name="ck_job_execution_completed_iff_outcome").ddl_if(
+        dialect="sqlite"
+    ),
     CheckConstraint(
         "success IS NULL OR success OR error_message IS NOT NULL", name="ck_job_execution_failure_has_message"
-    ),
+    ).ddl_if(dialect="sqlite"),
     CheckConstraint(
         "outcome IS NULL OR outcome IN ('cancelled', 'failed', 'handed_back', 'lost', "
         "'snoozed', 'success', 'suspended', 'timed_out')",
         name="ck_job_execution_outcome",
-    ),
-    CheckConstraint("trigger IN ('api', 'hook', 'manual', 'retry', 'schedule')", name="ck_job_execution_trigger"),
+    ).ddl_if(dialect="sqlite"),
+    CheckConstraint(
+        "trigger IN ('api', 'hook', 'manual', 'retry', 'schedule')", name="ck_job_execution_trigger"
+    ).ddl_if(dialect="sqlite"),
     _partial("ix_job_execution_by_hand", "trigger", "id", where="trigger IN ('manual', 'retry')"),
     _partial("ix_job_execution_completed_at", "completed_at", where="completed_at IS NOT NULL"),
     _partial("ix_job_execution_failed", "id", where="success = false"),
@@ -766,23 +772,31 @@ Table(
     CheckConstraint(
         "(finished_at IS NOT NULL) = (state IN ('cancelled', 'failed', 'skipped', 'success'))",
         name="ck_run_finished_iff_final",
-    ),
-    CheckConstraint("(node_id IS NOT NULL) OR state NOT IN ('running', 'scheduled')", name="ck_run_occupying_has_node"),
-    CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="ck_run_only_suspended_wakes"),
-    CheckConstraint("priority IN ('high', 'low')", name="ck_run_priority"),
+    ).ddl_if(dialect="sqlite"),
     CheckConstraint(
-        "skip_reason IS NULL OR skip_reason IN ('coalesced', 'expired', 'missed', 'no_job', "
-        "'overlap', 'paused', 'predecessor', 'queue_full', 'tolerance', 'unique_key', "
-        "'window')",
-        name="ck_run_skip_reason",
+        "(node_id IS NOT NULL) OR state NOT IN ('running', 'scheduled')", name="ck_run_occupying_has_node"
+    ).ddl_if(dialect="sqlite"),
+    CheckConstraint("wake_at IS NULL OR state = 'suspended'", name="ck_run_only_suspended_wakes").ddl_if(
+        dialect="sqlite"
     ),
+    CheckConstraint("priority IN ('high', 'low')", name="ck_run_priority").ddl_if(dialect="sqlite"),
+    CheckConstraint(
+        "skip_reason IS NULL OR finished_at IS NOT NULL AND skip_reason IN ('coalesced', "
+        "'expired', 'missed', 'no_job', 'overlap', 'paused', 'predecessor', 'queue_full', "
+        "'tolerance', 'unique_key', 'window')",
+        name="ck_run_skip_reason",
+    ).ddl_if(dialect="sqlite"),
     CheckConstraint(
         "state IN ('cancelled', 'failed', 'running', 'scheduled', 'skipped', 'stuck', "
         "'success', 'suspended', 'waiting')",
         name="ck_run_state",
+    ).ddl_if(dialect="sqlite"),
+    CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="ck_run_suspended_iff_awaits").ddl_if(
+        dialect="sqlite"
     ),
-    CheckConstraint("(awaits IS NOT NULL) = (state = 'suspended')", name="ck_run_suspended_iff_awaits"),
-    CheckConstraint("trigger IN ('api', 'hook', 'manual', 'retry', 'schedule')", name="ck_run_trigger"),
+    CheckConstraint("trigger IN ('api', 'hook', 'manual', 'retry', 'schedule')", name="ck_run_trigger").ddl_if(
+        dialect="sqlite"
+    ),
     _partial(
         "ix_run_available",
         text("coalesce(due_at, available_at)"),
@@ -1250,8 +1264,10 @@ PARTS: dict[str, list[str]] = {
         ),
         (
             "ALTER TABLE {schema}.job_execution_open ADD CONSTRAINT ck_job_execution_open_part "
-            "CHECK (success IS NULL AND outcome IS NULL), ADD CONSTRAINT pk_job_execution PRIMARY "
-            "KEY (id), ADD CONSTRAINT uq_job_execution_run_id_attempt UNIQUE (run_id, attempt)"
+            "CHECK (success IS NULL AND outcome IS NULL), ADD CONSTRAINT ck_job_execution_trigger "
+            "CHECK (trigger = ANY ('{api, hook, manual, retry, schedule}')), ADD CONSTRAINT "
+            "pk_job_execution PRIMARY KEY (id), ADD CONSTRAINT uq_job_execution_run_id_attempt "
+            "UNIQUE (run_id, attempt)"
         ),
         (
             "CREATE TABLE {schema}.job_execution_done PARTITION OF {schema}.job_execution FOR "
@@ -1260,7 +1276,12 @@ PARTS: dict[str, list[str]] = {
         (
             "ALTER TABLE {schema}.job_execution_done ADD CONSTRAINT ck_job_execution_done_part "
             "CHECK (success IS NOT NULL AND outcome IS NOT NULL), ADD CONSTRAINT "
-            "pk_job_execution_done PRIMARY KEY (id)"
+            "ck_job_execution_failure_has_message CHECK (success IS NULL OR success OR "
+            "error_message IS NOT NULL), ADD CONSTRAINT ck_job_execution_outcome CHECK (outcome "
+            "IS NULL OR outcome = ANY ('{cancelled, failed, handed_back, lost, snoozed, success, "
+            "suspended, timed_out}')), ADD CONSTRAINT ck_job_execution_trigger CHECK (trigger = "
+            "ANY ('{api, hook, manual, retry, schedule}')), ADD CONSTRAINT pk_job_execution_done "
+            "PRIMARY KEY (id)"
         ),
         (
             "CREATE TABLE {schema}.job_execution_done_1 PARTITION OF {schema}.job_execution_done "
@@ -1342,15 +1363,28 @@ PARTS: dict[str, list[str]] = {
             "autovacuum_vacuum_cost_delay = 0, autovacuum_analyze_scale_factor = 0.05)"
         ),
         (
-            "ALTER TABLE {schema}.run_open ADD CONSTRAINT ck_run_open_part CHECK (state IN "
-            "('running', 'scheduled', 'stuck', 'suspended', 'waiting')), ADD CONSTRAINT pk_run "
-            "PRIMARY KEY (id)"
+            "ALTER TABLE {schema}.run_open ADD CONSTRAINT ck_run_open_part CHECK (state = ANY "
+            "('{running, scheduled, stuck, suspended, waiting}') AND skip_reason IS NULL), ADD "
+            "CONSTRAINT ck_run_occupying_has_node CHECK ((node_id IS NOT NULL) OR state <> ALL "
+            "('{running, scheduled}')), ADD CONSTRAINT ck_run_only_suspended_wakes CHECK (wake_at "
+            "IS NULL OR state = 'suspended'), ADD CONSTRAINT ck_run_priority CHECK (priority = "
+            "ANY ('{high, low}')), ADD CONSTRAINT ck_run_suspended_iff_awaits CHECK ((awaits IS "
+            "NOT NULL) = (state = 'suspended')), ADD CONSTRAINT ck_run_trigger CHECK (trigger = "
+            "ANY ('{api, hook, manual, retry, schedule}')), ADD CONSTRAINT pk_run PRIMARY KEY "
+            "(id)"
         ),
         ("CREATE TABLE {schema}.run_done PARTITION OF {schema}.run FOR VALUES IN (false) PARTITION BY RANGE (id)"),
         (
-            "ALTER TABLE {schema}.run_done ADD CONSTRAINT ck_run_done_part CHECK (state IN "
-            "('cancelled', 'failed', 'skipped', 'success')), ADD CONSTRAINT pk_run_done PRIMARY "
-            "KEY (id)"
+            "ALTER TABLE {schema}.run_done ADD CONSTRAINT ck_run_done_part CHECK (state = ANY "
+            "('{cancelled, failed, skipped, success}')), ADD CONSTRAINT "
+            "ck_run_only_suspended_wakes CHECK (wake_at IS NULL OR state = 'suspended'), ADD "
+            "CONSTRAINT ck_run_priority CHECK (priority = ANY ('{high, low}')), ADD CONSTRAINT "
+            "ck_run_skip_reason CHECK (skip_reason IS NULL OR finished_at IS NOT NULL AND "
+            "skip_reason = ANY ('{coalesced, expired, missed, no_job, overlap, paused, "
+            "predecessor, queue_full, tolerance, unique_key, window}')), ADD CONSTRAINT "
+            "ck_run_suspended_iff_awaits CHECK ((awaits IS NOT NULL) = (state = 'suspended')), "
+            "ADD CONSTRAINT ck_run_trigger CHECK (trigger = ANY ('{api, hook, manual, retry, "
+            "schedule}')), ADD CONSTRAINT pk_run_done PRIMARY KEY (id)"
         ),
         ("CREATE TABLE {schema}.run_done_1 PARTITION OF {schema}.run_done FOR VALUES FROM (MINVALUE) TO (10000000)"),
         ("CREATE TABLE {schema}.run_done_2 PARTITION OF {schema}.run_done FOR VALUES FROM (10000000) TO (MAXVALUE)"),

@@ -76,7 +76,7 @@ def upgrade() -> None:
         op.execute(CreateTable(table))
         schema = str(connection.schema_for_object(table))
         for statement in parts.get(table.name, ()):
-            op.execute(statement.format(schema=schema))
+            op.execute(statement.replace("{schema}", schema))
         for index in sorted(table.indexes, key=lambda one: str(one.name)):
             if table.name not in parts:
                 op.execute(CreateIndex(index))
@@ -123,8 +123,8 @@ def declared(table: Table, hot: dict[str, Any]) -> str:
 
 
 def on_sqlite(table: Table, each: Constraint) -> str:
-    """Return what leaves a key to the parts of the table, if it has some on PostgreSQL."""
-    return '.ddl_if(dialect="sqlite")' if parts.has_parts(table) and each in parts.keys_of_parts(table) else ""
+    """Return what leaves a key or a check to the parts of the table, if it has some on PostgreSQL."""
+    return '.ddl_if(dialect="sqlite")' if parts.has_parts(table) and each in parts.of_parts(table) else ""
 
 
 def options_of(table: Table) -> dict[str, Any]:

@@ -53,7 +53,7 @@ def test_the_comparison_sees_what_it_must(empty_postgres_url: str) -> None:
         before = catalog(connection)
         for statement in (
             "ALTER TABLE cronograph.run_open RESET (fillfactor)",
-            "ALTER TABLE cronograph.run DROP CONSTRAINT ck_run_state",
+            "ALTER TABLE cronograph.run_done DROP CONSTRAINT ck_run_trigger",
             "ALTER TABLE cronograph.node ALTER COLUMN name DROP NOT NULL",
             "ALTER TABLE cronograph.job ALTER COLUMN isolation TYPE varchar(9)",
             "DROP INDEX cronograph.ix_run_stuck",
@@ -61,9 +61,7 @@ def test_the_comparison_sees_what_it_must(empty_postgres_url: str) -> None:
             connection.execute(text(statement))
         changed = {line.split(" ", 2)[1] for line in set(before) ^ set(catalog(connection))}
     engine.dispose()
-    checks = {
-        f"cronograph.{table}.ck_run_state" for table in ("run", "run_open", "run_done", "run_done_1", "run_done_2")
-    }
+    checks = {f"cronograph.{table}.ck_run_trigger" for table in ("run_done", "run_done_1", "run_done_2")}
     assert changed == {"run_open", *checks, "node.2", "job.4", "CREATE"}  # CREATE INDEX
 
 

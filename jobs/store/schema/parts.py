@@ -9,12 +9,13 @@ dropped as a whole. The first block has no lower bound and the last one no upper
 place. This module makes the first two; ``write.blocks`` makes the others, and drops them.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from sqlalchemy import Connection, Index, PrimaryKeyConstraint, Table, UniqueConstraint, event
+from sqlalchemy import CheckConstraint, Connection, Index, PrimaryKeyConstraint, Table, UniqueConstraint, event
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.schema import CreateIndex
 
@@ -32,7 +33,7 @@ class Split:
     Attributes:
         condition: Of the rows that are open.
         checks: Of each part, what holds for its rows. PostgreSQL leaves a part out of a statement whose conditions it
-            contradicts.
+            contradicts. A check of the table that follows from these and the part's condition is on SQLite alone.
         settings: The storage parameters of the open part.
     """
 
@@ -63,7 +64,7 @@ def has_parts(table: Table) -> bool:
 
 def split(table: Table) -> None:
     """Let PostgreSQL make the parts of this table where the table is made, with its keys and indexes."""
-    for one in (*keys_of_parts(table), *table.indexes):
+    for one in (*of_parts(table), *table.indexes):
         one.ddl_if(dialect="sqlite")
     event.listen(table, "after_create", _make_parts)
 
@@ -80,10 +81,15 @@ def keys_of(table: Table) -> list[PrimaryKeyConstraint | UniqueConstraint]:
     return sorted(found, key=lambda one: (not isinstance(one, PrimaryKeyConstraint), [each.name for each in one]))
 
 
-def keys_of_parts(table: Table) -> list[PrimaryKeyConstraint | UniqueConstraint]:
-    """Return the keys that the parts of a table have instead of the table, on PostgreSQL."""
+def of_parts(table: Table) -> list[PrimaryKeyConstraint | UniqueConstraint | CheckConstraint]:
+    """Return the keys and checks that the parts of a table have instead of the table, on PostgreSQL."""
     primary, *unique = keys_of(table)
-    return [primary, *unique] if is_split(table) else unique
+    return [primary, *unique, *_checks_of(table)] if is_split(table) else [*unique]
+
+
+def _checks_of(table: Table) -> list[CheckConstraint]:
+    found = (one for one in table.constraints if isinstance(one, CheckConstraint))
+    return sorted(found, key=_name_of)
 
 
 def statements(table: Table) -> Iterator[str]:
@@ -111,9 +117,11 @@ def _two_parts(table: Table) -> Iterator[str]:
     ):
         name = f"{table.name}_{part}"
         yield f"CREATE TABLE {SCHEMA}.{name} PARTITION OF {SCHEMA}.{table.name} FOR VALUES IN ({value}){more}"
-        check = f"ADD CONSTRAINT ck_{name}_part CHECK ({how.checks[part]})"
+        its_checks = [(f"ck_{name}_part", how.checks[part])]
+        its_checks += [(_name_of(one), str(one.sqltext)) for one in _checks_of(table) if part in parts_of(one)]
+        checks = (f"ADD CONSTRAINT {one} CHECK ({_LISTED.sub(_as_array, condition)})" for one, condition in its_checks)
         its_keys = (_key(one, name_in(_name_of(one), part)) for one in keys[part])
-        yield f"ALTER TABLE {SCHEMA}.{name} {', '.join([check, *its_keys])}"
+        yield f"ALTER TABLE {SCHEMA}.{name} {', '.join([*checks, *its_keys])}"
 
 
 def block_name(table: str, number: int) -> str:
@@ -148,10 +156,19 @@ def index_statements(index: Index, blocks: Sequence[int] = FIRST_BLOCKS) -> Iter
         yield name, made.replace(whole, f" INDEX {name} ON {SCHEMA}.{owner} ")
 
 
-def parts_of(index: Index) -> Iterable[Part]:
-    """Return the parts that have this index."""
-    found: Iterable[Part] = index.info.get("parts", tuple(Part))
+def parts_of(one: Index | CheckConstraint) -> Iterable[Part]:
+    """Return the parts that have this index or check."""
+    found: Iterable[Part] = one.info.get("parts", tuple(Part))
     return found
+
+
+# PostgreSQL reads each check of a table again for each statement that writes to it, and an array much faster than a
+# list of words.
+_LISTED: Final = re.compile(r"(NOT )?IN \(('\w+'(?:, '\w+')*)\)")
+
+
+def _as_array(words: re.Match[str]) -> str:
+    return f"{'<> ALL' if words[1] else '= ANY'} ('{{{words[2].replace(chr(39), '')}}}')"
 
 
 def name_in(name: str, part: Part) -> str:
@@ -164,8 +181,8 @@ def in_history(table: Table, name: str) -> str:
     return name_in(name, Part.DONE) if is_split(table) else name
 
 
-def _name_of(key: PrimaryKeyConstraint | UniqueConstraint) -> str:
-    name = _POSTGRESQL.identifier_preparer.format_constraint(key)
+def _name_of(one: PrimaryKeyConstraint | UniqueConstraint | CheckConstraint) -> str:
+    name = _POSTGRESQL.identifier_preparer.format_constraint(one)
     assert name is not None
     return name
 

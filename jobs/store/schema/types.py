@@ -157,10 +157,24 @@ def quoted(values: Iterable[StrEnum]) -> str:
     return ", ".join(f"'{value}'" for value in sorted(value.value for value in values))
 
 
-def one_of(column: str, values: Iterable[StrEnum], *, nullable: bool = False) -> CheckConstraint:
-    """The constraint that a text column holds a word of an enumeration."""
+class Part(StrEnum):
+    """The parts of a table that is split (``parts.Split``): rows that change, and the history."""
+
+    OPEN = "open"
+    DONE = "done"
+
+
+def one_of(
+    column: str, values: Iterable[StrEnum], *, nullable: bool = False, parts: Iterable[Part] | None = None
+) -> CheckConstraint:
+    """The constraint that a text column holds a word of an enumeration; for ``parts`` see ``check``."""
     condition = f"{column} IN ({quoted(values)})"
-    return CheckConstraint(f"{column} IS NULL OR {condition}" if nullable else condition, name=column)
+    return check(column, f"{column} IS NULL OR {condition}" if nullable else condition, parts)
+
+
+def check(name: str, condition: str, parts: Iterable[Part] | None = None) -> CheckConstraint:
+    """A constraint of a table; on PostgreSQL of those ``parts`` of it to whose rows it says anything."""
+    return CheckConstraint(condition, name=name, info={} if parts is None else {"parts": tuple(parts)})
 
 
 def key() -> Column[int]:
@@ -180,13 +194,6 @@ HOT: dict[str, Any] = {
         "autovacuum_analyze_scale_factor": 0.05,
     },
 }
-
-
-class Part(StrEnum):
-    """The parts of a table that is split (``parts.Split``): rows that change, and the history."""
-
-    OPEN = "open"
-    DONE = "done"
 
 
 def partial_index(

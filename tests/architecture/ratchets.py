@@ -94,7 +94,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 292 for portions of bulk actions that are stored with what is known of them, gaps among events, ends
     # that other programs send, maxima of one key that differ, limits of transactions, and databases that let nobody in.
     # Raised by 29 for: Help and lists are whole in narrow terminals.
-    "lines": 116_173,
+    # Raised by 87 for: a statement for one run, checks of parts of tables, and needed rows of old blocks.
+    "lines": 116_260,
     "modules under 80 lines with one importer": 24,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 44,

@@ -4,11 +4,14 @@ import ast
 import re
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, event, text
 
+from cronograph.jobs import RunSpec
 from cronograph.jobs.queue.base import statements
 from cronograph.jobs.queue.base.statements import FOLDER, POSTGRES, SQLITE, every, names, statement
+from cronograph.jobs.queue.enqueue.enqueue import enqueue_sync
 from cronograph.jobs.store.db import outbox
+from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import is_postgresql
 from cronograph.jobs.store.schema.tables import metadata
 from tests.support.sources import ROOT, Source
@@ -77,8 +80,25 @@ def test_every_statement_of_the_room_is_a_file() -> None:
 def test_what_a_row_of_an_event_is_made_of_stands_in_one_place() -> None:
     writing = [path.name for path in FOLDER.rglob("*.sql") if "INSERT INTO cronograph.event " in path.read_text()]
     assert writing == []
-    written = {name for name in names(POSTGRES) if outbox.EVENT_WRITTEN in statement(POSTGRES, name).text}
-    assert {"claim_lane", "end_successes", "insert_runs"} <= written
+    row = re.sub(r"\n +", "\n", outbox.EVENT_WRITTEN)
+    written = {name for name in names(POSTGRES) if row in statement(POSTGRES, name).text}
+    assert {"claim_lane", "end_successes", "insert_run", "insert_runs"} <= written
+
+
+@pytest.mark.postgres
+def test_psycopg_remembers_the_statement_for_one_run(postgres_url: str) -> None:
+    engine, sent = sync_engine(parse_url(postgres_url)), list[str]()
+
+    def note(_conn: object, _cursor: object, words: str, *_rest: object) -> None:
+        sent.append(words)
+
+    event.listen(engine, "before_cursor_execute", note)
+    with engine.begin() as conn:
+        enqueue_sync(conn, RunSpec("j", {"number": 1}))
+    engine.dispose()
+    (words,) = sent
+    longest = words.replace("cronograph.", "c" * 40 + ".")
+    assert len(longest) <= 4096
 
 
 def test_each_statement_can_be_planned(conn: Connection) -> None:
@@ -98,7 +118,7 @@ def test_a_form_has_its_own_lines_and_not_those_of_the_plain_one() -> None:
     plain, by_job = (statement(POSTGRES, "candidates", form) for form in (None, "by_job"))
     assert [(one.name, one.form) for one in every(POSTGRES) if one.form] == [
         ("candidates", "by_job"),
-        ("insert_runs", "audited"),
+        ("insert_run", "audited"),
     ]
     assert not re.search(r"--(if|else|end)\b", plain.text + by_job.text)
     assert ("j.name" in plain.text, "j.name" in by_job.text) == (False, True)

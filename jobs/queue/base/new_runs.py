@@ -30,6 +30,8 @@ from . import statements
 
 NAME: Final = "insert_runs"
 """The statement."""
+_ONE: Final = "insert_run"
+"""The one for a run without labels on PostgreSQL."""
 CHUNK: Final = 5000
 """Runs of one statement."""
 NOTHING: Final = "null"
@@ -217,19 +219,15 @@ def insert_by(
     kinds = [f'{text[:-1]}, "kind": {place}}}' for place, text in enumerate(texts)]
     same: dict[str, Any] = {"kinds": _array(kinds), "now": now, "with_event": with_event, "wakes": str(WAKES.value)}
     if audited is not None:
-        same |= link_values(audited.record)
+        same |= link_values(audited.record) | {"labels": None}
     all_labels = new.all_labels
+    is_one = len(all_labels) == 1 and (audited is not None or all_labels[0] == NOTHING)
     ids: list[int] = []
     row: Any = None
     for first in range(0, len(new.kind), CHUNK):
-        some = slice(first, first + CHUNK)
-        own = {
-            "kind": json.dumps(new.kind[some]),
-            **_listed("args", new.args[some]),
-            **_listed("carried", new.carried[some]),
-            **_listed("labels", all_labels[some]),
-        }
-        (row,) = send(NAME, {**same, **own})
+        (row,) = (
+            send(_ONE, same | _own(new, all_labels)) if is_one else send(NAME, same | _listed(new, all_labels, first))
+        )
         if not row.ids:
             # A job, or a group, says something of these since it was published between two statements.
             break
@@ -311,10 +309,20 @@ def _kind(run: NewRun, audited: Audited | None) -> dict[str, Any]:
     }
 
 
-def _listed(name: str, texts: list[str]) -> dict[str, str | None]:
-    if texts.count(texts[0]) == len(texts):
-        return {name: None, f"each_{name}": texts[0]}
-    return {name: _array(texts), f"each_{name}": None}
+def _own(new: NewRuns, all_labels: list[str]) -> dict[str, str | None]:
+    """Return the parameters of the one run."""
+    own = {"args": new.args[0], "carried": _or_none(new.carried[0])}
+    return own if all_labels[0] == NOTHING else {**own, "labels": all_labels[0]}
+
+
+def _listed(new: NewRuns, all_labels: list[str], first: int) -> dict[str, str | None]:
+    """Return the parameters of each of ``CHUNK`` runs."""
+    some = slice(first, first + CHUNK)
+    listed: dict[str, str | None] = {"kind": json.dumps(new.kind[some])}
+    for name, texts in (("args", new.args[some]), ("carried", new.carried[some]), ("labels", all_labels[some])):
+        same = texts.count(texts[0]) == len(texts)
+        listed[name], listed[f"each_{name}"] = (None, texts[0]) if same else (_array(texts), None)
+    return listed
 
 
 def _array(texts: list[str]) -> str:

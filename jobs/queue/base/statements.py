@@ -37,6 +37,7 @@ PARAMETER: Final = re.compile(r"(?<![:\w]):([a-z_][a-z0-9_]*)")
 """A parameter in a statement; two colons are none."""
 
 
+_INDENTED: Final = re.compile(r"^ +", re.MULTILINE)
 _PARTS: Final = re.compile(r"^ *--if (\w+)\n(.*?)(?:^ *--else\n(.*?))?^ *--end\n", re.MULTILINE | re.DOTALL)
 
 
@@ -103,11 +104,13 @@ def statement(database: str, name: str, form: str | None = None) -> Statement:
     assert heading is not None, f"{name}.sql has no heading"
     lines = (line.removeprefix("--").removeprefix(" ") for line in heading[0].splitlines())
     text = _PARTS.sub(lambda part: part[2] if part[1] == form else part[3] or "", whole[heading.end() :])
-    for part in ("begin", "begun") if "{begin}" in text else ():
-        text = text.replace(f"{{{part}}}\n", (FOLDER / database / "parts" / f"{part}.sql").read_text(encoding="utf-8"))
+    for path in (FOLDER / database / "parts").glob("*.sql"):
+        if f"{{{path.stem}}}\n" in text:
+            text = text.replace(f"{{{path.stem}}}\n", path.read_text(encoding="utf-8"))
     for mark, part in _SHARED.items():
         text = text.replace(mark, part)
-    return Statement(name, form, "\n".join(lines), text)
+    # psycopg remembers no statement of more than 4,096 characters.
+    return Statement(name, form, "\n".join(lines), _INDENTED.sub("", text))
 
 
 _SHARED: Final = {

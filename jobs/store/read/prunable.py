@@ -65,7 +65,7 @@ NEEDED_BY_EXECUTIONS: Final = (
     _AT_ENGINE,
 )
 """The runs that have not ended, those of flows that are needed (their page shows all attempts), and those that an
-engine still knows: their executions are needed. They are few beside a long history."""
+engine still knows: their executions are needed. In a long history they are few."""
 
 
 def _is_of(rows: Sequence[Select[Any]], key: ColumnElement[int]) -> ColumnElement[bool]:

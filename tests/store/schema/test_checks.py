@@ -41,8 +41,8 @@ def wrong_runs() -> Iterator[tuple[Any, dict[str, Any], bool]]:
             state == "odd"
             or (end is not None) != (state in FINAL)
             or (node is None and state in OCCUPYING)
-            or (awaits is not None) != (state is RunState.SUSPENDED)
-            or (wake is not None and state is not RunState.SUSPENDED)
+            or (awaits is not None) != (state == RunState.SUSPENDED)
+            or (wake is not None and state != RunState.SUSPENDED)
             or (skip is not None and end is None),
         )
     for column in ("priority", "trigger", "skip_reason"):

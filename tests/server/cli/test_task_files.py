@@ -238,7 +238,7 @@ def test_channels_webhooks_and_hooks_are_planned_applied_exported_and_pruned(
     file.write_text(text + OTHERS.replace("chat-url, form", "no-url, form"))
     assert "secret 'no-url' does not exist" in run.json("apply", str(file), status=1)["errors"][0]
     file.write_text(text + OTHERS.replace("kind: chat", "kind: chatt"))
-    assert "channels.chat: " in run.json("apply", str(file), status=2)["errors"][0]
+    assert "channels.chat.kind: " in run.json("apply", str(file), status=2)["errors"][0]
     file.write_text(text + "channels: {}\nwebhooks: {}\nhooks: {}\n")
     assert "1 hook changed, 2 webhooks changed, 3 channels changed" in run("apply", str(file), "--prune")[1]
     assert run.json("channels", "list")["channels"] == []

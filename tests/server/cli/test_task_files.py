@@ -271,7 +271,12 @@ def test_limits_of_groups_are_planned_applied_and_exported(run: Commands, file: 
     assert "and the limits of 1 group" in run("export", "--out", str(exported))[1]
     assert run("plan", str(exported), "--detailed-exitcode")[0] == 0
     assert run("export")[1] == exported.read_text()
-    assert run.json("export", "--set", "billing")["groups"] == []
+    alone = tmp_path / "alone.yaml"
+    alone.write_text("set: alone\ntasks: {alone: {job: cleanup_expired_sessions, schedule: '0 0 3 * * *'}}\n")
+    assert run("apply", str(alone))[0] == 0
+    assert run.json("export", "--set", "alone")["groups"] == []
+    alone.write_text("set: alone\ntasks: {}\n")
+    assert run("apply", str(alone), "--prune", "--allow-delete", "1")[0] == 0
 
     kept = tmp_path / "plan.json"
     assert "maxRunning: 3 -> 4" in run("plan", str(file), "--out", str(kept), MOST="4")[1]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Table, func, insert, select, text
 
@@ -126,7 +126,12 @@ def minutes_of_log(conn: Connection) -> dict[datetime, tuple[int, int, int]]:
     return {minute: (ended[minute], failed[minute], good[minute]) for minute in ended.keys() | failed.keys()}
 
 
+_AT_ONCE: Final = 100_000
+"""So many are counted by one statement: those of a large log are too many to be sent together."""
+
+
 def count_log(conn: Connection, since: datetime = LONG_AGO) -> None:
     """Count the ends since a time that a test has put straight into the log; each must be counted once."""
     over = select(job_execution.c.id).where(job_execution.c.completed_at >= since)
-    count_ends(conn, conn.execute(over).scalars().all())
+    for some in conn.execute(over.execution_options(stream_results=True)).scalars().partitions(_AT_ONCE):
+        count_ends(conn, some)

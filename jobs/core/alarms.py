@@ -411,7 +411,7 @@ def definition_of(alarm: AlarmSpec) -> dict[str, Json]:
     """Return an alarm as a file has it: its subject, the words of its condition, and all that is not as usual."""
     words: dict[str, Json] = {alarm.subject_kind.value: alarm.subject or ANY, **_words_of(alarm)}
     rest = {"channels": list(alarm.channels), "severity": alarm.severity.value, "description": alarm.description}
-    usual = {"channels": [], "severity": Severity.WARNING.value, "description": ""}
+    usual: dict[str, Json] = {"channels": [], "severity": Severity.WARNING.value, "description": ""}
     return words | {name: value for name, value in rest.items() if value != usual[name]}
 
 

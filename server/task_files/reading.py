@@ -408,7 +408,7 @@ def _got(place: Sequence[str | int], written: Any) -> str:  # noqa: ANN401 - a d
         if isinstance(written, list) or (isinstance(written, dict) and part in written):
             written = cast("Any", written)[part]
     kind = "a table" if isinstance(written, dict) else "a list" if isinstance(written, list) else None
-    return kind or without_credentials(repr(written))[:80]
+    return kind or without_credentials(repr(cast("object", written)))[:80]
 
 
 _LISTS: Final = frozenset({"channels", "recipients", "secrets"})

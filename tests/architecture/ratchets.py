@@ -54,7 +54,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1 and 570 for a standby that answers queries: its reads, its settings, and where its state is shown.
     # Raised by 1 and 150 for the place of an attempt in the queue of its engine.
     # Raised by 40 for resources of runs that are enqueued by the names of their jobs, which are judged as others are.
-    "modules": 655,
+    "modules": 630,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.
@@ -96,10 +96,10 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 29 for: Help and lists are whole in narrow terminals.
     # Raised by 87 for: a statement for one run, checks of parts of tables, and needed rows of old blocks.
     "lines": 116_260,
-    "modules under 80 lines with one importer": 24,
+    "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
-    "files of the column concurrency_key": 44,
-    "files of the column rate_key": 44,
+    "files of the column concurrency_key": 43,
+    "files of the column rate_key": 40,
     # Raised by 3 for fan-outs that a step bounds: the context, the wait, and the flow of the runs that it waits for.
     "files of the column max_concurrent": 32,
     "files of the mutation pause_group": 6,
@@ -109,7 +109,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1: a group of failures says on which nodes they were.
     "files of the list of nodes": 27,
     "docstrings that begin with a relative word": 0,
-    "'what' in 1,000 words of docstrings and messages": 6.5,
+    "'what' in 1,000 words of docstrings and messages": 5.5,
 }
 """The numbers that no change may raise. A feature that needs more modules or lines raises these two, and says why."""
 

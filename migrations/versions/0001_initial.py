@@ -472,7 +472,6 @@ Table(
     CheckConstraint(
         "trigger IN ('api', 'hook', 'manual', 'retry', 'schedule')", name="ck_job_execution_trigger"
     ).ddl_if(dialect="sqlite"),
-    _partial("ix_job_execution_by_hand", "trigger", "id", where="trigger IN ('manual', 'retry')"),
     _partial("ix_job_execution_completed_at", "completed_at", where="completed_at IS NOT NULL"),
     _partial("ix_job_execution_failed", "id", where="success = false"),
     _partial("ix_job_execution_failed_job", "job_name", "id", where="success = false"),
@@ -481,6 +480,7 @@ Table(
     Index("ix_job_execution_started_at", "started_at"),
     _partial("ix_job_execution_task", "task_id", "id", where="task_id IS NOT NULL"),
     _partial("ix_job_execution_task_name", "task_name", "id", where="task_name IS NOT NULL"),
+    _partial("ix_job_execution_trigger", "trigger", "id", where="trigger IN ('hook', 'manual', 'retry')"),
     _partial(
         "ix_job_execution_unusual",
         "outcome",
@@ -1300,14 +1300,6 @@ PARTS: dict[str, list[str]] = {
             "uq_job_execution_run_id_attempt_done_2 UNIQUE (run_id, attempt)"
         ),
         (
-            "CREATE INDEX ix_job_execution_by_hand_done_1 ON {schema}.job_execution_done_1 "
-            "(trigger, id) WHERE trigger IN ('manual', 'retry')"
-        ),
-        (
-            "CREATE INDEX ix_job_execution_by_hand_done_2 ON {schema}.job_execution_done_2 "
-            "(trigger, id) WHERE trigger IN ('manual', 'retry')"
-        ),
-        (
             "CREATE INDEX ix_job_execution_completed_at_done_1 ON {schema}.job_execution_done_1 "
             "(completed_at) WHERE completed_at IS NOT NULL"
         ),
@@ -1344,6 +1336,14 @@ PARTS: dict[str, list[str]] = {
         (
             "CREATE INDEX ix_job_execution_task_name_done_2 ON {schema}.job_execution_done_2 "
             "(task_name, id) WHERE task_name IS NOT NULL"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_trigger_done_1 ON {schema}.job_execution_done_1 "
+            "(trigger, id) WHERE trigger IN ('hook', 'manual', 'retry')"
+        ),
+        (
+            "CREATE INDEX ix_job_execution_trigger_done_2 ON {schema}.job_execution_done_2 "
+            "(trigger, id) WHERE trigger IN ('hook', 'manual', 'retry')"
         ),
         (
             "CREATE INDEX ix_job_execution_unusual_done_1 ON {schema}.job_execution_done_1 "

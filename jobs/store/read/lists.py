@@ -31,8 +31,8 @@ from ..db.functions import duration, sql_literals
 from ..schema.flows import run_step
 from ..schema.tables import (
     AMONG_ALL_RUNS,
-    BY_HAND,
     IS_OPEN,
+    SELDOM,
     UNUSUAL,
     flow,
     job,
@@ -195,8 +195,8 @@ def _hints_of_executions(condition: Condition) -> Iterator[ColumnElement[bool]]:
             yield job_execution.c.outcome.in_(sql_literals(UNUSUAL))
         elif values and all(isinstance(value, Outcome) and not value.is_success for value in values):
             yield job_execution.c.success == literal_column("false", Boolean())
-    elif condition.field == "trigger" and values and values <= set(BY_HAND):
-        yield job_execution.c.trigger.in_(sql_literals(BY_HAND))
+    elif condition.field == "trigger" and values and values <= set(SELDOM):
+        yield job_execution.c.trigger.in_(sql_literals(SELDOM))
     elif condition.field == "started_at" and condition.operator in LATER | EARLIER:
         yield began_after(condition.value) if condition.operator in LATER else began_before(condition.value)
 
@@ -237,7 +237,7 @@ EXECUTIONS: Listing[Execution] = Listing(
             "outcome": (*((one,) for one in UNUSUAL), frozenset(one for one in Outcome if not one.is_success), (None,)),
             "success": ((False,), (None,)),
             "completed_at": ((None,),),
-            "trigger": tuple((one,) for one in BY_HAND),
+            "trigger": tuple((one,) for one in SELDOM),
         },
         ranges=frozenset({"id", "started_at"}),
         together=frozenset({frozenset({"job_name", "success"}), frozenset({"job_name", "outcome"})}),

@@ -208,8 +208,8 @@ periodic_task = Table(
 UNUSUAL = frozenset(Outcome) - {Outcome.SUCCESS, Outcome.FAILED}
 """Outcomes that are rare in every log; for plain failures there is an index of its own."""
 
-BY_HAND = (Trigger.MANUAL, Trigger.RETRY)
-"""Triggers that are rare in every log."""
+SELDOM = (Trigger.HOOK, Trigger.MANUAL, Trigger.RETRY)
+"""Triggers that are rare in most logs."""
 
 
 _CLAIMABLE = f"state IN ({quoted(CLAIMABLE)})"
@@ -439,7 +439,7 @@ job_execution = Table(
     partial_index("ix_job_execution_task_name", "task_name IS NOT NULL", "task_name", "id", parts=_IN_DONE),
     # Few rows each: what an unusual outcome or trigger is looked for by.
     partial_index("ix_job_execution_unusual", f"outcome IN ({quoted(UNUSUAL)})", "outcome", "id", parts=_IN_DONE),
-    partial_index("ix_job_execution_by_hand", f"trigger IN ({quoted(BY_HAND)})", "trigger", "id", parts=_IN_DONE),
+    partial_index("ix_job_execution_trigger", f"trigger IN ({quoted(SELDOM)})", "trigger", "id", parts=_IN_DONE),
     # Not BRIN: once pruning has made room in old pages, each of them holds rows of all times.
     Index("ix_job_execution_started_at", "started_at", info={"parts": _IN_DONE}),
     partial_index("ix_job_execution_completed_at", "completed_at IS NOT NULL", "completed_at", parts=_IN_DONE),

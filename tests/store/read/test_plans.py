@@ -158,6 +158,7 @@ CASES: list[tuple[str, Listing[Any], PageRequest]] = [
     ("what runs", EXECUTIONS, PageRequest(NEWEST, 50, Condition("outcome", Operator.IS_NULL, value=True))),
     ("what was started by hand", EXECUTIONS, PageRequest(NEWEST, 50, equal("trigger", Trigger.MANUAL))),
     ("the retries", EXECUTIONS, PageRequest(NEWEST, 50, equal("trigger", Trigger.RETRY))),
+    ("what hooks started", EXECUTIONS, PageRequest(NEWEST, 50, equal("trigger", Trigger.HOOK))),
 ]
 
 

@@ -33,7 +33,7 @@ from ..jobs.core.counts import NodeCounts
 from ..jobs.core.events import Event
 from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
-from ..jobs.registry.definition import CodeOfRegistry
+from ..jobs.registry.known_code import CodeOfRegistry
 from ..jobs.runtime.base.service import persistently
 from ..jobs.runtime.base.settings import Clock, EngineSettings
 from ..jobs.runtime.base.wakeup import Wakeup

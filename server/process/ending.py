@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import NoReturn
 
 PATIENCE = 10.0
-"""Seconds that threads have which Python waits for at its exit; long enough for a machine that is busy."""
+"""The default; long enough for a machine that is busy."""
 
 
 class ExitCode(IntEnum):
@@ -40,16 +40,17 @@ def end_broken(fault: str) -> NoReturn:
     _exit(ExitCode.BROKEN)
 
 
-def end_without(left_behind: Sequence[str]) -> None:
+def end_without(left_behind: Sequence[str], patience: float = PATIENCE) -> None:
     """See to it that the process ends; the caller then lets Python end it.
 
     Args:
         left_behind: Coroutines that would not end: with any of these the process ends here and now.
+        patience: Seconds that threads have which Python waits for at its exit.
     """
     if left_behind:
         _cut_off(left_behind)
     # Python waits for threads that are no daemons, and for those of pools that are at work: jobs may start such.
-    watch = threading.Thread(target=_watch, name="cronograph-ending", daemon=True)
+    watch = threading.Thread(target=_watch, args=(patience,), name="cronograph-ending", daemon=True)
     watch.start()
     atexit.register(_end_beside_daemons, watch)
 
@@ -66,8 +67,8 @@ def _end_beside_daemons(watch: threading.Thread) -> None:
         _exit(ExitCode.DONE)
 
 
-def _watch() -> None:
-    time.sleep(PATIENCE)
+def _watch(patience: float) -> None:
+    time.sleep(patience)
     main = threading.main_thread()
     waited_for = [one.name for one in threading.enumerate() if not one.daemon and one is not main]
     if waited_for:

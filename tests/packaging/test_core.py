@@ -102,7 +102,7 @@ def test_a_command_without_the_libraries_of_the_server_says_how_to_get_them(tmp_
 
 
 NEEDS = {
-    "cronograph.server.Cronograph": ("starlette", "server"),
+    "cronograph.server.Cronograph": ("httpx", "server"),
     "cronograph.graphql.client": ("httpx", "client"),
     "cronograph.jobs.testing.Server": ("httpx", "server"),
 }

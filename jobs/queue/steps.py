@@ -148,11 +148,11 @@ def store_within(tx: Tx, run_id: int, attempt: int, end: StepEnd, progress: Json
         InvalidState: the run was taken from its node; nothing is to be done for it.
     """
     run = stored_runs.by_ids(tx.conn, [run_id]).get(run_id)
-    held = run is not None and run.attempt == attempt and run.node_id is not None
     if (
         run is None
-        or not held
-        or not rows_to_store(tx, (run.node_id or 0, run.node or ""), rows_of([EndedStep(run, end)]))
+        or run.attempt != attempt
+        or run.node_id is None
+        or not rows_to_store(tx, (run.node_id, run.node or ""), rows_of([EndedStep(run, end)]))
     ):
         raise InvalidState(f"step '{end.label}': not done, since the run was taken from its node")
     base_runs.save_progress(tx.conn, [(run_id, attempt, run.node_id, progress)])

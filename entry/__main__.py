@@ -1,5 +1,6 @@
 """``python -m cronograph`` and the command ``cronograph``."""
 
+import gc
 import json
 import os
 import signal
@@ -25,8 +26,13 @@ _AT_ONCE: Final[Mapping[int, Callable[[int, FrameType | None], object]]] = {
 """Handlers until a server listens; nothing has begun yet. ``SystemExit``, raised in a finalizer, would be lost."""
 
 
+_YOUNG: Final = 20_000
+"""So many new containers begin a collection (Python: 700): modules make many, and none of them is garbage."""
+
+
 def main() -> None:
     """Run the command line; without the libraries of the server, say in one line how to get them."""
+    gc.set_threshold(_YOUNG)
     if sys.argv[1:2] and sys.argv[1] in _SERVERS:
         for number, handler in _AT_ONCE.items():
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):

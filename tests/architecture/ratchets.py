@@ -96,7 +96,9 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 29 for: Help and lists are whole in narrow terminals.
     # Raised by 87 for: a statement for one run, checks of parts of tables, and needed rows of old blocks.
     # Raised by 8 for: the module of judges by code, which only servers import, and the patience of the end.
-    "lines": 116_268,
+    # Raised by 6 for: A server is ready a fifth sooner: what its imports make is not searched for garbage; the table
+    # measures answers of a warm server
+    "lines": 116_274,
     "modules under 80 lines with one importer": 15,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

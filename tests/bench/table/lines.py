@@ -190,14 +190,14 @@ def _overview(places: Places, _pythons: Pythons) -> Measured:
     for kind, shown in (("postgres", "PostgreSQL"), ("sqlite", "SQLite")):
         with places.busy_hour(kind, places.size(81_000)) as url:
             for document in ("running", "overview"):
-                yield f"{document}, {shown}", _answer(places, kind, url, document, 50)
+                yield f"{document}, {shown}", _answer(places, kind, url, document, 200)
 
 
 def _pages(places: Places, _pythons: Pythons) -> Measured:
     for kind, shown in (("postgres", "PostgreSQL"), ("sqlite", "SQLite")):
         with places.month(places.size(20_000, 1_000), kind) as url:
             for document in ("strips", "log page", "jobLogs(100)"):
-                yield f"{document}, {shown}", _answer(places, kind, url, document, 50)
+                yield f"{document}, {shown}", _answer(places, kind, url, document, 200)
 
 
 def _longest(places: Places, _pythons: Pythons) -> Measured:

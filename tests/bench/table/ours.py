@@ -36,6 +36,8 @@ DOCUMENTS: dict[str, tuple[str, dict[str, Any]]] = {
     "longest of a job": (LONGEST, OF_A_JOB),
 }
 """What is asked, by a short name."""
+_COLD = 20
+"""Answers until every connection of the pool has its prepared statements, and each of them a plan of its own."""
 
 
 def drained(server: int, url: str, runs: int, groups: int, keys: int = 0) -> Sample:
@@ -90,7 +92,7 @@ async def _lateness(url: str, tasks: int) -> list[float]:
 
 
 def answered(server: int | None, url: str, name: str, times: int, *, by_clock: bool = False) -> Sample:
-    """Milliseconds of processor time of an answer of the API, with PostgreSQL's; the first ones do not count."""
+    """Milliseconds of processor time of an answer of the API, with PostgreSQL's; cold answers do not count."""
     leave_out_what_stays()
     document, variables = DOCUMENTS[name]
     body = json.dumps({"query": document, "variables": variables}).encode()
@@ -101,7 +103,7 @@ async def _answered(server: int | None, url: str, body: bytes, times: int, *, by
     database = Database(url).separate_pool("api")
     app = api_app(database)
     said: dict[str, Any] = {}
-    for _ in range(3):
+    for _ in range(_COLD):
         said = json.loads(await call(app, "/graphql", body))
     used = _used(server)
     began, cpu, before = time.perf_counter(), cpu_seconds(), used()

@@ -15,7 +15,7 @@ __version__: str
 
 
 def __getattr__(name: str) -> str:
-    """The version at its first use: anyone who only defines jobs does not pay for reading metadata."""
+    """Return the version at its first use: anyone who only defines jobs does not pay for reading metadata."""
     if name == "__version__":
         version: str = import_module("importlib.metadata").version("cronograph")
         return version

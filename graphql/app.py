@@ -91,7 +91,7 @@ def graphql_routes(
 
 
 def masked_response(error: Exception) -> Response:
-    """The answer of a plain route that failed: a deliberate error as it is, any other masked and logged."""
+    """Return the answer of a plain route that failed: a deliberate error as it is, any other masked and logged."""
     shown = mask(error)
     if isinstance(shown, UserFacingError):
         status = shown.http_status or 500

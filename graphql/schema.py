@@ -77,12 +77,12 @@ def role_of(context: object) -> Role:
 
 @cache
 def shared_schema() -> GuardedSchema:
-    """The schema with the default limits, built once in a process (0.1 s); all servers there serve it."""
+    """Return the schema with the default limits, built once in a process (0.1 s); all servers there serve it."""
     return create_schema()
 
 
 def create_schema(limits: Limits | None = None) -> GuardedSchema:
-    """A schema of its own, ready to be served.
+    """Return a schema of its own, ready to be served.
 
     Args:
         limits: Of documents; the defaults unless given.

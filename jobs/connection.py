@@ -178,7 +178,7 @@ class Connection:
             return history_of(conn, run_id)
 
     def latest(self, number: int) -> list[Run]:
-        """The newest runs, the newest first."""
+        """Return the newest runs, the newest first."""
         return self._write(lambda tx: stored_runs.latest(tx.conn, number))
 
     def change(self, target: RunTarget, change: RunChange, session: "Transaction | None" = None) -> Run:
@@ -245,7 +245,7 @@ def queue_of(registry: Registry) -> RunQueue | None:
 
 
 def enqueued_by_node(spec: RunSpec, run_id: int) -> Run:
-    """A run that the node of this attempt has put into the queue, as far as it is known here."""
+    """Return a run that the node of this attempt has put into the queue, as far as it is known here."""
     (run,) = new_runs([spec])
     return stored_here(run, run_id, datetime.now(UTC))
 

@@ -67,7 +67,7 @@ class Job(Generic[F, P, R]):
         return self._function(*args, **kwargs)
 
     def options(self, **options: Unpack[RunOptions]) -> "Job[F, P, R]":
-        """The same job, whose runs are put into the queue with these options: ``mail.options(priority="high")``.
+        """Return the same job, whose runs are put into the queue with these options: ``mail.options(priority="high")``.
 
         Raises:
             TypeError: there is no such option.
@@ -78,7 +78,7 @@ class Job(Generic[F, P, R]):
         return Job(self._function, self.definition, self.registry, {**self._chosen, **options})
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> RunSpec:
-        """A run to be, for ``enqueue_many``.
+        """Return a run to be, for ``enqueue_many``.
 
         Raises:
             UserError: an argument or an option is not what it must be.
@@ -353,7 +353,7 @@ class Job(Generic[F, P, R]):
         kwargs: Mapping[str, object],
         accept: Callable[..., tuple[dict[str, Json], dict[str, Any]]] | None = None,
     ) -> RunSpec:
-        """The run that arguments and options of ``enqueue`` speak of."""
+        """Return the run that arguments and options of ``enqueue`` speak of."""
         parameters = self.definition.parameters
         behind = {name for name in kwargs if name in _OPTIONS and name not in parameters}
         own = {name: value for name, value in kwargs.items() if name not in behind}

@@ -83,7 +83,7 @@ class RunHandle:
         return self.run.id
 
     async def status(self) -> RunState:
-        """The state of the run now.
+        """Return the state of the run now.
 
         Raises:
             NotFound: there is none (any more): its session was not committed, or history was pruned.

@@ -37,7 +37,7 @@ def cron(value: str, *, timezone: str = "UTC") -> ScheduleSpec:
 
 
 def calendar(value: str, *, timezone: str = "UTC") -> ScheduleSpec:
-    """A systemd calendar event, e.g. ``calendar("Mon..Fri 02:30", timezone="Europe/Berlin")``; UTC unless given.
+    """Return a systemd calendar event, e.g. ``calendar("Mon..Fri 02:30", timezone="Europe/Berlin")``; UTC unless given.
 
     Raises:
         TypeError: one of the two is no text.
@@ -47,7 +47,7 @@ def calendar(value: str, *, timezone: str = "UTC") -> ScheduleSpec:
 
 
 def once(at: str | datetime) -> ScheduleSpec:
-    """One time: ``once("2027-01-01T00:00Z")``, or a ``datetime`` with a time zone.
+    """Return a schedule of one time: ``once("2027-01-01T00:00Z")``, or a ``datetime`` with a time zone.
 
     Raises:
         ValueError: the time has no time zone, or is before 1970 or after 9998.

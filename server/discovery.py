@@ -181,7 +181,7 @@ def _imported(name: str) -> str | None:
 
 
 def _missing_part(name: str) -> str | None:
-    """The first package on the way to ``name`` that does not exist; importing its parents may run their code."""
+    """Return the first package on the way to ``name`` that does not exist; importing its parents may run their code."""
     parts = name.split(".")
     for count in range(1, len(parts) + 1):
         partial = ".".join(parts[:count])

@@ -361,7 +361,7 @@ class Exchange(httpx.AsyncByteStream):
         return {"type": "http.disconnect"}
 
     async def next(self) -> Message:
-        """The next message of the application.
+        """Return the next message of the application.
 
         Raises:
             ReadError: it ended without an answer.

@@ -303,7 +303,7 @@ def _origin(url: str) -> str:
 
 
 def engine_settings(settings: Settings) -> EngineSettings:
-    """The part of the settings that concerns the engine."""
+    """Return the part of the settings that concerns the engine."""
     names = [one.name for one in fields(EngineSettings) if one.name in Settings.model_fields]
     same = {name: getattr(settings, name) for name in names}
     return EngineSettings(**same, choice=choice_of(settings), version=installed_version())

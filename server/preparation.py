@@ -142,7 +142,7 @@ def check_administrator(settings: Settings) -> None:
 
 
 def administrator_faults(settings: Settings, *, empty: bool = False) -> Iterator[str]:
-    """The same as a sentence, of a database that is up to date, or in which there is nothing yet (``empty``)."""
+    """Yield the same as a sentence, of a database that is up to date, or in which there is nothing yet (``empty``)."""
     if _may_lack_administrator(settings):
         return
     if not empty:
@@ -177,7 +177,7 @@ class Prepared:
     faulty: frozenset[str] = frozenset()
 
     def checked(self) -> Settings:
-        """The settings.
+        """Return the settings.
 
         Raises:
             InvalidSettingsError: there are faults; lists them all.

@@ -52,12 +52,12 @@ ID_ARGUMENT: TypeAlias = Annotated[strawberry.ID, strawberry.argument(descriptio
 
 
 def refused(message: str, code: str = "INVALID_INPUT") -> UserFacingError:
-    """The error for an argument that is not what it must be."""
+    """Return the error for an argument that is not what it must be."""
     return UserFacingError(message, code=code)
 
 
 def checked_range(value: int, argument: str, low: int, high: int) -> int:
-    """A number within its bounds.
+    """Return a number within its bounds.
 
     Raises:
         UserFacingError: it is not; the message names the argument and the bounds.
@@ -85,7 +85,7 @@ def checked_text(value: str, argument: str) -> str:
 
 
 def parse_id(value: str, argument: str) -> int:
-    """The key behind an ``ID``.
+    """Return the key behind an ``ID``.
 
     Raises:
         UserFacingError: it is not a decimal number of at most 64 bits.
@@ -97,7 +97,7 @@ def parse_id(value: str, argument: str) -> int:
 
 
 def decimal(value: str) -> int | None:
-    """The number behind a decimal key, or None if it is none."""
+    """Return the number behind a decimal key, or None if it is none."""
     if not value.isascii() or not value.isdigit() or len(value) > 19:
         return None
     number = int(value)
@@ -106,6 +106,6 @@ def decimal(value: str) -> int | None:
 
 @cache
 def camel(name: str) -> str:
-    """The schema's name of a Python name: ``misfire_grace`` is ``misfireGrace``."""
+    """Return the schema's name of a Python name: ``misfire_grace`` is ``misfireGrace``."""
     head, *rest = name.strip("_").split("_")
     return head + "".join(word.capitalize() for word in rest)

@@ -82,7 +82,7 @@ class Described(StrEnum):
     description: str
 
     def __new__(cls, value: str, description: str) -> Self:
-        """A value and what clients read about it."""
+        """Return a value and what clients read about it."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.description = description

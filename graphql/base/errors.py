@@ -150,7 +150,7 @@ def is_public(error: GraphQLError) -> bool:
 
 
 def mask(error: Exception, operation: str | None = None) -> GraphQLError:
-    """The error as the client may see it; an unexpected one is logged with its traceback.
+    """Return the error as the client may see it; an unexpected one is logged with its traceback.
 
     Args:
         error: Any exception, whether wrapped by GraphQL or not.
@@ -160,7 +160,7 @@ def mask(error: Exception, operation: str | None = None) -> GraphQLError:
 
 
 def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[GraphQLError]:
-    """The errors of one result as the client may see them, in order.
+    """Return the errors of one result as the client may see them, in order.
 
     One fault that hits many fields (a lost database connection, a loader) is logged once and has one id.
     """
@@ -230,7 +230,7 @@ def root_cause(error: Exception) -> Exception:
 
 
 def shorten(error: GraphQLError, characters: int) -> GraphQLError:
-    """The error with a message of at most ``characters`` characters: messages quote names of any length."""
+    """Return the error with a message of at most ``characters`` characters: messages quote names of any length."""
     if len(error.message) > characters:
         error.message = f"{error.message[:characters]}… ({len(error.message):,} characters)"
     return error

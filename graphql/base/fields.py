@@ -30,7 +30,7 @@ def field_behind(extensions: Mapping[str, Any]) -> StrawberryField | None:
 
 
 def object_behind(extensions: Mapping[str, Any]) -> StrawberryObjectDefinition | None:
-    """The definition of an object or an input type; None if Strawberry has not made it."""
+    """Return the definition of an object or an input type; None if Strawberry has not made it."""
     found = extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
     return found if isinstance(found, StrawberryObjectDefinition) else None
 
@@ -75,7 +75,7 @@ SHOWN: Final = Size(default=200, most=200)
 
 
 def size_of(field: GraphQLField | GraphQLInputField) -> Size | None:
-    """The declared size of a field."""
+    """Return the declared size of a field."""
     definition = field_behind(field.extensions)
     found = None if definition is None else definition.metadata.get(KEY)
     return found if isinstance(found, Size) else None
@@ -104,7 +104,7 @@ UNSTABLE: Final = (Unstable(),)
 
 
 def rules_of(schema: GraphQLSchema) -> dict[tuple[str, str], Role]:
-    """The rules of all fields that have one, by the names of type and field."""
+    """Return the rules of all fields that have one, by the names of type and field."""
     return {
         (kind.name, name): directive.role
         for kind in schema.type_map.values()
@@ -181,7 +181,7 @@ def _payload(mutation: str, answer: type) -> type:
 
 
 def sized(size: Size | None) -> dict[object, object]:
-    """The metadata of a field or an input field of this size."""
+    """Return the metadata of a field or an input field of this size."""
     return {} if size is None else {KEY: size}
 
 

@@ -25,7 +25,7 @@ RFC_3339: Final = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,
 
 
 def parse_time(value: object) -> datetime:
-    """The instant behind an RFC 3339 text; decimals beyond microseconds are cut off.
+    """Return the instant behind an RFC 3339 text; decimals beyond microseconds are cut off.
 
     Raises:
         GraphQLError: it is no text, no such time, has no zone, or is before 1970 or after 9998.
@@ -49,7 +49,7 @@ def parse_time(value: object) -> datetime:
 
 
 def serialize_time(value: datetime | str) -> str:
-    """A time as the API writes it; a text is one that the database has written in that form."""
+    """Return a time as the API writes it; a text is one that the database has written in that form."""
     return value if isinstance(value, str) else time_text(value)
 
 
@@ -59,7 +59,7 @@ def serialize_bigint(value: int) -> int | str:
 
 
 def parse_bigint(value: object) -> int:
-    """A whole number that fits into 64 bits, or its decimal text.
+    """Return a whole number that fits into 64 bits, or its decimal text.
 
     Raises:
         GraphQLError: anything else.
@@ -72,7 +72,7 @@ def parse_bigint(value: object) -> int:
 
 
 def parse_duration(value: object) -> float:
-    """A number of seconds; its bounds are those of the argument.
+    """Return a number of seconds; its bounds are those of the argument.
 
     Raises:
         GraphQLError: it is no number.
@@ -89,7 +89,7 @@ _UNSTORABLE: Final = re.compile("[\\0\\ud800-\\udfff]")
 
 
 def unstorable(text: str) -> str | None:
-    """The first character of a text that no database can store, in words, or None."""
+    """Return the first character of a text that no database can store, in words, or None."""
     found = _UNSTORABLE.search(text)
     return None if found is None else f"U+{ord(found[0]):04X}"
 

@@ -149,7 +149,7 @@ class AsyncClient(Operations):
             await asyncio.sleep(next(looks))
 
     async def every(self, operation: Operation[Page[T]]) -> AsyncGenerator[T]:
-        """All rows of a list, page by page: ``client.every(queries.tasks(first=200))``."""
+        """Yield all rows of a list, page by page: ``client.every(queries.tasks(first=200))``."""
         page = await self.run_operation(operation)
         for row in page:
             yield row

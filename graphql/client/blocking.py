@@ -151,7 +151,7 @@ class Client(Operations):
             time.sleep(next(looks))
 
     def every(self, operation: Operation[Page[T]]) -> Generator[T]:
-        """All rows of a list, page by page: ``client.every(queries.tasks(first=200))``."""
+        """Yield all rows of a list, page by page: ``client.every(queries.tasks(first=200))``."""
         page = self.run_operation(operation)
         for row in page:
             yield row

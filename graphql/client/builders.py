@@ -49,12 +49,12 @@ def _title(field: str) -> str:
 
 
 def variables(arguments: Arguments) -> dict[str, Any]:
-    """The values of those arguments that are given."""
+    """Return the values of those arguments that are given."""
     return {key: written(argument.value) for key, argument in arguments.items() if argument.value is not None}
 
 
 def query(field: str, arguments: Arguments, fields: str, convert: Callable[[Any], T]) -> Operation[T]:
-    """A query of one root field."""
+    """Return a query of one root field."""
     return Operation(
         document=document("query", field, arguments, fields),
         variables=variables(arguments),
@@ -63,7 +63,7 @@ def query(field: str, arguments: Arguments, fields: str, convert: Callable[[Any]
 
 
 def one(field: str, arguments: Arguments, shape: type[Shape]) -> Operation[Shape | None]:
-    """A query that answers one record or null."""
+    """Return a query that answers one record or null."""
 
     def convert(value: object) -> Shape | None:
         return None if value is None else read(shape, value, field)
@@ -72,18 +72,18 @@ def one(field: str, arguments: Arguments, shape: type[Shape]) -> Operation[Shape
 
 
 def listed(field: str, arguments: Arguments, shape: type[Shape]) -> Operation[tuple[Shape, ...]]:
-    """A query that answers a plain list."""
+    """Return a query that answers a plain list."""
     return query(field, arguments, selection(shape), lambda value: read_all(shape, value, field))
 
 
 def page(field: str, arguments: Arguments, shape: type[Shape]) -> Operation[Page[Shape]]:
-    """A query that answers a page of a connection."""
+    """Return a query that answers a page of a connection."""
     fields = f"nodes {{ {selection(shape)} }} pageInfo {{ hasNextPage endCursor }}"
     return query(field, arguments, fields, lambda value: page_of(field, shape, value))
 
 
 def page_of(field: str, shape: type[Shape], value: object) -> Page[Shape]:
-    """The page behind the value of a connection."""
+    """Return the page behind the value of a connection."""
     connection = read(dict[str, Any], value, field)
     info = read(dict[str, Any], connection.get("pageInfo"), f"{field}.pageInfo")
     return Page(
@@ -94,7 +94,7 @@ def page_of(field: str, shape: type[Shape], value: object) -> Page[Shape]:
 
 
 def mutation(field: str, given: Mapping[str, object], fields: str, convert: Callable[[Any], T]) -> Operation[T]:
-    """A mutation with one ``input``, whose type is called after it.
+    """Return a mutation with one ``input``, whose type is called after it.
 
     Args:
         field: Its name.
@@ -121,7 +121,7 @@ def changed(field: str, given: Mapping[str, object], shape: type[Shape], key: st
 
 
 def whole(field: str, given: Mapping[str, object], shape: type[Shape]) -> Operation[Shape]:
-    """A mutation whose payload is the result, as far as the record has its fields."""
+    """Return a mutation whose payload is the result, as far as the record has its fields."""
     return mutation(field, given, selection(shape), lambda payload: read(shape, payload, field))
 
 
@@ -142,19 +142,19 @@ def cron(value: str, timezone: str = "UTC") -> ScheduleInput:
 
 
 def calendar(value: str, timezone: str = "UTC") -> ScheduleInput:
-    """A systemd calendar event, e.g. ``Mon..Fri *-*-* 09:30``."""
+    """Return a systemd calendar event, e.g. ``Mon..Fri *-*-* 09:30``."""
     return ScheduleInput(ScheduleSyntax.CALENDAR, value, timezone)
 
 
 def interval(value: str | float | timedelta) -> ScheduleInput:
-    """A fixed grid: seconds, a ``timedelta``, ``1h30m`` or ISO 8601 ``PT1H30M``; at least one second."""
+    """Return a fixed grid: seconds, a ``timedelta``, ``1h30m`` or ISO 8601 ``PT1H30M``; at least one second."""
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     text = seconds if isinstance(seconds, str) else f"{seconds:f}".rstrip("0").rstrip(".")
     return ScheduleInput(ScheduleSyntax.INTERVAL, text)
 
 
 def once(at: datetime) -> ScheduleInput:
-    """One time.
+    """Return a schedule of one time.
 
     Raises:
         ValueError: ``at`` has no zone.

@@ -44,7 +44,7 @@ class _Method(Generic[P, T]):
         self.__wrapped__ = make
 
     def bound(self, run: Callable[[T], Any]) -> Callable[P, Any]:
-        """The method for one client."""
+        """Return the method for one client."""
 
         def method(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - what the client makes of T
             return run(self._make(*args, **kwargs))

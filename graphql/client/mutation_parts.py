@@ -83,7 +83,7 @@ def selected(field: str, choice: RunChoice | TaskChoice) -> dict[str, Any]:
 
 
 def many_tasks(field: str, given: Mapping[str, object]) -> Operation[ChangedTasks]:
-    """A mutation of many tasks."""
+    """Return a mutation of many tasks."""
 
     def convert(payload: Mapping[str, Any]) -> ChangedTasks:
         return ChangedTasks(
@@ -97,7 +97,7 @@ def many_tasks(field: str, given: Mapping[str, object]) -> Operation[ChangedTask
 
 
 def deleted_tasks(field: str, given: Mapping[str, object], more: str = "") -> Operation[DeletedTasks]:
-    """A mutation that deletes many tasks; ``more`` is asked for besides their names and their number."""
+    """Return a mutation that deletes many tasks; ``more`` is asked for besides their names and their number."""
 
     def convert(payload: Mapping[str, Any]) -> DeletedTasks:
         return DeletedTasks(
@@ -116,5 +116,5 @@ def chosen(**given: object) -> dict[str, object]:
 
 
 def settings_of(settings: TaskSettings | TaskChanges) -> dict[str, object]:
-    """The settings under their GraphQL names; None stays, it sets the default."""
+    """Return the settings under their GraphQL names; None stays, it sets the default."""
     return {camel(name): value for name, value in settings.items()}

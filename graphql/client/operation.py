@@ -67,7 +67,7 @@ class Operation(Generic[T]):
         return any(fault.code == UNKNOWN_HASH for fault in faults_of(known["errors"]))
 
     def answer(self, status: int, decode: Callable[[], object], text: str) -> T:
-        """The result behind an HTTP answer.
+        """Return the result behind an HTTP answer.
 
         Args:
             status: Its HTTP status.
@@ -102,12 +102,12 @@ def custom(
 
 
 def next_page(operation: "Operation[Page[Item]]", page: Page[Item]) -> "Operation[Page[Item]]":
-    """The operation that reads on behind ``page``."""
+    """Return the operation that reads on behind ``page``."""
     return replace(operation, variables={**operation.variables, "after": page.end_cursor})
 
 
 def envelope(status: int, decode: Callable[[], object], text: str) -> Mapping[str, Any]:
-    """The GraphQL answer in the body of an HTTP answer: an object with ``data`` or ``errors``.
+    """Return the GraphQL answer in the body of an HTTP answer: an object with ``data`` or ``errors``.
 
     Raises:
         HttpError: there is none, and the status says that something is wrong.
@@ -154,7 +154,7 @@ def data_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def faults_of(errors: object) -> list[Fault]:
-    """The errors of an answer, no matter what form they have."""
+    """Return the errors of an answer, no matter what form they have."""
     items: list[object] = list(cast("list[object]", errors)) if isinstance(errors, list) else [errors]
     return [_fault(cast("Mapping[str, Any]", item)) if isinstance(item, Mapping) else _strange(item) for item in items]
 

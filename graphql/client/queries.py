@@ -35,12 +35,12 @@ Order = Sequence[Mapping[str, str]]
 
 
 def as_of() -> Operation[str]:
-    """An event cursor of now: ``events`` after it has all that happens from here on."""
+    """Return an event cursor of now: ``events`` after it has all that happens from here on."""
     return query("asOf", {}, "", lambda value: read(str, value, "asOf"))
 
 
 def server_time() -> Operation[datetime]:
-    """The time of the server's database, by which everything is due."""
+    """Return the time of the server's database, by which everything is due."""
     return query("serverTime", {}, "", lambda value: read(datetime, value, "serverTime"))
 
 
@@ -50,7 +50,7 @@ def viewer() -> Operation[Viewer]:
 
 
 def saved_views(page: str | None = None) -> Operation[tuple[SavedView, ...]]:
-    """One's own saved views of the dashboard and those of the team, by page and name.
+    """Return one's own saved views of the dashboard and those of the team, by page and name.
 
     Args:
         page: Only of this page, such as ``/runs``.
@@ -61,29 +61,29 @@ def saved_views(page: str | None = None) -> Operation[tuple[SavedView, ...]]:
 def webhooks(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[Webhook]]:
-    """A page of webhooks, by name unless ordered otherwise. See ``runs`` for the parameters."""
+    """Return a page of webhooks, by name unless ordered otherwise. See ``runs`` for the parameters."""
     return page("webhooks", _listing("Webhook", first, after, filter, order_by), Webhook)
 
 
 def available_jobs() -> Operation[tuple[Job, ...]]:
-    """The jobs that the nodes know, by name."""
+    """Return the jobs that the nodes know, by name."""
     return listed("availableJobs", {}, Job)
 
 
 def job(name: str) -> Operation[Job | None]:
-    """One job; None if no node has published one of that name."""
+    """Return one job; None if no node has published one of that name."""
     return one("job", {"name": Argument("String!", name)}, Job)
 
 
 def tasks(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[Task]]:
-    """A page of tasks, by name unless ordered otherwise. See ``runs`` for the parameters."""
+    """Return a page of tasks, by name unless ordered otherwise. See ``runs`` for the parameters."""
     return page("tasks", _listing("Task", first, after, filter, order_by), Task)
 
 
 def task(name: str) -> Operation[Task | None]:
-    """One task; None if there is none of that name."""
+    """Return one task; None if there is none of that name."""
     return one("task", {"name": Argument("String", name)}, Task)
 
 
@@ -99,7 +99,7 @@ def runs(
     filter: Filter | None = None,
     order_by: Order | None = None,
 ) -> Operation[Page[Run]]:
-    """A page of runs, newest first unless ordered otherwise; all given conditions hold.
+    """Return a page of runs, newest first unless ordered otherwise; all given conditions hold.
 
     Args:
         states: In one of these states.
@@ -123,7 +123,7 @@ def runs(
 
 
 def run(id: int) -> Operation[Run | None]:
-    """One run by its key; None if there is none."""
+    """Return one run by its key; None if there is none."""
     return one("run", {"id": Argument("ID!", id)}, Run)
 
 
@@ -139,7 +139,7 @@ def executions(
     filter: Filter | None = None,
     order_by: Order | None = None,
 ) -> Operation[Page[Execution]]:
-    """A page of the execution log, newest first unless ordered otherwise; all given conditions hold.
+    """Return a page of the execution log, newest first unless ordered otherwise; all given conditions hold.
 
     Args:
         outcomes: Ended in one of these ways.
@@ -163,14 +163,14 @@ def executions(
 
 
 def execution(id: int) -> Operation[Execution | None]:
-    """One execution by its key; None if there is none."""
+    """Return one execution by its key; None if there is none."""
     return one("execution", {"id": Argument("ID!", id)}, Execution)
 
 
 def job_logs(
     *, limit: int = 100, job_name: str | None = None, only_failures: bool = False
 ) -> Operation[tuple[JobLog, ...]]:
-    """The newest executions.
+    """Return the newest executions.
 
     Args:
         limit: At most so many, up to 1000.
@@ -188,33 +188,33 @@ def job_logs(
 def skipped_occurrences(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[SkippedOccurrence]]:
-    """A page of what did not become runs, newest first unless ordered otherwise."""
+    """Return a page of what did not become runs, newest first unless ordered otherwise."""
     return page("skippedOccurrences", _listing("SkippedOccurrence", first, after, filter, order_by), SkippedOccurrence)
 
 
 def flows(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[Flow]]:
-    """A page of the flows, newest first unless ordered otherwise. See ``runs`` for the parameters."""
+    """Return a page of the flows, newest first unless ordered otherwise. See ``runs`` for the parameters."""
     return page("flows", _listing("Flow", first, after, filter, order_by), Flow)
 
 
 def flow(id: int) -> Operation[Flow | None]:
-    """One flow; None if there is none of this id."""
+    """Return one flow; None if there is none of this id."""
     return one("flow", {"id": Argument("ID!", id)}, Flow)
 
 
 def groups(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[Group]]:
-    """A page of the groups of the queue, by name unless ordered otherwise. See ``runs`` for the parameters."""
+    """Return a page of the groups of the queue, by name unless ordered otherwise. See ``runs`` for the parameters."""
     return page("groups", _listing("Group", first, after, filter, order_by), Group)
 
 
 def nodes(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[Node]]:
-    """A page of the nodes, newest first unless ordered otherwise; those that ended are kept for a while.
+    """Return a page of the nodes, newest first unless ordered otherwise; those that ended are kept for a while.
 
     See ``runs`` for the parameters.
     """
@@ -279,7 +279,7 @@ def _equal(value: str | int | None) -> dict[str, str | int] | None:
 
 
 def _labelled(filter: Filter | None, labels: Mapping[str, str] | None) -> Filter | None:
-    """The filter, and that a run has these labels."""
+    """Return the filter, and that a run has these labels."""
     if not labels:
         return filter
     wanted: list[Filter] = [{"labels": {"key": key, "eq": value}} for key, value in labels.items()]

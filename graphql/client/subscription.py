@@ -26,7 +26,7 @@ class Message:
     data: str
 
     def json(self) -> object:
-        """The text as JSON.
+        """Return the text as JSON.
 
         Raises:
             ValueError: it is none.
@@ -45,7 +45,7 @@ class MessageParser:
         self._data: list[str] = []
 
     def feed(self, chunk: bytes) -> list[Message]:
-        """The messages that are complete with these bytes."""
+        """Return the messages that are complete with these bytes."""
         text = self._decoder.decode(chunk)
         if not LINE_END.search(text):
             # A long line comes in many pieces: they are joined once, when it ends.
@@ -105,7 +105,7 @@ class Reconnect:
     attempts: int | None = None
 
     def pause(self, failures: int) -> float:
-        """Seconds to wait after so many failures in a row, at least one."""
+        """Return the seconds to wait after so many failures in a row, at least one."""
         # Not `jobs.core.base.backoff`: it would load 82 modules of the engine at each start of a client.
         longest = min(self.longest_pause, self.first_pause * 2.0 ** min(failures - 1, 30))
         # Clients that lost one server must not all return in the same moment.
@@ -137,7 +137,7 @@ def custom_subscription(
     operation_name: str | None,
     resume: tuple[str, str] | None,
 ) -> Subscription[dict[str, Any]]:
-    """A subscription that yields ``data``; see ``Client.subscribe``."""
+    """Return a subscription that yields ``data``; see ``Client.subscribe``."""
     operation = custom(document, variables, operation_name, dict[str, Any])
     if resume is None:
         return Subscription(operation=operation)
@@ -181,7 +181,7 @@ class Follower(Generic[T]):
         self._place = place
 
     def body(self) -> Mapping[str, Any]:
-        """The request of the next connection."""
+        """Return the request of the next connection."""
         self._parser = MessageParser()
         operation, variable = self._subscription.operation, self._subscription.resume_variable
         body = operation.body(whole=self._whole)
@@ -213,7 +213,7 @@ class Follower(Generic[T]):
                 yield self._taken(self._result(message))
 
     def lost(self, error: ClientError) -> float:
-        """The connection is lost: seconds to wait before the next.
+        """Return the seconds to wait before the next connection, as this one is lost.
 
         Raises:
             ClientError: ``error``, because a new connection would not help or enough were tried.
@@ -235,7 +235,7 @@ class Follower(Generic[T]):
         return self._reconnect.pause(max(self._failures, self._faults))
 
     def ended(self) -> UnreachableError:
-        """The error for a stream that ended without a word, as it does when the server stops."""
+        """Return the error for a stream that ended without a word, as it does when the server stops."""
         return UnreachableError("the server ended the stream")
 
     def _result(self, message: Message) -> T:

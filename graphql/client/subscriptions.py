@@ -44,7 +44,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
 def events(
     *, after: str | None = None, filter: EventFilter | None = None, detailed: bool = False
 ) -> Subscription[Event]:
-    """Every change, from any node, in one order; endless. Lost connections are made again and nothing is missed.
+    """Yield every change, from any node, in one order; endless. Lost connections are made again and nothing is missed.
 
     Each event is a ``RunEvent``, ``TaskEvent`` …; one of a type that this version does not know is an ``Event``.
     A ``ResyncEvent`` says that events are gone (older than the retention, or this reader was too slow): query
@@ -69,7 +69,7 @@ def events(
 
 
 def run_updates(id: int) -> Subscription[Run]:
-    """A run: as it is now, then after its changes; ends once it has reached a final state or is gone.
+    """Return a run: as it is now, then after its changes; ends once it has reached a final state or is gone.
 
     After a lost connection the present state comes again.
     """

@@ -157,7 +157,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         path: Path,
         position_context: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
-        """The answer of a field that is not plain: by the object that is ready, or else as graphql-core does."""
+        """Return the answer of a field that is not plain: by the object that is ready, or else as graphql-core does."""
         if isinstance(known, ReadyField):
             held = known.held(source)
             if held is None:
@@ -167,7 +167,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         return self.execute_field(parent, source, details, path, position_context)
 
     def _plan(self, parent: GraphQLObjectType, fields: Any) -> Plan | None:  # noqa: ANN401 - as graphql-core groups them
-        """The fields of a selection; None if none of them is plain."""
+        """Return the fields of a selection; None if none of them is plain."""
         # By identity, as graphql-core remembers sub-fields; kept with the plan, so that no other takes its place.
         key = (parent.name, id(fields))
         known = self._plans.get(key)
@@ -253,7 +253,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
 
     @override
     def build_response(self, data: dict[str, Any] | None) -> Any:
-        """The answer, or the refusal of one that is too large."""
+        """Return the answer, or the refusal of one that is too large."""
         if not self._size.exceeded:
             self._name_unreadable()
             return super().build_response(data)
@@ -272,7 +272,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
 
 
 async def _awaited(results: dict[str, Any], awaitable: list[str]) -> dict[str, Any]:
-    """The answer of one object once what it waits for is there."""
+    """Return the answer of one object once what it waits for is there."""
     if len(awaitable) == 1:
         (name,) = awaitable
         results[name] = await results[name]

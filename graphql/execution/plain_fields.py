@@ -96,7 +96,7 @@ class ReadyField:
     made_by: type
 
     def held(self, source: object) -> object:
-        """The value that an object holds; ``Undefined`` = that is to be found out in the ordinary way."""
+        """Return the value that an object holds; ``Undefined`` = that is to be found out in the ordinary way."""
         held = getattr(source, "__dict__", NOTHING).get(self.attribute, Undefined)
         if isinstance(held, self.made_by):
             return held
@@ -157,7 +157,7 @@ class PlainFields:
         self._kinds: dict[tuple[str, type], GraphQLObjectType | None] = {}
 
     def find(self, parent: GraphQLObjectType, name: str) -> Known:
-        """The field ``name`` of a type if it is plain, or may be ready."""
+        """Return the field ``name`` of a type if it is plain, or may be ready."""
         key = (parent.name, name)
         try:
             return self._found[key]
@@ -218,7 +218,7 @@ def _kept(kind: Any) -> frozenset[type] | None:  # noqa: ANN401 - any type of th
 
 
 def class_of(kind: GraphQLObjectType) -> type | None:
-    """The class whose objects a type shows; None if that is to be found out for each object."""
+    """Return the class whose objects a type shows; None if that is to be found out for each object."""
     known = object_behind(kind.extensions)
     return known.origin if known is not None and not kind.is_type_of else None
 

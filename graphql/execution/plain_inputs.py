@@ -49,7 +49,7 @@ class InputPlan:
         self.made, self._fields, self._absent = made, tuple(fields), dict.fromkeys(absent)
 
     def __call__(self, made: type, given: Mapping[str, Any], context: InputContext) -> object:
-        """The object of what a client sent, which graphql-core has checked."""
+        """Return the object of what a client sent, which graphql-core has checked."""
         values: dict[str, object] = dict(self._absent)
         for field in self._fields:
             name = field.name

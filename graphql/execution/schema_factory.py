@@ -88,7 +88,7 @@ class GuardedSchema(strawberry.Schema):
         self.documents = self.new_documents()
 
     def new_documents(self) -> DocumentStore:
-        """An empty cache of documents for this schema."""
+        """Return an empty cache of documents for this schema."""
         return DocumentStore(self._guard, self.rules)
 
     @cached_property
@@ -163,7 +163,7 @@ class PreparedDocument(SchemaExtension):
             raise refused.errors[0] from None
 
     def get_results(self) -> dict[str, Any]:
-        """The cost, and what searches made of it; for a subscription with its first result only."""
+        """Return the cost, and what searches made of it; for a subscription with its first result only."""
         if self._prepared is None or self._reported:
             return {}
         self._reported = self._prepared.is_subscription
@@ -185,7 +185,7 @@ def build_schema(
     extensions: Iterable[Callable[[], SchemaExtension]] = (),
     role_of: RoleOf = lambda _context: Role.ADMIN,
 ) -> GuardedSchema:
-    """A schema ready to be served.
+    """Return a schema ready to be served.
 
     Args:
         query: Root type of queries, decorated by ``strawberry.type``.

@@ -104,7 +104,7 @@ class Fields:
         """Fields with resolvers that may be ready, each with the attribute of its value, by its name in the schema."""
 
     def with_ready(self, ready: Mapping[str, Ready]) -> "Fields":
-        """The same fields and some with resolvers, by their names in Python."""
+        """Return the same fields and some with resolvers, by their names in Python."""
         more = copy(self)
         more.ready = {camel(name): (name if one.below else READY + name, one) for name, one in ready.items()}
         return more
@@ -156,7 +156,7 @@ class Fields:
         return _cut(kind, columns, plain, further)
 
     def _needed(self, asked: set[str]) -> set[str] | None:
-        """The names of the fields that are read; None = more is asked of one than it holds."""
+        """Return the names of the fields that are read; None = more is asked of one than it holds."""
         names = {path for path in asked if "." not in path}
         for one in names & self.ready.keys():
             _, ready = self.ready[one]
@@ -198,12 +198,12 @@ def _places(order: Sequence[str], needed: Sequence[str]) -> Callable[[Sequence[A
 
 
 def same(value: Any) -> Any:  # noqa: ANN401 - anything a column holds
-    """The value itself."""
+    """Return the value itself."""
     return value
 
 
 def key_text(value: object) -> str | None:
-    """A key as the API writes it."""
+    """Return a key as the API writes it."""
     return None if value is None else str(value)
 
 
@@ -230,7 +230,7 @@ class FromModel:
 
     @classmethod
     def from_model(cls, stored: Any, /, **made: object) -> Self:  # noqa: ANN401 - each type shows another
-        """The object of a value; ``made`` are fields that it does not tell."""
+        """Return the object of a value; ``made`` are fields that it does not tell."""
         shown = cls.__new__(cls)
         vars(shown).update(made, stored=stored)
         return shown
@@ -238,7 +238,7 @@ class FromModel:
     if not TYPE_CHECKING:
         # Type checkers are to know the fields of each type, and no others.
         def __getattr__(self, name: str) -> Any:  # noqa: ANN401
-            """A field of the value, when it is asked for."""
+            """Return a field of the value, when it is asked for."""
             stored = vars(self).get("stored", self)
             read = None if stored is self else self._readers(type(stored)).get(name)
             if read is None:

@@ -96,7 +96,7 @@ class Guard:
         self.introspection_cost = limits.introspection_factor * self._standard_introspection_cost()
 
     def weigh(self, operation: OperationDefinitionNode, variables: Mapping[str, Any]) -> Mapping[str, int]:
-        """The weights of those raw variables that weigh something, see ``inputs``."""
+        """Return the weights of those raw variables that weigh something, see ``inputs``."""
         return weigh(self.schema, self._bulk, operation, variables, self.limits.cost)
 
     def check(
@@ -143,7 +143,7 @@ class Guard:
         weights: Mapping[str, int] | None = None,
         assumed: int = SATURATED,
     ) -> Walk:
-        """A pass over ``document`` under these limits, not yet begun; see ``Walk`` for the arguments."""
+        """Return a pass over ``document`` under these limits, not yet begun; see ``Walk`` for the arguments."""
         return Walk(self._sizes, self.limits, document, operation, variables, weights=weights, assumed=assumed)
 
     def _cost(self, tally: Tally) -> int:

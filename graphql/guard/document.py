@@ -194,7 +194,7 @@ class DocumentStore:
         return known
 
     def load(self, text: str) -> Document:
-        """The parsed document, from the cache if it is known; not yet validated otherwise.
+        """Return the parsed document, from the cache if it is known; not yet validated otherwise.
 
         Raises:
             RequestRefused: too long, too many tokens, nested too deeply, or no GraphQL.

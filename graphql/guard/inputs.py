@@ -35,7 +35,7 @@ FREE: Final = 500
 
 
 def bulk_types(schema: GraphQLSchema) -> dict[str, int]:
-    """The input objects of which a list may have many, by name: how many, as declared where the list is."""
+    """Return the input objects of which a list may have many, by name: how many, as declared where the list is."""
     found: dict[str, int] = {}
     for kind in schema.type_map.values():
         if isinstance(kind, GraphQLInputObjectType):
@@ -54,7 +54,7 @@ def weigh(
     variables: Mapping[str, Any],
     most: int,
 ) -> dict[str, int]:
-    """The weights of those variables that weigh more than nothing, in values of an answer.
+    """Return the weights of those variables that weigh more than nothing, in values of an answer.
 
     A list whose size is declared at its input field weighs nothing up to that size. What is in a scalar, such as
     ``JSON``, is taken as it is and weighs nothing.
@@ -84,7 +84,7 @@ class _Weighing:
         self._pending: list[tuple[object, object]] = []
 
     def of(self, node: VariableDefinitionNode, value: object) -> int:
-        """The weight of a value, counted no further than a little beyond the most."""
+        """Return the weight of a value, counted no further than a little beyond the most."""
         weight = 0
         kind = self._kind(node.type)
         if (
@@ -100,7 +100,7 @@ class _Weighing:
         return weight
 
     def _kind(self, node: TypeNode) -> object:
-        """The type of a variable, non-null left away; None if there is no such input type."""
+        """Return the type of a variable, non-null left away; None if there is no such input type."""
         if isinstance(node, NonNullTypeNode):
             return self._kind(node.type)
         if isinstance(node, ListTypeNode):

@@ -58,7 +58,7 @@ class Meter:
         self._charge(began, self.clock())
 
     def of(self, awaitable: Awaitable[T]) -> "Metered[T]":
-        """The same awaitable, with its steps timed; those within it that are timed as well count once."""
+        """Return the same awaitable, with its steps timed; those within it that are timed as well count once."""
         return Metered(self, awaitable)
 
 
@@ -84,15 +84,15 @@ class Metered(Coroutine[Any, Any, T]):
         self._timed(self._steps.close)
 
     def __await__(self) -> "Metered[T]":  # pyright: ignore[reportIncompatibleMethodOverride] - what awaits asks for send, throw and close alone
-        """Its steps."""
+        """Return its steps."""
         return self
 
     def __iter__(self) -> "Metered[T]":
-        """Its steps."""
+        """Return its steps."""
         return self
 
     def __next__(self) -> Any:  # noqa: ANN401 - as above
-        """The first step, and each one after a plain wait."""
+        """Return the first step, and each one after a plain wait."""
         return self._timed(self._steps.send, None)
 
     def _timed(self, step: Callable[..., Any], *args: Any) -> Any:  # noqa: ANN401 - as above

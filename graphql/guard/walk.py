@@ -56,7 +56,7 @@ class Tally:
     introspection_cost: int = 0
 
     def combined_with(self, other: "Tally") -> "Tally":
-        """Both selections in one selection set."""
+        """Return both selections in one selection set."""
         return Tally(
             fields=min(self.fields + other.fields, SATURATED),
             width=min(self.width + other.width, SATURATED),
@@ -70,7 +70,7 @@ class Tally:
         )
 
     def one_level_up(self) -> "Tally":
-        """The same, seen from the selection set around it."""
+        """Return the same, seen from the selection set around it."""
         return replace(self, levels=self.levels + 1)
 
 
@@ -141,7 +141,7 @@ class Walk:
         self._open: set[str] = set()
 
     def operation(self, node: OperationDefinitionNode) -> Tally:
-        """The tally of an operation."""
+        """Return the tally of an operation."""
         return self._selection_set(node.selection_set, self._schema.get_root_type(node.operation), 1)
 
     def fragment(self, name: str, level: int) -> Tally:
@@ -269,7 +269,7 @@ class Walk:
         return min(self._assumed, max(defaults) if defaults else size.default)
 
     def _asked_for(self, node: FieldNode, path: str) -> int | None:
-        """The value of a size argument, or the length of a list in an argument."""
+        """Return the value of a size argument, or the length of a list in an argument."""
         name, _, inner = path.partition(".")
         argument = next((one for one in node.arguments or () if one.name.value == name), None)
         if argument is None:

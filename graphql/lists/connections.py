@@ -29,14 +29,14 @@ MAX_CURSOR = 2_000
 
 
 def encode(listing: str, order: Sequence[OrderKey], position: Position) -> str:
-    """The cursor of a row at ``position`` in a list ordered by ``order``."""
+    """Return the cursor of a row at ``position`` in a list ordered by ``order``."""
     document = [_bound_to(listing, order), *(_to_json(value) for value in position)]
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def decode(listing: str, order: Sequence[OrderKey], kinds: Sequence[type], cursor: str, argument: str) -> Position:
-    """The position behind a cursor.
+    """Return the position behind a cursor.
 
     Args:
         listing: The list it is used with.
@@ -91,7 +91,7 @@ def _to_json(value: Value) -> object:
 
 
 def _from_json(kind: type, stored: object) -> Value:
-    """The value, or None if it is not one of ``kind``."""
+    """Return the value, or None if it is not one of ``kind``."""
     if kind is datetime:
         return _time(stored)
     if kind is float and isinstance(stored, int | float) and not isinstance(stored, bool):
@@ -163,7 +163,7 @@ class PageArguments:
     before: str | None = None
 
     def request(self, listing: Listing[Any], order: Sequence[OrderKey], criteria: Criteria = EVERYTHING) -> PageRequest:
-        """The checked request for a page of a list of the store.
+        """Return the checked request for a page of a list of the store.
 
         Raises:
             UserFacingError: both or impossible sizes, or a cursor that does not belong here.
@@ -174,7 +174,7 @@ class PageArguments:
     def bounded(
         self, name: str, order: tuple[OrderKey, ...], kinds: Sequence[type], *, most: int = MAX_PAGE
     ) -> PageRequest:
-        """The checked request for a page of any list.
+        """Return the checked request for a page of any list.
 
         Args:
             name: What the list's cursors are bound to.
@@ -266,7 +266,7 @@ def connect(
     convert: Callable[[M], T],
     cursor_of: Callable[[Position], str] | None = None,
 ) -> Connection[T]:
-    """A connection.
+    """Return a connection.
 
     Args:
         name: What the list's cursors are bound to.
@@ -300,7 +300,7 @@ class Numbered(Generic[M]):
     length: Callable[[], Awaitable[int]]
 
     async def page(self) -> Page[M]:
-        """The page asked for."""
+        """Return the page asked for."""
         limit, end = self.request.limit, _number(self.request.before)
         last = _number(self.request.after)
         begin = 0 if last is None else last + 1
@@ -338,7 +338,7 @@ def connect_numbered(
     convert: Callable[[M], T],
     most: int = MAX_PAGE,
 ) -> Connection[T]:
-    """A connection over numbered rows, see ``Numbered``.
+    """Return a connection over numbered rows, see ``Numbered``.
 
     Args:
         name: What the list's cursors are bound to.
@@ -354,7 +354,7 @@ def connect_numbered(
 
 
 def once(read: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
-    """The same read, made when it is first asked for, no matter who asks again meanwhile or later."""
+    """Return the same read, made when it is first asked for, no matter who asks again meanwhile or later."""
     made: list[asyncio.Future[T]] = []
 
     def ask() -> Awaitable[T]:

@@ -62,7 +62,7 @@ class Shown(Protocol[M_contra]):
     """A type of the schema that shows rows of a list."""
 
     def from_model(self, row: M_contra, /) -> object:
-        """The object that shows a row."""
+        """Return the object that shows a row."""
         ...
 
 
@@ -117,7 +117,7 @@ class Reading:
     strip: int | None = None
 
     def with_strips(self, size: int, show_strip: Callable[[Strip], object]) -> "Reading":
-        """The same with the strip of each row."""
+        """Return the same with the strip of each row."""
         show = self.show
 
         def show_both(read: tuple[Any, Strip]) -> Any:  # noqa: ANN401 - an object of a type of the schema
@@ -273,7 +273,7 @@ def _order_of(name: str, fields: type[StrEnum], description: str) -> type[Order]
 
 
 def to_keys(order: Sequence[Order] | None, shown_if: Mapping[str, str], criteria: Criteria) -> tuple[OrderKey, ...]:
-    """The order keys behind the input; none = the list's own order.
+    """Return the order keys behind the input; none = the list's own order.
 
     Args:
         order: The input.
@@ -319,7 +319,7 @@ class Kind(Generic[M]):
     rows: str
 
     def parameters(self) -> list[Parameter]:
-        """The arguments that a field of this kind takes."""
+        """Return the arguments that a field of this kind takes."""
         types: dict[str, object] = {"first": FIRST, "after": AFTER, "last": LAST, "before": BEFORE}
         types["filter"] = Annotated[self.filter | None, strawberry.argument(description=f"A filter of {self.rows}.")]
         ordered = list[self.order]  # type: ignore[name-defined]
@@ -354,7 +354,7 @@ def listed(
     newest: Newest | None = None,
     strip: Callable[[Strip], object] | None = None,
 ) -> Any:  # noqa: ANN401 - a field specifier; the annotation of the field says which connection it is
-    """A field that is a list of a kind.
+    """Return a field that is a list of a kind.
 
     Args:
         shown: The type of the schema that shows a row; asked when it is needed, for types refer to each other.
@@ -398,7 +398,7 @@ class Rows:
     reading: Reading
 
     async def page(self) -> Page[Any]:
-        """The page asked for.
+        """Return the page asked for.
 
         Raises:
             UserFacingError: it takes a search that costs too much, see ``is_searched``.
@@ -439,7 +439,7 @@ class OwnRows(Generic[M]):
     owner: int | str
 
     async def page(self) -> Page[M]:
-        """The page asked for.
+        """Return the page asked for.
 
         Raises:
             UserFacingError: it takes a search that costs too much, see ``is_searched``.
@@ -471,7 +471,7 @@ class OwnRows(Generic[M]):
 
 
 async def criteria_of(loaders: Loaders, request: PageRequest) -> Criteria:
-    """The condition that is sent."""
+    """Return the condition that is sent."""
     criteria = request.criteria
     labels = labels_in(criteria)
     if labels:

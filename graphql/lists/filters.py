@@ -196,7 +196,7 @@ class Emptiness:
     changes: bool
 
     def of(self, filter: RowFilter, path: Path) -> Iterator[UserError]:
-        """The empty places within a filter; whether all of it is empty is asked with ``is_empty``."""
+        """Yield the empty places within a filter; whether all of it is empty is asked with ``is_empty``."""
         for field in fields(cast("Any", filter)):
             value = getattr(filter, field.name)
             if value is strawberry.UNSET:
@@ -248,7 +248,7 @@ def is_empty(filter: RowFilter) -> bool:
 
 
 def absent_variables(info: Info, argument: str, *members: str) -> Iterator[UserError]:
-    """The places of a filter, as the document has it, where a variable stands that has no value.
+    """Yield the places of a filter, as the document has it, where a variable stands that has no value.
 
     Args:
         argument: Which argument of its field leads to the filter.
@@ -301,7 +301,7 @@ OPERATORS: Final = {"in_": Operator.IN, **{one.value: one for one in Operator if
 
 
 def criteria_of_list(info: Info, filter: RowFilter | None) -> Criteria:
-    """The condition behind the argument ``filter`` of a list; without a filter, and by ``{}``, everything.
+    """Return the condition behind the argument ``filter`` of a list; without a filter, and by ``{}``, everything.
 
     Raises:
         UserFacingError: a condition without a value, a value that is not what it must be, or too many.
@@ -313,7 +313,7 @@ def criteria_of_list(info: Info, filter: RowFilter | None) -> Criteria:
 
 
 def to_criteria(filter: RowFilter | None, *further: Criteria) -> Criteria:
-    """The condition behind a filter, and the further ones.
+    """Return the condition behind a filter, and the further ones.
 
     Raises:
         UserFacingError: a value is not what it must be, or there are too many.

@@ -41,7 +41,7 @@ class Occurrences:
     request: PageRequest
 
     async def page(self) -> Page[OccurrenceRow]:
-        """The page: of each list as many rows as a page has, merged and cut."""
+        """Return the page: of each list as many rows as a page has, merged and cut."""
         runs, skipped = await asyncio.gather(
             self.loaders.children(aggregates.OCCURRENCES, "task_id").page(self.task_id, self._part(RUN, RUN_ORDER)),
             self.loaders.children(aggregates.SKIPPED, "task_id").page(self.task_id, self._part(SKIPPED, SKIPPED_ORDER)),
@@ -81,7 +81,7 @@ def _place(position: Position, kind: int) -> _Place:
 
 
 def merge(request: PageRequest, runs: Page[Run], skipped: Page[SkippedOccurrence]) -> Page[OccurrenceRow]:
-    """The page of the merged list behind a page of each."""
+    """Return the page of the merged list behind a page of each."""
     rows: list[tuple[_Place, OccurrenceRow]] = [
         *((_place(position, RUN), run) for position, run in zip(runs.positions, runs.items, strict=True)),
         *((_place(position, SKIPPED), row) for position, row in zip(skipped.positions, skipped.items, strict=True)),

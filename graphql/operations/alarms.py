@@ -411,7 +411,7 @@ class AlarmOfSetInput:
         yield from self.condition.faults()
 
     def wanted(self) -> AlarmSpec:
-        """The engine's form."""
+        """Return the engine's form."""
         channels = tuple(given(self.channels) or ())
         subject, condition = self.subject.to_subject(), self.condition.to_condition()
         return AlarmSpec(self.name, condition[0], *subject, condition[1], channels, self.severity, self.description)

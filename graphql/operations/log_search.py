@@ -54,7 +54,7 @@ class LogMatch:
 
     @classmethod
     def from_model(cls, stored: StoredLine) -> Self:
-        """The match behind a stored line."""
+        """Return the match behind a stored line."""
         return cls(execution_id=strawberry.ID(str(stored.execution_id)), line=LogLine.from_model(stored))
 
 
@@ -180,7 +180,7 @@ class LogSearchQueries:
 
 
 async def _lines(info: Info, text: str, reach: Reach, behind: LogPlace | None, limit: int) -> list[StoredLine]:
-    """The lines that hold the text; read as searches are, each caller having so much time for them."""
+    """Return the lines that hold the text; read as searches are, each caller having so much time for them."""
     ids, searches = [one.execution_id for one in reach.executions if one.lines], info.context.searches
     if searches is None:
         return await info.context.database.read(stored.holding, text, ids, behind, limit)
@@ -263,7 +263,7 @@ class History:
         self._read: Page[events.Event] | None = None
 
     async def page(self) -> Page[events.Event]:
-        """The page, read once."""
+        """Return the page, read once."""
         if self._read is None:
             self._read = await self._info.context.database.read(stored_events.page, self._request, self._wanted)
         return self._read

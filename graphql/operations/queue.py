@@ -76,17 +76,17 @@ class ResumeNodeInput(MutationInput):
 
 
 def restore_group(tx: Tx, stored: Json) -> model.Group:
-    """The group of a repeated request, as it is now."""
+    """Return the group of a repeated request, as it is now."""
     return group_store.settings(tx.conn).get(stored["group"], model.Group(stored["group"]))
 
 
 def restore_node(tx: Tx, stored: Json) -> nodes.Node:
-    """The node of a repeated request, as it is now."""
+    """Return the node of a repeated request, as it is now."""
     return one_left(node_store.by_ids(tx.conn, [stored["node"]]), stored["node"], "node", "forgotten")
 
 
 def restore_job(tx: Tx, stored: Json) -> JobInfo:
-    """The job of a repeated request, as it is now.
+    """Return the job of a repeated request, as it is now.
 
     Raises:
         UserError: code ``UNKNOWN_JOB``: no node publishes it any more.

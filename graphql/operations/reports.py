@@ -73,7 +73,7 @@ class LabelValue:
 
     @classmethod
     def from_model(cls, stored: stored_labels.LabelValue) -> Self:
-        """The object of a counted value."""
+        """Return the object of a counted value."""
         most = stored_labels.CAP
         return cls(value=stored.value, runs=min(stored.runs, most), has_more=stored.runs > most)
 
@@ -86,7 +86,7 @@ class LabelInput:
     value: str = strawberry.field(description="The value of the label.")
 
     def match(self) -> LabelMatch:
-        """The engine's form.
+        """Return the engine's form.
 
         Raises:
             UserFacingError: it can be no label.
@@ -468,7 +468,7 @@ def _wanted(asked: frozenset[str]) -> reports.Wanted:
 
 
 def checked_width(bucket: StatisticsBucket, start: datetime, end: datetime) -> int:
-    """The seconds of a bucket.
+    """Return the seconds of a bucket.
 
     Raises:
         UserFacingError: the span has too many of them.
@@ -483,7 +483,7 @@ def checked_width(bucket: StatisticsBucket, start: datetime, end: datetime) -> i
 
 
 def span(start: datetime | None, end: datetime | None, now: datetime) -> tuple[datetime, datetime]:
-    """The span asked for: the last day unless said otherwise.
+    """Return the span asked for: the last day unless said otherwise.
 
     Raises:
         UserFacingError: it ends before it begins.
@@ -503,7 +503,7 @@ WIDTHS: Final = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_20
 
 
 def width_of(seconds: float, parts: int) -> int:
-    """The least width by which a span of so many seconds has at most so many parts."""
+    """Return the least width by which a span of so many seconds has at most so many parts."""
     return next((width for width in WIDTHS if seconds <= width * parts), WIDTHS[-1])
 
 

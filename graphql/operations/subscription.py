@@ -44,7 +44,7 @@ LINES: Final = 500
 async def live(
     info: Info, after: Cursor | None, wanted: events.EventFilter, *, reload: bool = False
 ) -> AsyncGenerator[events.Event, None]:
-    """Events of the bus; before each, what was read for the one before is forgotten.
+    """Yield events of the bus; before each, what was read for the one before is forgotten.
 
     A reader that fell behind before first gets a ``RESYNC``, and goes on from there; so does one that begins
     ``reload``.
@@ -63,7 +63,7 @@ async def live(
 
 
 def parse_cursor(text: str | None, argument: str = "after") -> Cursor | None:
-    """The place behind an argument.
+    """Return the place behind an argument.
 
     Raises:
         UserFacingError: ``INVALID_CURSOR``: it is not an event cursor.
@@ -105,7 +105,7 @@ def _newest(conn: Connection, job_name: str | None) -> set[int]:
 
 
 async def follow_log(info: Info, execution_id: int, after: int) -> AsyncGenerator[LogPart, None]:
-    """The kept lines of an execution behind line ``after``, then new ones as they come, then the end mark.
+    """Yield the kept lines of an execution behind line ``after``, then new ones as they come, then the end mark.
 
     Raises:
         UserFacingError: ``NOT_FOUND``: there is no such execution.

@@ -90,7 +90,7 @@ class TaskOfSetInput(TaskSettings):
     schedule: ScheduleInput | None = optional("The schedule of the task. A new task needs it; unchanged unless given.")
 
     def wanted(self) -> WantedTask:
-        """The engine's form."""
+        """Return the engine's form."""
         settings = settings_of(self)
         if given(self.job_name) is not None:
             settings["job_name"] = self.job_name
@@ -131,7 +131,7 @@ class TaskSetInput:
         yield from chain.from_iterable(one.faults() for one in given(self.channels) or ())
 
     def wanted(self) -> WantedSet:
-        """The engine's form."""
+        """Return the engine's form."""
         chosen = {kind: given(getattr(self, f"{kind.value}s")) for kind in DefinitionKind}
         definitions = {
             kind: [one.wanted() for one in several] for kind, several in chosen.items() if several is not None
@@ -203,7 +203,7 @@ class ApplyTasksInput(MutationInput):
     )
 
     def options(self) -> ApplyOptions:
-        """The engine's form."""
+        """Return the engine's form."""
         seen, groups = given(self.expected_versions), given(self.expected_groups)
         others = given(self.expected_definitions)
         return ApplyOptions(

@@ -87,7 +87,7 @@ class CreateTaskInput(TaskSettings, MutationInput):
     schedule: ScheduleInput = strawberry.field(description="The schedule of the task; `validateSchedule` tries one.")
 
     def to_spec(self) -> TaskSpec:
-        """The engine's form; what is absent or null is as the job says, or else the product's default."""
+        """Return the engine's form; what is absent or null is as the job says, or else the product's default."""
         given = {name: value for name, value in settings_of(self).items() if value is not None}
         inherits = frozenset(TASK_POLICIES).difference(given)
         schedule = self.schedule.to_spec()
@@ -343,7 +343,7 @@ class TaskMutations:
 
 
 def _previewed(tried: Done[tuple[Task, core.Preview]]) -> TaskTried:
-    """The task as it would be, and what would become of a run of it."""
+    """Return the task as it would be, and what would become of a run of it."""
     return tried.answer(
         TaskTried,
         task=lambda both: entities.Task.from_model(both[0]),
@@ -352,6 +352,6 @@ def _previewed(tried: Done[tuple[Task, core.Preview]]) -> TaskTried:
 
 
 def _deletable(tx: Tx) -> Criteria:
-    """The tasks that do not come back at the next start of a node that lives."""
+    """Return the tasks that do not come back at the next start of a node that lives."""
     made = Condition("source", Operator.NE, TaskSource.CODE)
     return AnyOf((made, Condition("name", Operator.NOT_IN, tuple(sorted(stored_jobs.declaring(tx.conn))))))

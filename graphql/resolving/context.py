@@ -39,11 +39,11 @@ class EventSource(Protocol):
     is_live: bool
 
     async def cursor(self) -> Cursor:
-        """The newest published place; everything committed before is visible to later reads."""
+        """Return the newest published place; everything that was committed before is visible to later reads."""
         ...
 
     def subscribe(self, after: Cursor | None, event_filter: EventFilter, /) -> AsyncIterator[Event]:
-        """Events in their one order: first those after ``after`` that are stored, then live ones."""
+        """Return events in their one order: first those after ``after`` that are stored, then live ones."""
         ...
 
 
@@ -59,7 +59,7 @@ class LogSource(Protocol):
     """Announce written log lines: the log feed of the node that serves the API."""
 
     def follow(self, execution_id: int, /) -> AbstractContextManager[LogFollower]:
-        """A follower of an execution's log; what is written once the block has begun is noticed."""
+        """Return a follower of an execution's log; what is written once the block has begun is noticed."""
         ...
 
 
@@ -103,7 +103,7 @@ class Person:
 
     @classmethod
     def of(cls, identity: Identity, address: str | None) -> "Person":
-        """The person whose credential a request shows."""
+        """Return the person whose credential a request shows."""
         return cls(identity.name, identity.role, identity.account_id, identity, address)
 
     @property
@@ -175,15 +175,15 @@ class Context:
         return self._loaders
 
     def behind(self) -> "Context":
-        """The context of a subscription that goes on for a reader that was too slow."""
+        """Return the context of a subscription that goes on for a reader that was too slow."""
         return self._of(self.database, self.searches, fell_behind=True)
 
     def with_database(self, database: Database, searches: Searches | None = None) -> "Context":
-        """The context of an operation that reads and writes by another access to the same database."""
+        """Return the context of an operation that reads and writes by another access to the same database."""
         return self._of(database, searches, fell_behind=self.fell_behind)
 
     def _of(self, database: Database, searches: Searches | None, *, fell_behind: bool) -> "Context":
-        """Another context of the same reader."""
+        """Return another context of the same reader."""
         return Context(
             database,
             self.bus,
@@ -203,7 +203,7 @@ class Context:
         self._loaders = None
 
     async def now(self) -> datetime:
-        """The database's time, read once per operation."""
+        """Return the database's time, read once per operation."""
         return await self.loaders.now()
 
     async def overview(self, wanted: frozenset[Part], *, again: bool = False) -> Overview:

@@ -123,7 +123,7 @@ class Children(Generic[M]):
         self._counts: DataLoader[CountKey, int] = DataLoader(self._load_counts, max_batch_size=MAX_BATCH)
 
     async def page(self, parent: int | str, request: PageRequest) -> Page[M]:
-        """One page of the rows of ``parent``."""
+        """Return one page of the rows of ``parent``."""
         return await self._pages.load(PageKey(parent, request))
 
     async def count(self, parent: int | str, criteria: Criteria) -> int:

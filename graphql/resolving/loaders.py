@@ -356,14 +356,14 @@ class Loaders:
         return DataLoader(self._load_now)
 
     async def now(self) -> datetime:
-        """The database's time, read once, however many ask for it at once."""
+        """Return the database's time, read once, however many ask for it at once."""
         return await self._clock.load(None)
 
     async def _load_now(self, keys: list[None]) -> list[datetime]:
         return [await server_time(self._database)] * len(keys)
 
     async def live_nodes(self) -> list[Node]:
-        """The nodes not known to have stopped or died, read once."""
+        """Return the nodes not known to have stopped or died, read once."""
         return await self._live_nodes.load(None)
 
     @cached_property
@@ -384,7 +384,7 @@ class Loaders:
         return DataLoader(load)
 
     async def judged(self, criteria: Criteria) -> Criteria:
-        """The same condition with keys in place of what no column of tasks holds."""
+        """Return the same condition with keys in place of what no column of tasks holds."""
         if not stalled_tasks.is_judged(criteria):
             return criteria
         return await self._database.read(stalled_tasks.judged, criteria, await self.now())
@@ -400,15 +400,15 @@ class Loaders:
         return DataLoader(load, max_batch_size=MAX_BATCH, cache_key_fn=lambda task: task.id)
 
     async def page(self, listing: Listing[M], request: PageRequest) -> Page[M]:
-        """One page of a whole list."""
+        """Return one page of a whole list."""
         return await self.listed(ListKey(listing, request))
 
     async def listed(self, key: ListKey) -> Page[Any]:
-        """One page of a whole list, with what its rows come with."""
+        """Return one page of a whole list, with what its rows come with."""
         return await self._lists.load(key)
 
     async def searched(self, key: SearchKey) -> Page[Any]:
-        """One page of a whole list, searched for."""
+        """Return one page of a whole list, searched for."""
         return await self._searched.load(key)
 
     @cached_property
@@ -515,7 +515,7 @@ def _searched(conn: Connection, key: SearchKey) -> Page[Any]:
 
 
 def _with_strips(conn: Connection, key: ListKey, page: Page[Any]) -> Page[Any]:
-    """The page, each row with its strip if these are read."""
+    """Return the page, each row with its strip if these are read."""
     if key.strip is None:
         return page
     ids = list(map(key.key_of, page.items))

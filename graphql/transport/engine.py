@@ -124,7 +124,7 @@ class Engine:
                 await self._refused(context, error)
 
     def encode(self, answer: Mapping[str, Any]) -> str:
-        """The answer as JSON text; one that JSON cannot express becomes a masked error."""
+        """Return the answer as JSON text; one that JSON cannot express becomes a masked error."""
         try:
             return encode_json(answer)
         except (TypeError, ValueError, RecursionError) as error:

@@ -44,7 +44,7 @@ class Introspections:
         self._kept: OrderedDict[tuple[str, str | None], Answer] = OrderedDict()
 
     async def answer(self, prepared: Prepared, context: Any, meter: Meter) -> Answer:  # noqa: ANN401 - the schema's own type
-        """The answer; the time of a new one is charged to its client as that of any other."""
+        """Return the answer; the time of a new one is charged to its client as that of any other."""
         key = (prepared.document.text, prepared.operation_name)
         known = self._kept.pop(key, None)
         if known is None:
@@ -187,7 +187,7 @@ class Gateway:
             return Answer(content, self.engine.encode(content))
 
     def stream(self, prepared: Prepared, context: Any, connection: HTTPConnection) -> AsyncGenerator[Encoded, None]:  # noqa: ANN401
-        """The answers of a subscription, each made once the budget has room for it.
+        """Return the answers of a subscription, each made once the budget has room for it.
 
         Raises:
             RequestRefused: while iterating, see ``SharedStreams.stream``.
@@ -198,7 +198,7 @@ class Gateway:
 
 
 def cursor_of_answer(answer: Mapping[str, Any]) -> str | None:
-    """The default ``event_id``: the ``cursor`` of the answer's only root field, if it has one."""
+    """Return the default ``event_id``: the ``cursor`` of the answer's only root field, if it has one."""
     data = as_object(answer.get("data"))
     if data is None or len(data) != 1:
         return None

@@ -46,7 +46,7 @@ class GraphQLRequest:
 
 
 def decode(body: bytes) -> str:
-    """The body as text.
+    """Return the body as text.
 
     Raises:
         UserFacingError: ``INVALID_UTF8`` with the position of the first bad byte.
@@ -108,7 +108,7 @@ def parse_request(value: object) -> GraphQLRequest:
 
 
 def as_object(value: object) -> dict[str, Any] | None:
-    """A JSON value as an object, None when it is none."""
+    """Return a JSON value as an object, None when it is none."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else None
 
 

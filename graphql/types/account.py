@@ -164,7 +164,7 @@ class Viewer:
 
     @classmethod
     def from_person(cls, person: Person) -> Self:
-        """The data behind the person of the context."""
+        """Return the data behind the person of the context."""
         return cls(name=person.name, role=person.role)
 
     @resolved()

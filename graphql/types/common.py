@@ -53,7 +53,7 @@ class Progress:
 
     @classmethod
     def from_json(cls, stored: Any) -> Self | None:  # noqa: ANN401 - a stored JSON document
-        """The progress behind a stored document ``{done, total, message}``, or None if nothing was reported."""
+        """Return the progress behind a stored document ``{done, total, message}``, or None if nothing was reported."""
         if stored is None:
             return None
         return cls(done=stored["done"], total=stored.get("total"), message=stored.get("message"))
@@ -72,7 +72,7 @@ class LogLine:
 
     @classmethod
     def from_model(cls, stored: StoredLine) -> Self:
-        """The line behind a stored one."""
+        """Return the line behind a stored one."""
         level = LogLevel(stored.level)
         return cls(
             line=stored.line,

@@ -336,7 +336,7 @@ JobExecution.FIELDS = ExecutionFields.FIELDS.with_ready(
 
 
 def _filled(link: str, execution: model.Execution) -> str | None:
-    """The address of a trace: ``link`` with what it says of the execution; None if that has no trace to name."""
+    """Return the address of a trace: ``link`` with what it says of the execution; None if that has no trace to name."""
     if execution.trace_id is None and "{trace}" in link:
         return None
     values = {
@@ -387,7 +387,7 @@ class Explanation(FromModel):
 
 
 def occurrence_of(row: OccurrenceRow) -> Run | SkippedOccurrence:
-    """The object of either kind."""
+    """Return the object of either kind."""
     if isinstance(row, model.SkippedOccurrence):
         return SkippedOccurrence.from_model(row)
     return Run.from_model(row)
@@ -405,19 +405,19 @@ class PlannedOccurrence:
 
 
 async def load_job(info: Info, name: str) -> Job | None:
-    """The job of a name, or None."""
+    """Return the job of a name, or None."""
     found = await info.context.loaders.jobs.load(name)
     return None if found is None else Job.from_model(found)
 
 
 async def load_task(info: Info, task_id: int | None) -> Task | None:
-    """The task of a key, or None."""
+    """Return the task of a key, or None."""
     found = None if task_id is None else await info.context.loaders.tasks.load(task_id)
     return None if found is None else Task.from_model(found)
 
 
 async def load_run(info: Info, run_id: int | None) -> Run | None:
-    """The run of a key, or None."""
+    """Return the run of a key, or None."""
     found = None if run_id is None else await info.context.loaders.runs.load(run_id)
     return None if found is None else Run.from_model(found)
 
@@ -427,6 +427,6 @@ def _execution_of(found: model.Execution | None) -> JobExecution | None:
 
 
 async def load_execution(info: Info, execution_id: int | None) -> JobExecution | None:
-    """The execution of a key, or None."""
+    """Return the execution of a key, or None."""
     found = None if execution_id is None else await info.context.loaders.executions.load(execution_id)
     return None if found is None else JobExecution.from_model(found)

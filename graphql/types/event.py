@@ -314,7 +314,7 @@ class EventFilter:
     )
 
     def to_filter(self) -> events.EventFilter:
-        """The engine's form.
+        """Return the engine's form.
 
         Raises:
             UserFacingError: an id is none.

@@ -176,6 +176,6 @@ def _progress(states: Mapping[RunState, int]) -> FlowProgress:
 
 
 async def load_flow(info: Info, key: int | None) -> Flow | None:
-    """A flow by key; None if there is none."""
+    """Return a flow by key; None if there is none."""
     found = None if key is None else await info.context.loaders.flows.by_id.load(key)
     return None if found is None else Flow.from_model(found)

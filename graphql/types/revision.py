@@ -55,7 +55,7 @@ def changes_shown(changes: Sequence[FieldChange]) -> list[TaskFieldChange]:
 
 
 def _shown(field: str, value: Json) -> Json:
-    """The value of a field; names of fields are those of the API."""
+    """Return the value of a field; names of fields are those of the API."""
     return [camel(name) for name in value or ()] if field == "inherits" else value
 
 

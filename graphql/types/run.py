@@ -313,7 +313,7 @@ class FlowPlace:
 
 
 async def load_place(info: Info, run: Run) -> FlowPlace | None:
-    """The place of a run; None if it belongs to no flow, or another run has taken its place."""
+    """Return the place of a run; None if it belongs to no flow, or another run has taken its place."""
     if run.flow_id is None:
         return None
     loaders = info.context.loaders.flows

@@ -36,7 +36,7 @@ class Schedule:
 
     @classmethod
     def from_model(cls, spec: model.ScheduleSpec, task: model.Task) -> Self:
-        """A schedule of ``task``: the one in force or the declared one."""
+        """Return a schedule of ``task``: the one in force or the declared one."""
         return cls(syntax=spec.syntax, value=spec.value, timezone=spec.timezone, spec=spec, task=task)
 
     @resolved()

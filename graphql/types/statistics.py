@@ -139,7 +139,7 @@ _PARTS: Final = {
 
 
 def parts_of(asked: AbstractSet[str]) -> frozenset[reports.Part]:
-    """The parts of the report that are needed for what is asked of an overview."""
+    """Return the parts of the report that are needed for what is asked of an overview."""
     return frozenset(_PARTS[name] for name in asked if name in _PARTS)
 
 
@@ -198,7 +198,7 @@ class Overview:
 
     @classmethod
     def from_report(cls, report: reports.Overview) -> Self:
-        """The GraphQL object of a report."""
+        """Return the GraphQL object of a report."""
         judged = report.succeeded + report.failed
         recent = report.per_minute[-RATE_MINUTES:]
         return cls(
@@ -287,7 +287,7 @@ class Statistics(FromModel):
 
     @classmethod
     def from_report(cls, report: reports.Statistics, start: datetime, end: datetime) -> Self:
-        """The GraphQL object of a report over ``start`` to ``end``."""
+        """Return the GraphQL object of a report over ``start`` to ``end``."""
         return cls.from_model(report, from_=start, to=end)
 
     MADE: ClassVar[Makers] = {

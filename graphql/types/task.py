@@ -62,7 +62,7 @@ class OccurrenceStrip:
 
     @classmethod
     def from_strip(cls, strip: Strip) -> Self:
-        """The GraphQL object of a strip."""
+        """Return the GraphQL object of a strip."""
         shown = cls.__new__(cls)
         vars(shown).update({name: getattr(strip, name) for name in Strip.__slots__})
         return shown

@@ -22,7 +22,7 @@ ACTS_FOR_ITS_SUBMITTER: Final = "graphql_request"
 
 
 def account_of(tx: Tx) -> int | None:
-    """The account in whose name the transaction is; None for an actor without one."""
+    """Return the account in whose name the transaction is; None for an actor without one."""
     return None if tx.actor is None else tx.actor.account_id
 
 

@@ -285,7 +285,7 @@ def _release_added(tx: Tx, run_ids: Sequence[int]) -> None:
 
 
 def _judged(tx: Tx, members: Sequence[NewMember], as_given: Sequence[NewMember]) -> list[NewMember]:
-    """The members, with the settings that they inherit from their jobs.
+    """Return the members, with the settings that they inherit from their jobs.
 
     Raises:
         UserError: a job or its arguments are wrong.

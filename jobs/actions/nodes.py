@@ -96,7 +96,7 @@ def _publish(tx: Tx, infos: Sequence[JobInfo]) -> None:
 
 
 def live_names(tx: Tx) -> set[str]:
-    """The names that live nodes have."""
+    """Return the names that live nodes have."""
     return {node.name for node in stored_nodes.live(tx.conn)}
 
 

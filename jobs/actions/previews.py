@@ -50,7 +50,7 @@ def preview_triggered(tx: Tx, name: str, trigger: Callable[[Tx], Run]) -> Previe
 
 
 def preview_task(tx: Tx, change: Callable[[Tx], Task]) -> tuple[Task, Preview]:
-    """A task as it would be after a change, and the outcome of a run of it if it were triggered then.
+    """Return a task as it would be after a change, and the outcome of a run of it if it were triggered then.
 
     Raises:
         UserError: as ``change`` or the trigger raises.

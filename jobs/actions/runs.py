@@ -443,7 +443,7 @@ _ROUNDED: Final = timedelta(milliseconds=2)
 def labels_of_changed(
     run: Run, args: dict[str, Json], schema: Schema, unknown: Collection[str] = ()
 ) -> dict[str, str] | None:
-    """The labels of a run that gets other arguments, some of which may be labels, and some not known yet.
+    """Return the labels of a run that gets other arguments, some of which may be labels, and some not known yet.
 
     Raises:
         InvalidInput: an argument that is to be a label cannot be one.
@@ -476,7 +476,7 @@ def _key_is_taken(run: Run, key: str, other: str) -> InvalidState:
 
 
 def _key_of_changed(tx: Tx, run: Run, args: dict[str, Json], schema: Schema) -> dict[str, str]:
-    """The unique key of a run that gets other arguments, if that follows from them and is another one."""
+    """Return the unique key of a run that gets other arguments, if that follows from them and is another one."""
     rule = schema.defaults.unique_key
     if rule is None or run.unique_key != rule.of(run.job_name, run.args):
         return {}

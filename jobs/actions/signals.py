@@ -132,7 +132,7 @@ class Addressee:
 
 
 def make_link(tx: Tx, held: Run | HeldRun, label: str, page: Mapping[str, Json] | None = None) -> str | None:
-    """The token of a new address for a wait of a run; None: the run was taken from its node.
+    """Return the token of a new address for a wait of a run; None: the run was taken from its node.
 
     Raises:
         InvalidState: the run has made too many.
@@ -238,7 +238,7 @@ def _keep(
 
 
 def _find(conn: Connection, token_hash: str, *, lock: bool = False) -> _Link | None:
-    """The one with this token; with ``lock`` nobody else uses it before the transaction ends."""
+    """Return the one with this token; with ``lock`` nobody else uses it before the transaction ends."""
     statement = select(k.c.id, k.c.run_id, k.c.step, k.c.used_at, k.c.page).where(k.c.token_hash == token_hash)
     row = conn.execute(statement.with_for_update() if lock else statement).one_or_none()
     return None if row is None else _Link(row.id, row.run_id, row.step, row.used_at, row.page)

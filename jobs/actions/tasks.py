@@ -110,7 +110,7 @@ def _signature(schemas: Mapping[str, Schema], spec: TaskSpec) -> str:
 
 
 def _firsts(specs: Sequence[TaskSpec], now: datetime) -> list[tuple[datetime | None, Sequence[UserError]]]:
-    """The first occurrence of each new task, and the faults of its schedule. Equal schedules are judged once."""
+    """Return the first occurrence of each new task, and the faults of its schedule. Equal schedules are judged once."""
     known: dict[tuple[object, ...], tuple[datetime | None, Sequence[UserError]]] = {}
     found: list[tuple[datetime | None, Sequence[UserError]]] = []
     for spec in specs:
@@ -335,7 +335,7 @@ def follow_defaults(tx: Tx, job_names: Sequence[str]) -> None:
 
 
 def locked(tx: Tx, name: str) -> Task:
-    """The task of this name, which nobody else changes or dispatches until the transaction ends.
+    """Return the task of this name, which nobody else changes or dispatches until the transaction ends.
 
     Raises:
         NotFound: there is none.
@@ -356,7 +356,7 @@ def _row(
     declared: TaskSpec | None = None,
     signature: str | None = None,
 ) -> dict[str, Any]:
-    """The columns of a new task, whose first occurrence is known."""
+    """Return the columns of a new task, whose first occurrence is known."""
     return {
         **spec_values(spec),
         **declared_values(None if declared is None else declared.schedule),
@@ -447,7 +447,7 @@ def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
 
 
 def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, Any]:
-    """The columns that say who paused the task, if ``enabled`` changes."""
+    """Return the columns that say who paused the task, if ``enabled`` changes."""
     if spec.enabled == task.spec.enabled:
         return {}
     if spec.enabled:
@@ -456,7 +456,7 @@ def _paused(tx: Tx, task: Task, spec: TaskSpec, actor: str | None) -> dict[str, 
 
 
 def _first_of(spec: TaskSpec, anchor: datetime, now: datetime) -> datetime | None:
-    """The first occurrence after now; refuses a string that is no schedule."""
+    """Return the first occurrence after now; refuses a string that is no schedule."""
     try:
         schedule = parse(spec.schedule.syntax, spec.schedule.value, spec.schedule.timezone, anchor=anchor)
     except ScheduleError as error:
@@ -465,12 +465,12 @@ def _first_of(spec: TaskSpec, anchor: datetime, now: datetime) -> datetime | Non
 
 
 def _schedule_faults(spec: TaskSpec, anchor: datetime, now: datetime) -> Sequence[UserError]:
-    """A string that is no schedule, or one without any occurrence after now in its window."""
+    """Return the faults of a schedule: it cannot be read, or has no occurrence after now in its window."""
     return _judged_first(spec, anchor, now)[1]
 
 
 def _judged_first(spec: TaskSpec, anchor: datetime, now: datetime) -> tuple[datetime | None, Sequence[UserError]]:
-    """The first occurrence after now, and ``_schedule_faults``."""
+    """Return the first occurrence after now, and ``_schedule_faults``."""
     try:
         occurrence = _first_of(spec, anchor, now)
     except UserError as error:
@@ -482,7 +482,7 @@ def _judged_first(spec: TaskSpec, anchor: datetime, now: datetime) -> tuple[date
 
 
 def _schedule_fault(error: ScheduleError) -> InvalidSchedule:
-    """A refused schedule as an error of the API: the sentence with the suggestion, and where the fault is."""
+    """Return a refused schedule as an error of the API: the sentence with the suggestion, and where the fault is."""
     hint = f" (suggestion: {error.suggestion})" if error.suggestion and error.suggestion not in error.message else ""
     field = "timezone" if error.field == "timezone" else "value"
     return InvalidSchedule(f"{error.message}{hint}", path=("schedule", field), code=error.code, fault=error)
@@ -499,7 +499,7 @@ def _never_fires(spec: TaskSpec, now: datetime) -> InvalidSchedule:
 
 
 def _retimed(tx: Tx, task: Task, spec: TaskSpec) -> dict[str, Any]:
-    """The columns that follow from a changed schedule, window or jitter; an edited INTERVAL gets a new anchor.
+    """Return the columns that follow from a changed schedule, window or jitter; an edited INTERVAL gets a new anchor.
 
     An occurrence whose time has passed, and which only its jitter delays, stays the next one of the same schedule.
     """

@@ -50,7 +50,7 @@ class Host(Protocol):
         ...
 
     def remaining(self) -> float | None:
-        """Seconds left of the time box, never negative; None = no time box."""
+        """Return the seconds left of the time box, never negative; None = no time box."""
         ...
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
@@ -62,7 +62,7 @@ class Host(Protocol):
         ...
 
     def checkpoint(self) -> Json:
-        """The last checkpoint of the task."""
+        """Return the last checkpoint of the task."""
         ...
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:
@@ -106,7 +106,7 @@ class Runnable(Protocol[P]):
     """Type the result of ``@job`` on a function with these arguments."""
 
     def run(self, *args: P.args, **kwargs: P.kwargs) -> RunSpec:
-        """A run to be."""
+        """Return a run to be."""
         ...
 
 
@@ -397,7 +397,7 @@ def _values(found: StoredStep, *, return_exceptions: bool) -> list[Any]:
 
 
 def _several(runs: object) -> list[RunSpec]:
-    """The runs that are asked for.
+    """Return the runs that are asked for.
 
     Raises:
         TypeError: it is no list of them.
@@ -410,7 +410,7 @@ def _several(runs: object) -> list[RunSpec]:
 
 
 def _asked(job: Runnable[...] | str, args: tuple[object, ...], kwargs: Mapping[str, Json]) -> RunSpec:
-    """The run that is asked for.
+    """Return the run that is asked for.
 
     Raises:
         TypeError: arguments for a job by its name are given by place, or it is neither a job nor a name.

@@ -260,7 +260,7 @@ class DurableContext:
         key: str | int | None = None,
         page: AnswerPage | None = None,
     ) -> str:
-        """A new address by which somebody without an account sends the signal that the next ``wait_for`` takes.
+        """Return a new address by which somebody without an account sends the signal that the next ``wait_for`` takes.
 
         It works once, and no longer than the wait or the run. Call it in the step that sends it: so a later attempt
         does not make another one. Anyone who has it can answer as an operator can, so treat it as a password. A wait

@@ -37,7 +37,7 @@ class Redactor:
             self.learn(name, value)
 
     def also(self, values: Mapping[str, str]) -> "Redactor":
-        """One that hides these values, too; those of another moment by the same names stay hidden."""
+        """Return one that hides these values, too; those of another moment by the same names stay hidden."""
         if not values:
             return self
         more = Redactor()
@@ -91,7 +91,7 @@ class Redactor:
                 yield start, end, name
 
     def json(self, value: Json) -> Json:
-        """A copy of a JSON value without values of secrets: in texts, in keys, and as numbers."""
+        """Return a copy of a JSON value without values of secrets: in texts, in keys, and as numbers."""
         if not self._names:
             return value
         if isinstance(value, str):

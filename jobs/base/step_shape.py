@@ -47,7 +47,7 @@ class Shape:
         return None if self._adapter is None else self._adapter.json_schema()
 
     def dump(self, label: str, returned: object) -> Json:
-        """The JSON of the function's result.
+        """Return the JSON of the function's result.
 
         Raises:
             ValueError: it cannot be written as JSON.
@@ -98,7 +98,7 @@ class Shape:
         return changed(made, value, same_json) is None
 
     def load(self, label: str, value: Json, attempt: int | None) -> Any:  # noqa: ANN401 - what the function returns
-        """The value that is behind the JSON.
+        """Return the value that is behind the JSON.
 
         Args:
             label: The step.

@@ -72,7 +72,7 @@ class StepHost(Protocol):
         ...
 
     def signal_url(self, label: str, page: Mapping[str, Json] | None = None) -> Awaitable[str]:
-        """A new address by which somebody without an account sends the signal that this wait takes."""
+        """Return a new address by which somebody without an account sends the signal that this wait takes."""
         ...
 
     def signal_url_waiting(self, label: str, page: Mapping[str, Json] | None = None) -> str:
@@ -80,11 +80,11 @@ class StepHost(Protocol):
         ...
 
     def step_json(self, value: Json, label: str) -> Json:
-        """The value of a step as it is stored: bounded, and without the secrets that the job was given."""
+        """Return the value of a step as it is stored: bounded, and without the secrets that the job was given."""
         ...
 
     def step_cleanup(self, run: RunSpec) -> RunSpec:
-        """The run that undoes a step as it is stored: without the secrets that the job was given.
+        """Return the run that undoes a step as it is stored: without the secrets that the job was given.
 
         Raises:
             UserError: it is not what a run must be.
@@ -209,7 +209,7 @@ class Steps:
             return value
 
     async def wait(self, asked: Callable[[str], Wait], name: str, key: str | None) -> StoredStep:
-        """A wait that has ended.
+        """Return a wait that has ended.
 
         Raises:
             Suspend: it has not; by now every other branch of the job stands at a wait, too, or is over.
@@ -241,14 +241,14 @@ class Steps:
             raise Suspend(awaited([found]), until=found.wake_at)
 
     def next_label(self, name: str, key: str | None) -> str:
-        """The label that the next use of a name will have, or the one that is under way."""
+        """Return the label that the next use of a name will have, or the one that is under way."""
         with self._lock:
             place = (name, key)
             used = self._uses.get(place, 0)
             return StepName(name, key, used if place in self._under_way else used + 1).label
 
     async def signal_url(self, name: str, key: str | None, page: Mapping[str, Json] | None) -> str:
-        """A new address for the next wait of this name."""
+        """Return a new address for the next wait of this name."""
         return await self._host.signal_url(self.next_label(name, key), page)
 
     def signal_url_waiting(self, name: str, key: str | None, page: Mapping[str, Json] | None) -> str:
@@ -324,7 +324,7 @@ class Steps:
 
     @contextmanager
     def entered(self, name: str, key: str | None) -> Generator[str]:
-        """A step that begins here and ends with the block; its label.
+        """Yield a step that begins here and ends with the block; its label.
 
         Raises:
             InvalidState: it begins within another step, or while the last use of its name is still under way.
@@ -379,7 +379,7 @@ class Steps:
 
 
 def key_text(key: object) -> str | None:
-    """A key as it is stored; one that is neither a text nor a whole number is refused by ``check_step``."""
+    """Return a key as it is stored; one that is neither a text nor a whole number is refused by ``check_step``."""
     is_whole = isinstance(key, int) and not isinstance(key, bool)
     return str(key) if is_whole else cast("str | None", key)
 

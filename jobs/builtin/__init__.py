@@ -22,7 +22,7 @@ __all__ = ["builtin_jobs", "register_builtin"]
 
 @cache
 def builtin_jobs(*, with_shell: bool = False) -> tuple[JobDefinition, ...]:
-    """The definitions of all built-in jobs, those with a schedule first; made once in a process.
+    """Return the definitions of all built-in jobs, those with a schedule first; made once in a process.
 
     Args:
         with_shell: Whether the job that runs commands of the operating system is one of them.

@@ -58,7 +58,7 @@ class AddressRefused(PermanentFailure):
 
 
 def embedded_ipv4(address: Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 address stands for (mapped, NAT64, 6to4, ISATAP), or None."""
+    """Return the IPv4 address that an IPv6 address stands for (mapped, NAT64, 6to4, ISATAP), or None."""
     if isinstance(address, IPv4Address):
         return None
     if address.ipv4_mapped is not None:
@@ -97,7 +97,7 @@ class AllowList:
 
     @classmethod
     def parse(cls, entries: Sequence[str]) -> Self:
-        """The list behind the operator's entries: addresses, networks (``10.1.0.0/16``), host names, or ``*``.
+        """Return the list behind the operator's entries: addresses, networks (``10.1.0.0/16``), host names, or ``*``.
 
         Raises:
             ConfigurationError: an entry is none of these; names it.
@@ -170,7 +170,7 @@ class AddressGuard:
     resolve: Resolver = system_resolver
 
     async def addresses(self, host: str, port: int) -> list[Address]:
-        """The addresses of ``host``, each of them checked, without duplicates.
+        """Return the addresses of ``host``, each of them checked, without duplicates.
 
         Raises:
             AddressRefused: one of them is neither public nor allowed; one bad address refuses the whole host.

@@ -76,7 +76,7 @@ async def ask(
 
 
 def _messages(answer: Mapping[str, Any]) -> Iterator[str]:
-    """The messages of all errors in an answer: first those of GraphQL, then those of mutations."""
+    """Yield the messages of all errors in an answer: first those of GraphQL, then those of mutations."""
     yield from _each_message(answer.get("errors"))
     data = answer.get("data")
     if isinstance(data, Mapping):

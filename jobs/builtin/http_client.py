@@ -79,19 +79,19 @@ class HttpAnswer:
 
 
 def _charset(headers: httpx.Headers) -> str:
-    """The encoding that a server names for its answer; UTF-8 where it names none."""
+    """Return the encoding that a server names for its answer; UTF-8 where it names none."""
     kind = Message()
     kind["Content-Type"] = headers.get("content-type", "")
     return str(kind.get_param("charset", "")) or "utf-8"
 
 
 def shown(url: httpx.URL) -> str:
-    """An address without its possibly secret parts: query, fragment and user."""
+    """Return an address without its possibly secret parts: query, fragment and user."""
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 
 def port_of(url: httpx.URL) -> int:
-    """The port that an ``http`` or ``https`` address leads to."""
+    """Return the port that an ``http`` or ``https`` address leads to."""
     return DEFAULT_PORTS[url.scheme] if url.port is None else url.port
 
 
@@ -134,7 +134,7 @@ def _usual_tls(request: HttpRequest) -> ssl.SSLContext:
 
 
 def parse_url(text: str) -> httpx.URL:
-    """The address of a request.
+    """Return the address of a request.
 
     Raises:
         ValueError: it is not an absolute ``http`` or ``https`` address, or holds a user name.
@@ -157,7 +157,7 @@ def parse_url(text: str) -> httpx.URL:
 
 
 def _redirected(request: HttpRequest, status: int, target: str) -> HttpRequest:
-    """The request to send next, as browsers do it, but never from https to http."""
+    """Return the request to send next, as browsers do it, but never from https to http."""
     try:
         url = parse_url(str(request.url.join(target)))
     except (ValueError, httpx.InvalidURL) as error:
@@ -176,7 +176,7 @@ def _redirected(request: HttpRequest, status: int, target: str) -> HttpRequest:
 
 
 async def _traced(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext) -> HttpAnswer:
-    """One request and its answer; anyone who answers may continue the trace, if there is one."""
+    """Send one request and return its answer; anyone who answers may continue the trace, if there is one."""
     if TRACED.by is None:
         return await _exchange(request, guard, tls)
     _, host, port = request.origin
@@ -188,7 +188,7 @@ async def _traced(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext
 
 
 async def _exchange(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLContext) -> HttpAnswer:
-    """One request and its answer, over the first of the host's addresses that takes the connection."""
+    """Send one request, and return its answer, over the first of the host's addresses that takes the connection."""
     _, host, port = request.origin
     try:
         addresses = await guard.addresses(host, port)
@@ -210,7 +210,7 @@ async def _exchange(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLConte
 
 
 async def _over(client: httpx.AsyncClient, request: HttpRequest, address: Address) -> HttpAnswer:
-    """The exchange with one address."""
+    """Return the exchange with one address."""
     # Identity: what is read is bounded, and a small compressed answer could unpack to any size.
     headers = httpx.Headers({"User-Agent": USER_AGENT, "Accept": "*/*"})
     headers.update(dict(request.headers))

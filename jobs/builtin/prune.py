@@ -89,7 +89,7 @@ class Pruned:
         return sum(self.counts().values())
 
     def counts(self) -> dict[str, int]:
-        """The counts by the plural name of the deleted things."""
+        """Return the counts by the plural name of the deleted things."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.name != "complete"}
 
 
@@ -153,7 +153,7 @@ class Places:
 
     @classmethod
     def from_json(cls, stored: Json) -> "Places":
-        """The places that an earlier run of the job has saved; none if it saved none."""
+        """Return the places that an earlier run of the job has saved; none if it saved none."""
         if not isinstance(stored, dict):
             return cls()
         saved = cast("dict[str, Any]", stored)
@@ -161,7 +161,7 @@ class Places:
         return cls(saved["digest"], {float(keep): datetime.fromisoformat(at) for keep, at in through.items()})
 
     def to_json(self) -> dict[str, Json]:
-        """The form in which they are saved."""
+        """Return the form in which they are saved."""
         return {"digest": self.digest, "through": {str(keep): at.isoformat() for keep, at in self.through.items()}}
 
     def renew(self, digest: str) -> None:

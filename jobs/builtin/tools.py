@@ -6,7 +6,7 @@ from ..core.base.errors import ConfigurationError
 
 
 def services_of(context: JobContext) -> Services:
-    """The services of the process.
+    """Return the services of the process.
 
     Raises:
         ConfigurationError: there are none, as in a child process.

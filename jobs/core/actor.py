@@ -28,7 +28,7 @@ RANK: Final = {role: place for place, role in enumerate(Role)}
 
 
 def lesser(one: Role, other: Role) -> Role:
-    """The role that may do less."""
+    """Return the role that may do less."""
     return other if one.includes(other) else one
 
 

@@ -67,12 +67,12 @@ class Change:
     channel: str | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The compact stored form: only set fields."""
+        """Return the compact stored form: only set fields."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
-        """The change behind a stored form; names that this version does not know are ignored."""
+        """Return the change behind a stored form; names that this version does not know are ignored."""
         known: dict[str, Any] = {name: value for name, value in stored.items() if name in cls.__slots__}
         known["kind"] = EventKind(stored["kind"])
         return cls(**known)
@@ -104,7 +104,7 @@ class Listed:
     flow_id: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form: only set fields."""
+        """Return the stored form: only set fields."""
         stored: dict[str, Any] = {self.entry: self.runs}
         if self.node is not None:
             stored["node"] = self.node
@@ -116,7 +116,7 @@ class Listed:
 
 
 def spread(stored: Iterable[Mapping[str, Any]]) -> Iterator[Change]:
-    """The changes behind the entries of an outbox row, in order.
+    """Yield the changes behind the entries of an outbox row, in order.
 
     An entry ``started`` or ``ended`` lists runs as ``[run, execution, job, group, task, task's name]``, those of flows
     with the flow behind it; each of them is two changes: of the run and of its execution. An entry ``created`` lists
@@ -148,7 +148,7 @@ _KINDS: Final = frozenset(EventKind)
 
 
 def placed(stored: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, Change]]:
-    """The changes with their places in the row; those of a kind that only newer nodes know are passed over."""
+    """Yield the changes with their places in the row; those of a kind that only newer nodes know are passed over."""
     place = 0
     for entry in stored:
         known = [entry] if entry.get("kind") in _KINDS or "kind" not in entry else []
@@ -211,7 +211,7 @@ class Cursor:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """The cursor behind its text form.
+        """Return the cursor behind its text form.
 
         Raises:
             InvalidInput: ``text`` is not a cursor that this server gave out.

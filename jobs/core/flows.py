@@ -159,7 +159,7 @@ SHOWN = 20
 
 
 def chained(chain: tuple[str, ...], key: str) -> tuple[str, ...]:
-    """A chain of runs that kept each other from starting, gone on by one; long ones lose their middle."""
+    """Return a chain of runs that kept each other from starting, gone on by one; long ones lose their middle."""
     longer = (*chain, key)
     return longer if len(longer) <= SHOWN else (longer[0], *longer[-(SHOWN - 1) :])
 
@@ -195,7 +195,7 @@ def _found(args: object) -> Iterator[tuple[tuple[str, ...], object]]:
 
 
 def filled(args: Mapping[str, Json], values: Mapping[str, Json]) -> dict[str, Json]:
-    """A copy of arguments with results in the place of their references.
+    """Return a copy of arguments with results in the place of their references.
 
     Args:
         args: As they were submitted.
@@ -216,7 +216,7 @@ def _filled(value: Json, values: Mapping[str, Any]) -> Json:
 
 
 def with_results(value: object, results: Mapping[object, Json]) -> Json:
-    """A value, with references in the place of what stands for results; itself if nothing in it does.
+    """Return a value, with references in the place of what stands for results; itself if nothing in it does.
 
     Args:
         value: An argument as a program gives it.
@@ -243,7 +243,7 @@ _SHOWN: Final = 8
 
 
 def ordered(members: Sequence[NewMember], known: Collection[str] = ()) -> list[NewMember]:
-    """The members so that each follows those that it comes after, and otherwise in their order.
+    """Return the members so that each follows those that it comes after, and otherwise in their order.
 
     Args:
         known: The keys of runs that are in the flow already.
@@ -273,7 +273,7 @@ def ordered(members: Sequence[NewMember], known: Collection[str] = ()) -> list[N
 
 
 def _circle(members: Sequence[NewMember], places: dict[str, int], within: set[int]) -> InvalidInput:
-    """The error that names one circle among the members that no order could take."""
+    """Return the error that names one circle among the members that no order could take."""
     place, walked = min(within), dict[int, None]()
     while place not in walked:
         walked[place] = None
@@ -356,7 +356,7 @@ def result_faults(key: str, args: object, earlier: Collection[str], hint: str) -
 
 
 def _earlier(one: NewMember, before: dict[str, tuple[str, ...]]) -> set[str]:
-    """The keys of all runs that end before this one starts."""
+    """Return the keys of all runs that end before this one starts."""
     waiting, earlier = list(one.after), set[str]()
     while waiting:
         key = waiting.pop()

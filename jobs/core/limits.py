@@ -73,7 +73,7 @@ class UniqueKey:
         return _same(kind, value) if kind is not None and isinstance(value, str) else value
 
     def to_json(self) -> dict[str, Any]:
-        """The published form, without unset fields."""
+        """Return the published form, without unset fields."""
         stored = {name: value for name, value in asdict(self).items() if value}
         return stored if self.in_code else {**stored, "arguments": list(self.arguments)}
 
@@ -91,7 +91,7 @@ class UniqueKey:
 
     @classmethod
     def declared(cls, arguments: Sequence[str], template: str | None, schema: Mapping[str, Any]) -> Self:
-        """The key of a job whose arguments have this JSON Schema."""
+        """Return the key of a job whose arguments have this JSON Schema."""
         rules: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
         own = {name: rules.get(name, {}) for name in arguments}
         return cls(
@@ -104,7 +104,7 @@ class UniqueKey:
 
 
 def pieces(template: str) -> list[tuple[str, str]]:
-    """The texts of a template, each with the name in braces that follows it (``""`` after the last one).
+    """Return the texts of a template, each with the name in braces that follows it (``""`` after the last one).
 
     Raises:
         ValueError: the braces do not match, or hold more than a name.
@@ -130,7 +130,7 @@ def _adapter(kind: str) -> "pydantic.TypeAdapter[Any]":
 
 
 def _same(kind: str, value: str) -> object:
-    """A text as a job writes the value that it reads from it: one text for one value."""
+    """Return a text as a job writes the value that it reads from it: one text for one value."""
     adapter = _adapter(kind)
     try:
         return adapter.dump_python(adapter.validate_python(value), mode="json")
@@ -176,7 +176,7 @@ MAX_CONCURRENT: Final = 1_000_000
 
 
 def key_of_task(task_id: int) -> str:
-    """The rate key of the runs of a task that says a rate itself: they share its bucket."""
+    """Return the rate key of the runs of a task that says a rate itself: they share its bucket."""
     return f"{OF_TASKS}{task_id}"
 
 
@@ -186,7 +186,7 @@ def key_of_flow(flow_id: int) -> str:
 
 
 def task_of_key(rate_key: str | None) -> int | None:
-    """The task whose bucket this is; None = it is one of its job."""
+    """Return the task whose bucket this is; None = it is one of its job."""
     return int(rate_key.removeprefix(OF_TASKS)) if rate_key is not None and rate_key.startswith(OF_TASKS) else None
 
 
@@ -282,7 +282,7 @@ class Limits:
         return Keys(key, self.max_concurrent, of_rate, of_cap, keeps)
 
     def to_json(self) -> dict[str, Any]:
-        """The published form, without unset fields."""
+        """Return the published form, without unset fields."""
         values: dict[str, Any] = {
             "rate": None if self.rate is None else self.rate.to_json(),
             "rate_key": None if self.rate_key is None else self.rate_key.to_json(),

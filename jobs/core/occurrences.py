@@ -78,7 +78,7 @@ def _parsed(spec: ScheduleSpec, anchor: datetime | None) -> Schedule:
 
 
 def schedule_of(spec: ScheduleSpec, anchor: datetime) -> Schedule:
-    """The parsed schedule; cached, because the same task is looked at whenever it is due.
+    """Return the parsed schedule; cached, because the same task is looked at whenever it is due.
 
     Args:
         spec: A schedule that was valid when it was stored.
@@ -88,7 +88,7 @@ def schedule_of(spec: ScheduleSpec, anchor: datetime) -> Schedule:
 
 
 def next_after(spec: ScheduleSpec, anchor: datetime, end_at: datetime | None, occurrence: datetime) -> datetime | None:
-    """The nominal time after ``occurrence``, or None once ``end_at`` (inclusive) is passed or nothing is left.
+    """Return the nominal time after ``occurrence``, or None once ``end_at`` (inclusive) is passed or nothing is left.
 
     Cached: most tasks that are due at one moment share their schedule with others.
     """
@@ -96,7 +96,7 @@ def next_after(spec: ScheduleSpec, anchor: datetime, end_at: datetime | None, oc
 
 
 def unless_ended(end_at: datetime | None, found: datetime | None) -> datetime | None:
-    """A nominal time, or None once ``end_at`` (inclusive) is passed."""
+    """Return a nominal time, or None once ``end_at`` (inclusive) is passed."""
     return None if found is None or (end_at is not None and found > end_at) else found
 
 
@@ -106,7 +106,7 @@ def _next(spec: ScheduleSpec, anchor: datetime | None, occurrence: datetime) -> 
 
 
 def interval_of(spec: ScheduleSpec) -> float | None:
-    """The interval in seconds, or None for the other syntaxes and for invalid intervals."""
+    """Return the interval in seconds, or None for the other syntaxes and for invalid intervals."""
     if not spec.syntax.is_anchored:
         return None
     try:
@@ -118,7 +118,7 @@ def interval_of(spec: ScheduleSpec) -> float | None:
 
 
 def effective_overlap(spec: TaskSpec | DueTask) -> OverlapPolicy:
-    """The overlap policy: SKIP unless set, QUEUE for an INTERVAL."""
+    """Return the overlap policy: SKIP unless set, QUEUE for an INTERVAL."""
     if spec.overlap is not None:
         return spec.overlap
     return OverlapPolicy.QUEUE if spec.schedule.syntax.is_anchored else OverlapPolicy.SKIP
@@ -133,7 +133,7 @@ def effective_tolerance(spec: TaskSpec) -> float | None:
 
 
 def effective_timeout(spec: TaskSpec | DueTask) -> float | None:
-    """The time box per attempt in seconds: as set, else half the interval of an INTERVAL task, else None."""
+    """Return the time box per attempt in seconds: as set, else half the interval of an INTERVAL task, else None."""
     if spec.timeout is not None:
         return spec.timeout
     interval = interval_of(spec.schedule)
@@ -168,7 +168,7 @@ _TICK = timedelta(microseconds=1)
 
 
 def first_occurrence(spec: TaskSpec, schedule: Schedule, now: datetime) -> datetime | None:
-    """The first nominal time strictly after ``now`` inside the window; ``startAt`` itself may be one."""
+    """Return the first nominal time strictly after ``now`` inside the window; ``startAt`` itself may be one."""
     reference = now
     if spec.start_at is not None and spec.start_at > now:
         reference = spec.start_at - _TICK
@@ -176,7 +176,7 @@ def first_occurrence(spec: TaskSpec, schedule: Schedule, now: datetime) -> datet
 
 
 def following(spec: TaskSpec, schedule: Schedule, occurrence: datetime) -> datetime | None:
-    """The nominal time after ``occurrence``, or None once ``endAt`` (inclusive) is passed or nothing is left."""
+    """Return the nominal time after ``occurrence``, or None once ``endAt`` (inclusive) is passed or nothing is left."""
     return unless_ended(spec.end_at, schedule.next_after(occurrence))
 
 
@@ -430,7 +430,7 @@ class Planned:
 
 
 def planned(tasks: Iterable[Task], start: datetime, end: datetime, apart: timedelta | None = None) -> Iterator[Planned]:
-    """The occurrences with ``start <= effective time < end``, earliest first. Each is computed when it is taken.
+    """Return the occurrences with ``start <= effective time < end``, earliest first. Each is computed when it is taken.
 
     With ``apart`` those of a task that follow another one sooner are left out, and not computed either.
     """
@@ -586,7 +586,7 @@ def _alike(tasks: Iterable[Task]) -> list[_Alike]:
 
 
 def _stretches(task: Task, number: int, start: datetime, end: datetime, width: timedelta) -> Iterator[tuple[int, int]]:
-    """The stretches in which the task is due, each with ``number``, computed when they are taken."""
+    """Yield the stretches in which the task is due, each with ``number``, computed when they are taken."""
 
     def beyond(at: datetime) -> datetime:
         return start + ((at - start) // width + 1) * width

@@ -16,7 +16,7 @@ _MOST_DOUBLINGS: Final = 32
 
 
 def exponential(first: float, longest: float, failures: int) -> float:
-    """Seconds to wait: ``first`` × 2^``failures``, at most ``longest``.
+    """Return the seconds to wait: ``first`` × 2^``failures``, at most ``longest``.
 
     Args:
         first: The first pause.
@@ -221,7 +221,7 @@ def _after_failure(
 
 
 def _as_cancelled(outcome: JobOutcome, verdict: Verdict) -> Verdict:
-    """A cancel was asked for: the run ends cancelled, and the log keeps the job's result."""
+    """End a run as cancelled, as was asked; the log keeps the job's result."""
     error = verdict.error or ("cancelled; the job returned" if isinstance(outcome, Succeeded) else "cancelled")
     return Verdict(
         RunState.CANCELLED,
@@ -237,7 +237,7 @@ def _as_cancelled(outcome: JobOutcome, verdict: Verdict) -> Verdict:
 
 
 def retry_delay(retries_so_far: int, base: float) -> float:
-    """Seconds to wait after a failure before the next attempt: ``base`` × 2^n, at most an hour.
+    """Return the seconds to wait after a failure before the next attempt: ``base`` × 2^n, at most an hour.
 
     2^n: exponential back-off; n = ``retries_so_far`` counts the failures before this one, so the first retry comes
     after 1 × ``base``. The retry is due strictly after that time.
@@ -268,7 +268,7 @@ class Failure:
     args: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def document(self) -> dict[str, Json]:
-        """The argument ``failure`` of the job that is notified."""
+        """Return the argument ``failure`` of the job that is notified."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -293,7 +293,7 @@ class Cancellation:
     args: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def document(self) -> dict[str, Json]:
-        """The argument ``cancellation`` of the job that is notified."""
+        """Return the argument ``cancellation`` of the job that is notified."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
@@ -317,7 +317,7 @@ class Timed(Protocol):
 
 
 def time_box(run: Timed) -> float | None:
-    """Seconds that the attempt may take, by its own limit and by that of its run; None = any number."""
+    """Return the seconds that the attempt may take, by its own limit and by that of its run; None = any number."""
     left = _left(run)
     if left is None or run.timeout is None:
         return run.timeout if left is None else left

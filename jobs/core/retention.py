@@ -42,7 +42,7 @@ class Keeping:
         return self.rule_of(job_name, group_name)[0]
 
     def rule_of(self, job_name: str, group_name: str | None) -> tuple[timedelta, str | None]:
-        """The same, and who says so: ``group 'mail'``, ``job 'send'``; None = nobody but the pruning."""
+        """Return the same, and who says so: ``group 'mail'``, ``job 'send'``; None = nobody but the pruning."""
         if group_name is not None and group_name in self.groups:
             return timedelta(seconds=self.groups[group_name]), f"group '{group_name}'"
         if job_name in self.jobs:

@@ -139,7 +139,7 @@ def number_faults(value: object, field: str, low: float, high: float, *, whole: 
 
 
 def window_faults(start_at: datetime | None, end_at: datetime | None) -> Iterator[InvalidInput]:
-    """The window of a task ends after it starts."""
+    """Yield a fault unless the window of a task ends after it starts."""
     faults = [*time_faults(start_at, "startAt"), *time_faults(end_at, "endAt")]
     yield from faults
     if faults:
@@ -151,7 +151,7 @@ def window_faults(start_at: datetime | None, end_at: datetime | None) -> Iterato
 
 
 def task_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
-    """Everything wrong with a task that can be judged without its schedule's text or a database."""
+    """Yield everything wrong with a task that can be judged without its schedule's text or a database."""
     yield from name_faults(spec.name, "name")
     yield from name_faults(spec.group, "group")
     if spec.owner is not None:
@@ -230,14 +230,14 @@ def resource_place_faults(
 
 
 def unknown(kind: str, name: str, known: Sequence[str], *, field: str = "name") -> NotFound:
-    """The error for a name that does not exist, with the nearest one that does."""
+    """Return the error for a name that does not exist, with the nearest one that does."""
     near = get_close_matches(name[:MAX_NAME], known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     return NotFound(f"{kind} '{name[:MAX_NAME]}' does not exist{hint}", path=(field,))
 
 
 def unknown_job(name: str, known: Sequence[str]) -> UserError:
-    """The error for a job that no node has published, with the nearest one that some node has."""
+    """Return the error for a job that no node has published, with the nearest one that some node has."""
     near = get_close_matches(name[:MAX_NAME], known, 1)
     hint = f"; did you mean '{near[0]}'?" if near else ""
     if name == SHELL_JOB and not near:

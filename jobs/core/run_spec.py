@@ -21,7 +21,7 @@ DURATIONS_OF_TASKS: Final = DURATIONS | {"misfire_grace", "tolerance", "jitter"}
 
 
 def seconds_of(name: str, value: object) -> object:
-    """A duration as a number of seconds; an invalid duration stays as it is, for others to refuse.
+    """Return a duration as a number of seconds; an invalid duration stays as it is, for others to refuse.
 
     Raises:
         InvalidInput: it is a text that says no duration.
@@ -40,7 +40,7 @@ def seconds_of(name: str, value: object) -> object:
 
 
 def length(name: str, value: Seconds, field: str | None = None) -> float:
-    """A duration of at most ten years in seconds.
+    """Return a duration of at most ten years in seconds.
 
     Raises:
         InvalidInput: it is none.

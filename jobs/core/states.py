@@ -61,7 +61,7 @@ RELEASING = frozenset({RunState.CANCELLED, RunState.SKIPPED})
 
 
 def sources_of(new: RunState) -> frozenset[RunState]:
-    """All states from which ``new`` may be reached.
+    """Return all states from which ``new`` may be reached.
 
     Statements that change a state name those they start from, most of them one. The databases of the tests refuse every
     change that is not in ``TRANSITIONS`` (``tests/support/transitions.py``).

@@ -75,7 +75,7 @@ class StepName(NamedTuple):
 
     @classmethod
     def parse(cls, label: str) -> "StepName":
-        """The name behind a label; the opposite of ``label``."""
+        """Return the name behind a label; the opposite of ``label``."""
         name, bracket, rest = label.partition("[")
         key: str | None = None
         if bracket:
@@ -234,7 +234,7 @@ def may_have_steps(attempt: int, trigger: str) -> bool:
 
 
 def results_before(steps: Sequence[Step], label: str, *, undone: bool = False) -> list[str]:
-    """The labels of the results that a run keeps which goes on from this step: of all that began before it.
+    """Return the labels of the results that a run keeps which goes on from this step: of all that began before it.
 
     Args:
         steps: The run's.
@@ -262,7 +262,7 @@ def results_before(steps: Sequence[Step], label: str, *, undone: bool = False) -
 
 
 def unknown_step(label: str, known: Iterable[str]) -> NotFound:
-    """The refusal of a step that a run does not have."""
+    """Return the refusal of a step that a run does not have."""
     labels = list(dict.fromkeys(known))
     near = get_close_matches(label, labels, 1)
     hint = f"did you mean '{near[0]}'?" if near else f"it has {', '.join(labels[:10]) or 'no steps'}"

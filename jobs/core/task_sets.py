@@ -135,7 +135,7 @@ class ApplyOptions:
 
 
 def changes_between(before: TaskSpec | None, after: TaskSpec) -> tuple[FieldChange, ...]:
-    """The fields that differ; of a new task those that are not as a task has them that says nothing."""
+    """Return the fields that differ; of a new task those that are not as a task has them that says nothing."""
     bare = before or TaskSpec(after.name, "", ScheduleSpec(after.schedule.syntax, ""))
     left_out = {"name", "inherits"} if before is None else {"name", AT_CREATION}
     return tuple(
@@ -162,7 +162,7 @@ def definition_of(spec: TaskSpec) -> dict[str, Json]:
 
 
 def shown(value: Any) -> Json:  # noqa: ANN401 - any field of a task or group
-    """A field's value as JSON, in the words of the API."""
+    """Return a field's value as JSON, in the words of the API."""
     if isinstance(value, Cap):
         return {"limit": value.limit, "whenFull": value.when_full.name}
     if isinstance(value, ScheduleSpec | Rate):
@@ -272,7 +272,7 @@ def limits_that_differ(group: Group, wanted: Mapping[str, Any]) -> dict[str, Any
 
 
 def changes_of(group: Group, differing: Mapping[str, Any]) -> tuple[FieldChange, ...]:
-    """The same for people: before and after."""
+    """Return the same for people: before and after."""
     return tuple(FieldChange(limit, shown(getattr(group, limit)), shown(value)) for limit, value in differing.items())
 
 

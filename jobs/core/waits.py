@@ -59,7 +59,7 @@ class Awaits:
         return cls(AwaitedKind.RUNS, name, tuple(sorted(run_ids)[:LISTED]), len(run_ids))
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form: only set fields."""
+        """Return the stored form: only set fields."""
         stored: dict[str, Any] = {"kind": self.kind.value}
         if self.name is not None:
             stored["name"] = self.name
@@ -277,7 +277,7 @@ class AnswerPage:
             yield InvalidInput(message, path=("redirect",))
 
     def to_json(self) -> dict[str, Json]:
-        """The stored form: only set fields."""
+        """Return the stored form: only set fields."""
         given = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return {name: value for name, value in given.items() if value is not None or name == "reject"}
 

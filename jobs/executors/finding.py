@@ -31,7 +31,7 @@ BUILT_IN: Final = (
 
 
 def installed() -> dict[str, EntryPoint]:
-    """The kinds of executors that are installed, by name."""
+    """Return the kinds of executors that are installed, by name."""
     return {one.name: one for one in (*entry_points(group=GROUP), *BUILT_IN)}
 
 

@@ -320,7 +320,7 @@ def _fail(span: Span, error_type: str, message: str | None, traceback: str | Non
 
 
 def _carrier(span: Span) -> dict[str, str]:
-    """The context of a span in the words of W3C."""
+    """Return the context of a span in the words of W3C."""
     carrier: dict[str, str] = {}
     _W3C.inject(carrier, trace.set_span_in_context(span, Context()))
     return carrier

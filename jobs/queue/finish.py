@@ -280,7 +280,7 @@ async def finish_common(
 
 
 def _inheritance(heir: Claimant, ids: Sequence[int]) -> dict[str, Any]:
-    """The parameters of ``hand_over``."""
+    """Return the parameters of ``hand_over``."""
     return {
         "ids": list(ids), "jobs": list(heir.jobs), "foreign": sorted(heir.foreign), "groups": list(heir.groups) or None,
         "node_id": heir.node_id, "node": heir.node,
@@ -288,7 +288,7 @@ def _inheritance(heir: Claimant, ids: Sequence[int]) -> dict[str, Any]:
 
 
 def _successes(node_id: int, node: str, ended: Sequence[Finish], now: datetime | None) -> dict[str, Any]:
-    """The parameters of ``end_successes``."""
+    """Return the parameters of ``end_successes``."""
     # In ascending order, so that nobody waits for anybody in a circle.
     successes = sorted(
         (one.run.id, one.run.attempt, one.execution_id, one.outcome.records_processed, one.trace_id)

@@ -355,14 +355,14 @@ def _set_aside(tx: Tx, change: Change, task_id: int, error: Exception) -> None:
 
 
 def _within_bounds(pairs: Sequence[tuple[DueTask, Decision]]) -> Sequence[tuple[DueTask, Decision]]:
-    """The first of ``pairs`` that together make about ``RUNS`` runs, at least one."""
+    """Return the first of ``pairs`` that together make about ``RUNS`` runs, at least one."""
     totals = accumulate(len(decision.runs) for _, decision in pairs)
     count = sum(1 for total in totals if total <= RUNS)
     return pairs[: max(1, count)]
 
 
 def new_run(task: Task, trigger: Trigger, *, args: dict[str, Json] | None = None) -> NewRun:
-    """A run of ``task`` with the task's own settings, in the name of the account that submitted the task."""
+    """Return a run of ``task`` with the task's own settings, in the name of the account that submitted the task."""
     spec = task.spec
     return NewRun(
         job_name=spec.job_name,
@@ -424,7 +424,7 @@ def _limited(
     ttls: Mapping[str, float],
     now: datetime,
 ) -> Occurrence:
-    """A run of a task with its job's settings."""
+    """Return a run of a task with its job's settings."""
     ttl = ttls.get(task.job_name)
     hold = keys.holds.get(task.id)
     limits = keys.limits.get(task.id)
@@ -455,7 +455,7 @@ def _with_left_out(
 
 
 def _created(about: Mapping[int, DueTask], made: Sequence[Made]) -> Iterator[Change | Listed]:
-    """The events of new runs, in their order; those that wait are listed together."""
+    """Yield the events of new runs, in their order; those that wait are listed together."""
     for waits, some in groupby(made, lambda one: one.state is RunState.WAITING):
         pairs = [(one, about[one.task_id]) for one in some]
         if waits:

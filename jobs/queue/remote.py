@@ -259,7 +259,7 @@ def accepted_end(conn: Connection, execution_id: int) -> AcceptedEnd | None:
 
 
 def ended_of(conn: Connection, node_id: int) -> list[int]:
-    """The executions of a node's attempts whose end was accepted, and that are not over."""
+    """Return the executions of a node's attempts whose end was accepted, and that are not over."""
     ended = (a.c.node_id == node_id, a.c.over_at.is_(None), a.c.ended_at.is_not(None))
     return list(conn.execute(select(a.c.execution_id).where(*ended).order_by(a.c.execution_id)).scalars())
 

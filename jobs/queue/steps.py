@@ -194,7 +194,7 @@ def mark_unused(tx: Tx, run: Run | HeldRun, labels: Collection[str]) -> None:
 
 
 def labels_before(tx: Tx, run: Run, label: str) -> list[str]:
-    """The results of a finished run that one made of it keeps which goes on from a step.
+    """Return the results of a finished run that one made of it keeps which goes on from a step.
 
     Raises:
         NotFound: code ``UNKNOWN_STEP``.

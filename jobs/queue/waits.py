@@ -80,7 +80,7 @@ def _begin(tx: Tx, run: Run, asked: Wait) -> StoredStep:
 
 
 def _ended(tx: Tx, run: Run, asked: Wait, found: StoredStep) -> StoredStep:
-    """The wait as it is after a look at the awaited thing. It stays with the attempt in which it began."""
+    """Return the wait as it is after a look at the awaited thing. It stays with the attempt in which it began."""
     signal = None if asked.signal is None else _take(tx.conn, run.id, asked.signal, RANK[asked.role])
     if signal is not None:
         state = StepState.DONE if signal.rejects is None else StepState.REJECTED
@@ -101,7 +101,7 @@ def _ended(tx: Tx, run: Run, asked: Wait, found: StoredStep) -> StoredStep:
 
 
 def _take(conn: Connection, run_id: int, name: str, rank: int) -> Any:
-    """The oldest signal in a box from somebody who may send it, which leaves the box."""
+    """Return the oldest signal in a box from somebody who may send it, which leaves the box."""
     mine = (g.c.run_id == run_id, g.c.name == name, g.c.rank >= rank)
     oldest = select(func.min(g.c.id)).where(*mine).scalar_subquery()
     taken = delete(g).where(g.c.id == oldest).returning(g.c.id, g.c.payload, g.c.rejects)
@@ -128,7 +128,7 @@ class Addressed:
 
 
 def addressed(tx: Tx, name: str, *, run_id: int | None = None, unique_key: str | None = None) -> Addressed | None:
-    """The run of an id, or the unfinished one with a unique key, locked; with the rules for its signal."""
+    """Return the run of an id, or the unfinished one with a unique key, locked; with the rules for its signal."""
     boxed = select(g.c.id).where(g.c.run_id == r.c.id).limit(MAX_BOX).correlate(r).subquery()
     waits_for_it = (s.c.run_id == r.c.id) & (s.c.signal == name) & (s.c.state == StepState.WAITING.value)
     statement = (

@@ -123,7 +123,7 @@ def carries(name: str, /, *, registry: Registry | None = None) -> Callable[[C], 
 
 
 def _names(jobs: object) -> frozenset[str]:
-    """The names of the jobs that a hook concerns."""
+    """Return the names of the jobs that a hook concerns."""
     several = cast("Sequence[object]", jobs) if isinstance(jobs, list | tuple | set | frozenset) else (jobs,)
     names = [one if isinstance(one, str) else getattr(one, "name", None) for one in several]
     wrong = next((one for one, name in zip(several, names, strict=True) if not isinstance(name, str)), None)

@@ -164,7 +164,7 @@ def _policies(options: JobOptions, model: "type[pydantic.BaseModel]") -> JobPoli
 
 
 def _on_failure(wanted: object) -> Callable[[Failure], object] | None:
-    """The function that is called on a final failure; a job by name is a policy of its own."""
+    """Return the function that is called on a final failure; a job by name is a policy of its own."""
     if wanted is None or isinstance(getattr(wanted, "name", wanted), str):
         return None
     if not callable(wanted):
@@ -330,7 +330,7 @@ def _isolation(handler: Handler, wanted: Isolation | str | None) -> tuple[Isolat
 
 
 def _executor(wanted: object) -> str:
-    """The name of an executor; nodes say whether they have it."""
+    """Return the name of an executor; nodes say whether they have it."""
     near = get_close_matches(wanted, _BUILT_IN, 1, 0.75) if isinstance(wanted, str) else []
     if isinstance(wanted, str) and EXECUTOR_NAME.fullmatch(wanted) and wanted != Isolation.REMOTE and not near:
         return wanted
@@ -367,7 +367,7 @@ _EXAMPLE = "labels_from=('customer_id',) or {'customer': 'customer_id'}"
 
 
 def labels_of(fixed: object, taken: object, names: Mapping[str, str], schema: Mapping[str, Any]) -> LabelRule | None:
-    """The labels that a job gives its runs; None = it gives none.
+    """Return the labels that a job gives its runs; None = it gives none.
 
     Args:
         fixed: The value of ``labels=``.

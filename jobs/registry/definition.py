@@ -234,7 +234,7 @@ class JobDefinition:
             raise InvalidInput(message, path=("args", place), code=ErrorCode.INVALID_ARGS) from error
 
     def unique_key_of(self, args: Mapping[str, Json]) -> str | None:
-        """The unique key of a run with these arguments; None if the job makes none.
+        """Return the unique key of a run with these arguments; None if the job makes none.
 
         Raises:
             InvalidInput: the arguments do not fit.
@@ -245,7 +245,7 @@ class JobDefinition:
         return self.key_of(self._written(model, exclude_unset=True), self._by_parameter(model))
 
     def key_of(self, document: Mapping[str, Json], values: Mapping[str, object]) -> str | None:
-        """The unique key of a run with arguments that ``accept`` has let pass; None if the job makes none."""
+        """Return the unique key of a run with arguments that ``accept`` has let pass; None if the job makes none."""
         key, function = self.policies.defaults.unique_key, self.policies.unique_key
         if function is not None:
             return function(**values)
@@ -295,11 +295,11 @@ class Registry:
         self._jobs[definition.name] = definition
 
     def get(self, name: str) -> JobDefinition | None:
-        """The job of this name, or None."""
+        """Return the job of this name, or None."""
         return self._jobs.get(name)
 
     def names(self) -> tuple[str, ...]:
-        """All names, sorted."""
+        """Return all names, sorted."""
         return tuple(sorted(self._jobs))
 
     def check(self) -> None:
@@ -340,12 +340,12 @@ _default = Registry(os.environ.get(CODE_VERSION) or None)
 
 
 def default_registry() -> Registry:
-    """The registry that ``@job`` uses unless it is given another."""
+    """Return the registry that ``@job`` uses unless it is given another."""
     return _default
 
 
 def registry_or_default(registry: Registry | None) -> Registry:
-    """The registry that was given, or else the default one.
+    """Return the registry that was given, or else the default one.
 
     Raises:
         TypeError: what was given is none.
@@ -460,10 +460,10 @@ def _partial(model: "type[pydantic.BaseModel]") -> "type[pydantic.BaseModel]":
 
 
 def names_of(model: "type[pydantic.BaseModel]") -> dict[str, str]:
-    """The arguments of a job by the names of their parameters, with those that they have in JSON."""
+    """Return the arguments of a job by the names of their parameters, with those that they have in JSON."""
     return {_parameter_of(name, one.alias): one.alias or name for name, one in model.model_fields.items()}
 
 
 def _parameter_of(field: str, alias: str | None) -> str:
-    """The handler's parameter behind a field of its model; an alias of the job's own is for the outside only."""
+    """Return the handler's parameter behind a field of its model; an alias of the job's own is for the outside only."""
     return alias if alias is not None and field.startswith(RENAMED) else field

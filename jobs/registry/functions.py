@@ -75,7 +75,7 @@ def check_takes(function: Callable[..., Any], option: str, *given: str) -> None:
 
 
 def unreadable(option: str, function: object) -> str:
-    """The fault of a built-in function that does not tell its parameters."""
+    """Return the fault of a built-in function that does not tell its parameters."""
     return (
         f"{option}: Python does not say which parameters {function!r:.60} has, so it cannot be checked; write a "
         "function or a lambda that calls it"

@@ -149,7 +149,7 @@ class Hooks:
         return values
 
     def of_job(self, job_name: str) -> tuple[Hook, ...]:
-        """The hooks around attempts of this job."""
+        """Return the hooks around attempts of this job."""
         return tuple(hook for hook in self.around if hook.concerns(job_name))
 
     def needed(self, kinds: Collection[Any], opened: Collection[Any] = ()) -> list[Resource]:
@@ -200,7 +200,7 @@ class Hooks:
 
 
 def hook_of(function: Generating, jobs: frozenset[str] | None) -> Hook:
-    """The hook that a function is.
+    """Return the hook that a function is.
 
     Raises:
         ConfigurationError: it cannot be one.
@@ -214,7 +214,7 @@ def hook_of(function: Generating, jobs: frozenset[str] | None) -> Hook:
 
 
 def resource_of(function: Generating, scope: Scope | str) -> Resource:
-    """The resource that a function gives.
+    """Return the resource that a function gives.
 
     Raises:
         ConfigurationError: it cannot be one.
@@ -253,7 +253,7 @@ def _checked(function: object, what: str, where: str) -> bool:
 
 
 def name_of(kind: object) -> str:
-    """An annotation in messages."""
+    """Return an annotation in messages."""
     if typing.get_origin(kind) is not None:
         return str(kind).replace("collections.abc.", "").replace("typing.", "")
     return getattr(kind, "__qualname__", None) or str(kind)

@@ -34,7 +34,7 @@ class Rate:
     burst: int | None = None
 
     def stored(self) -> StoredRate:
-        """The rate as it is stored.
+        """Return the rate as it is stored.
 
         Raises:
             InvalidInput: the first wrong part.
@@ -58,7 +58,7 @@ class Cap:
     when_full: WhenFull | str = WhenFull.REFUSE
 
     def stored(self) -> StoredCap:
-        """The cap as it is stored.
+        """Return the cap as it is stored.
 
         Raises:
             InvalidInput: the first wrong part.

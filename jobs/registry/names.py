@@ -66,11 +66,11 @@ class KnownJobs(Protocol):
     """The jobs that may be named."""
 
     def get(self, name: str) -> KnownJob | None:
-        """The job of this name, or None."""
+        """Return the job of this name, or None."""
         ...
 
     def names(self) -> Sequence[str]:
-        """All names."""
+        """Return all names."""
         ...
 
 

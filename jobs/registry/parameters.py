@@ -33,7 +33,7 @@ NO_ARGUMENTS: Final = create_model("no_args", __config__=ConfigDict(extra="forbi
 
 
 def hints_of(handler: Handler) -> Mapping[str, Any]:
-    """The annotations of a handler.
+    """Return the annotations of a handler.
 
     Raises:
         ValueError: one of them names nothing.
@@ -47,7 +47,7 @@ def hints_of(handler: Handler) -> Mapping[str, Any]:
 def arguments_of(
     name: str, handler: Handler, hints: Mapping[str, Any], resources: Collection[Any]
 ) -> tuple[type[BaseModel], str | None, dict[str, Any]]:
-    """A model of the handler's parameters, the one that gets the context, and those that get resources.
+    """Return a model of the handler's parameters, the one that gets the context, and those that get resources.
 
     Raises:
         ValueError: a parameter that nobody could give an argument for.
@@ -136,7 +136,7 @@ def _check_default(model: type[BaseModel], field: str, parameter: str, default: 
 
 
 def _as_written(field: str, definition: tuple[Any, Any]) -> tuple[str, Any]:
-    """A parameter and its annotation as they were written."""
+    """Return a parameter and its annotation as they were written."""
     annotation = definition[0]
     if field.startswith(RENAMED):
         return annotation.__metadata__[0].alias, typing.get_args(annotation)[0]

@@ -159,7 +159,7 @@ class JobPolicies:
         return bool(self.retry_on) and not isinstance(error, self.retry_on)
 
     def delay(self, failures: int, base: float) -> float | None:
-        """Seconds before the retry after so many failures (1, 2, …), at most an hour unless a function says so.
+        """Return the seconds before the retry after so many failures (1, 2, …), at most an hour if no function says so.
 
         None = as by default, doubled each time.
 
@@ -189,7 +189,7 @@ def _returned(delay: object) -> float:
 
 
 def policies_of(options: Mapping[str, Any]) -> JobPolicies:
-    """The policies that options of ``@job`` say.
+    """Return the policies that options of ``@job`` say.
 
     Raises:
         InvalidInput: the first wrong one.
@@ -217,7 +217,7 @@ def _value(name: str, value: object) -> object:
 
 
 def _word(name: str, value: object, words: type[StrEnum]) -> StrEnum:
-    """A word of an enumeration, in upper or lower case."""
+    """Return a word of an enumeration, in upper or lower case."""
     try:
         return words(str(value).lower())
     except ValueError:

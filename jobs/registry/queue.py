@@ -96,11 +96,11 @@ class RunQueue(Protocol):
         ...
 
     def find(self, target: RunTarget) -> Run | None:
-        """The run as it is now; None if there is none, or it has been pruned."""
+        """Return the run as it is now; None if there is none, or it has been pruned."""
         ...
 
     def history(self, run_id: int) -> tuple[Run, Sequence[Execution]] | None:
-        """The run as it is now, and its attempts in order; None if there is none, or it has been pruned."""
+        """Return the run as it is now, and its attempts in order; None if there is none, or it has been pruned."""
         ...
 
     def change(self, target: RunTarget, change: RunChange, session: AnySession | None = None) -> Run:

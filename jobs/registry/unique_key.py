@@ -10,7 +10,7 @@ from .functions import unreadable
 
 
 def known_argument(option: str, name: str, names: Mapping[str, str]) -> str:
-    """The name in JSON of an argument that an option names.
+    """Return the name in JSON of an argument that an option names.
 
     Args:
         option: The option, for the message.
@@ -55,7 +55,7 @@ def key_of(option: object, names: Mapping[str, str], schema: Mapping[str, Any]) 
 
 
 def published_key(field: str, option: object, names: Mapping[str, str], schema: Mapping[str, Any]) -> UniqueKey:
-    """The key that the nodes and the API can make as well.
+    """Return the key that the nodes and the API can make as well.
 
     Raises:
         ValueError: it can make no key of these arguments.

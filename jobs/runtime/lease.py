@@ -85,7 +85,7 @@ class Heartbeat:
         self._wanted.set()
 
     def age(self) -> float:
-        """Seconds since the start of the last good beat."""
+        """Return the seconds since the start of the last good beat."""
         return self._clock.monotonic() - self._last_good
 
     def answers(self) -> bool:
@@ -172,7 +172,7 @@ class Stages:
 
 
 def stages(lease: float, grace: float, *, silent: float = 0.0) -> Stages:
-    """The stages of a node that has been silent for ``silent`` seconds when it is fenced off.
+    """Return the stages of a node that has been silent for ``silent`` seconds when it is fenced off.
 
     Args:
         lease: Seconds; others may begin what the node ran once these are over.

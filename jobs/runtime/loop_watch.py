@@ -150,7 +150,7 @@ def look(loop: asyncio.AbstractEventLoop, thread: int, seconds: float) -> Blocke
 
 
 def _run_of(loop: asyncio.AbstractEventLoop, frame: FrameType | None) -> Run | HeldRun | None:
-    """The run whose code is at work: by the task's context, or else by the stack."""
+    """Return the run whose code is at work: by the task's context, or else by the stack."""
     host = _host_of(asyncio.current_task(loop))
     if host is not None:
         return host.run

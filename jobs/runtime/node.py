@@ -284,7 +284,7 @@ class NodeLife:
         return self.dispatcher, self.worker, self.releaser, *self.alarms, *self._duties, self.drain_watcher
 
     def stall(self) -> Stall | None:
-        """The part that has made no progress for a whole lease, if there is one; from any thread."""
+        """Return the part that has made no progress for a whole lease, if there is one; from any thread."""
         return stall_of((self.dispatcher.pulse, *self.worker.pulses), self._settings.lease, carrier=self._turning)
 
     def _look_for_stall(self) -> Stall | None:

@@ -54,7 +54,7 @@ class CapturedQueue:
         return await briefly_in_thread(self.put, spec)
 
     def put_in(self, session: Transaction, spec: RunSpec) -> Enqueued:
-        """The same, until the transaction of ``session`` is rolled back."""
+        """Return the same, until the transaction of ``session`` is rolled back."""
         put = self.put(spec)
         self._rollbacks.watch(session, () if put.deduplicated else [put.run.id])
         return put
@@ -68,7 +68,7 @@ class CapturedQueue:
         return [one.run.id for one in self._put(new_runs(runs))]
 
     def put_many_in(self, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
-        """The same, until the transaction of ``session`` is rolled back."""
+        """Return the same, until the transaction of ``session`` is rolled back."""
         numbers = self.put_many(runs)
         self._rollbacks.watch(session, numbers)
         return numbers
@@ -83,13 +83,13 @@ class CapturedQueue:
         return self._database.write_sync(put_spec, flow)
 
     def put_flow_in(self, session: Transaction, flow: FlowSpec) -> int:
-        """The same, until the transaction of ``session`` is rolled back."""
+        """Return the same, until the transaction of ``session`` is rolled back."""
         flow_id = self.put_flow(flow)
         self._rollbacks.watch(session, [run.id for run in self.found(equal("flow_id", flow_id))])
         return flow_id
 
     def find(self, target: RunTarget) -> Run | None:
-        """The run as it is now; None if there is none, or it was withdrawn."""
+        """Return the run as it is now; None if there is none, or it was withdrawn."""
         run = self._database.write_sync(run_of, target)
         return None if run is None or run.id in self._withdrawn else run
 
@@ -98,7 +98,7 @@ class CapturedQueue:
         return self._database.write_sync(lambda tx: history_of(tx.conn, run_id))
 
     def found(self, criteria: Criteria = EVERYTHING) -> list[Run]:
-        """All runs but those that were withdrawn, the oldest first."""
+        """Return all runs but those that were withdrawn, the oldest first."""
 
         def read(tx: Tx) -> list[Run]:
             numbers = ids(tx.conn, RUNS, criteria, _MOST)

@@ -22,15 +22,15 @@ class FakeClock:
         self._now = _in_utc(now)
 
     def __call__(self) -> datetime:
-        """The same as ``now``."""
+        """Return the same as ``now``."""
         return self._now
 
     def now(self) -> datetime:
-        """The time it shows, in UTC."""
+        """Return the time it shows, in UTC."""
         return self._now
 
     def monotonic(self) -> float:
-        """The same in seconds."""
+        """Return the same in seconds."""
         return self._now.timestamp()
 
     def advance(self, seconds: Seconds) -> datetime:

@@ -199,7 +199,7 @@ class Queue:
             self._join(f"test-{self._claimant.node_id + 1}", only_node=False)
 
     def enqueued(self, job: AnyJob | None = None) -> list[Run]:
-        """The runs that were put into the queue so far, the oldest first; also those that have ended since.
+        """Return the runs that were put into the queue so far, the oldest first; also those that have ended since.
 
         Args:
             job: Only those of this job; all unless given. A name need not be registered, as for ``enqueue``.
@@ -338,11 +338,11 @@ class Queue:
         await self.database.write(signal_by_link, url.rpartition("/")[2], payload, reject, address=None)
 
     async def checkpoint(self, task: str) -> Json:
-        """The stored checkpoint of a task; None if there is no such task."""
+        """Return the stored checkpoint of a task; None if there is no such task."""
         return await self.database.read(_checkpoint, task)
 
     async def run(self, run_id: int) -> DrainedRun:
-        """A run as it is now, with its attempts so far."""
+        """Return a run as it is now, with its attempts so far."""
         stored = (await self.database.read(run_store.by_ids, [run_id]))[run_id]
         return DrainedRun(stored, tuple(self._attempts.get(run_id, ())))
 

@@ -52,7 +52,7 @@ class RecordedSteps:
         return bool(self._given)
 
     async def stored(self, started: Started) -> Mapping[str, StoredStep]:
-        """The given results."""
+        """Return the given results."""
         before = max(0, started.run.attempt - 1)
         return {label: StoredStep(label, before, value, kind=None) for label, value in self._given.items()}
 
@@ -78,7 +78,7 @@ class RecordedSteps:
         return StoredStep(asked.label, attempt, None, asked.kind, StepState.WAITING, until)
 
     async def signal_url(self, started: Started, label: str, page: Mapping[str, Json] | None) -> str | None:
-        """An address that leads nowhere."""
+        """Return an address that leads nowhere."""
         del page
         return f"{TEST_URL}{PATH}/{started.run.id}-{label}"
 

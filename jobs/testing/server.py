@@ -77,7 +77,7 @@ class Server:
         return self._output.read_text(errors="replace") if self._output.exists() else ""
 
     def graphql(self, document: str, variables: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The ``data`` of an operation.
+        """Return the ``data`` of an operation.
 
         Raises:
             AssertionError: the answer has errors; holds them.

@@ -77,7 +77,7 @@ def kept_prints() -> Generator[None]:
 
 
 def run_in_hand(job_name: str, args: dict[str, Json], now: datetime, scheduled_for: datetime | None) -> Run:
-    """A run as a node would have it in hand."""
+    """Return a run as a node would have it in hand."""
     zone = None if scheduled_for is None else getattr(scheduled_for.tzinfo, "key", None)
     known: dict[str, Any] = {
         "id": 1,
@@ -183,7 +183,7 @@ class Carried:
     unused_steps: frozenset[str] = frozenset()
 
     def result(self) -> AttemptResult:
-        """All of it, judged as the node would."""
+        """Read all of it, judged as the node would."""
         run = self.started.run
         verdict = judge(
             self.outcome,
@@ -218,7 +218,7 @@ class Carried:
 
 
 def _retry_in(verdict: Verdict, completed_at: datetime) -> float | None:
-    """Seconds until the next attempt, if there will be one by time alone."""
+    """Return the seconds until the next attempt, if there will be one by time alone."""
     if verdict.state is RunState.SUSPENDED:
         return verdict.delay if verdict.until is None else max(0.0, (verdict.until - completed_at).total_seconds())
     return None if verdict.state in FINAL else verdict.delay or 0.0
@@ -311,13 +311,13 @@ def hooks_of(job: AnyJob, registry: Registry | None) -> Hooks:
 
 
 def in_this_process(definition: JobDefinition) -> JobDefinition:
-    """The job as it is, but never in a child process."""
+    """Return the job as it is, but never in a child process."""
     kind = Isolation.ASYNC if iscoroutinefunction(definition.handler) else Isolation.THREAD
     return replace(definition, isolation=kind)
 
 
 def find(job: AnyJob, registry: Registry | None) -> JobDefinition:
-    """The job that a test names.
+    """Return the job that a test names.
 
     Raises:
         NotFound: no job has this name; with the nearest one that exists.

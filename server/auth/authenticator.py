@@ -51,13 +51,13 @@ class SessionCookie:
 
     @classmethod
     def for_address(cls, url: str) -> Self:
-        """The cookie of the server that people open under an address."""
+        """Return the cookie of the server that people open under an address."""
         parts = urlsplit(url)
         port = parts.port if (parts.scheme, parts.port) != ("https", 443) else None
         return cls("cronograph" if port is None else f"cronograph-{port}", secure=parts.scheme == "https")
 
     def name(self, connection: HTTPConnection) -> str:
-        """The name for a request: the path where an application has mounted us is known by nothing else."""
+        """Return the name for a request: the path where an application has mounted us is known by nothing else."""
         host = self.host
         if not self.secure and host == "cronograph":
             # Nobody has said under which port people find the application that we are part of.
@@ -67,7 +67,7 @@ class SessionCookie:
         return f"{'__Host-' if self.secure else ''}{host}{self.SUFFIX}{path and f'.{path}'}"
 
     def read(self, connection: HTTPConnection) -> str | None:
-        """The secret in the request's cookie; None without one. Two cookies of the name are none."""
+        """Return the secret in the request's cookie; None without one. Two cookies of the name are none."""
         header, wanted = connection.headers.get("cookie", ""), self.name(connection)
         if wanted not in header or len(header) > MAX_HEADER:
             return None
@@ -92,7 +92,7 @@ class AttemptCookie(SessionCookie):
     SUFFIX = "-attempt"
 
     def secret_of(self, connection: HTTPConnection) -> str | None:
-        """The secret in the request's cookie; None without one that this server may have made."""
+        """Return the secret in the request's cookie; None without one that this server may have made."""
         secret = self.read(connection)
         return secret if secret is not None and prefix_of(secret) is Prefix.ATTEMPT else None
 
@@ -207,12 +207,12 @@ class Authenticator:
 
 
 def unauthenticated(message: str) -> UserFacingError:
-    """The refusal of a request whose sender is not known."""
+    """Return the refusal of a request whose sender is not known."""
     return UserFacingError(message, code="UNAUTHENTICATED", http_status=401)
 
 
 def _token(connection: HTTPConnection) -> str | None:
-    """The text behind ``Bearer``; of another scheme or form an empty one, which is nobody's."""
+    """Return the text behind ``Bearer``; of another scheme or form an empty one, which is nobody's."""
     header: object = connection.headers.get("authorization")
     if header is None and connection.scope["type"] == "websocket":
         params = cast("dict[str, Any]", getattr(connection.state, "connection_params", None) or {})

@@ -41,7 +41,7 @@ class BrowserSessions:
         self._authenticator = authenticator
 
     def posted(self, handler: Handler, refused: Callable[[Exception], Response | None] | None = None) -> Handler:
-        """A handler that other sites cannot reach, and whose refusals are JSON with a code.
+        """Return a handler that other sites cannot reach, and whose refusals are JSON with a code.
 
         Args:
             refused: Answers errors in a form of its own; None = not this one.
@@ -106,7 +106,7 @@ class BrowserSessions:
         return answer
 
     def secret_of(self, request: Request) -> str:
-        """The secret of the browser's session; empty without one."""
+        """Return the secret of the browser's session; empty without one."""
         return self._authenticator.cookie.read(request) or ""
 
     async def _end(self, request: Request, known: Identity, *, everywhere: bool) -> None:

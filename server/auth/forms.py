@@ -91,7 +91,7 @@ async def json_object(request: Request, known: Collection[str]) -> Mapping[str, 
 
 
 def text_member(members: Mapping[str, object], name: str) -> str:
-    """A member that must be a string; empty when it is not there.
+    """Return a member that must be a string; empty when it is not there.
 
     Raises:
         UserFacingError: it is something else, or holds U+0000, which PostgreSQL cannot look for.

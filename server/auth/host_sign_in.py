@@ -81,7 +81,7 @@ class HostSignIn:
         ]
 
     async def gate(self, request: Request) -> Response | None:
-        """A page for visitors that the application does not know; None lets pass."""
+        """Return a page for visitors that the application does not know; None lets pass."""
         return None if await self._who(request) is not None else _unknown(local_path(path_below_root(request)))
 
     async def _login(self, request: Request) -> Response:

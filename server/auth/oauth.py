@@ -91,7 +91,7 @@ class OAuthRoutes:
         self._address = address
 
     def routes(self) -> list[Route]:
-        """All of them."""
+        """Return all of them."""
         return [
             Route("/.well-known/oauth-authorization-server", self._metadata, methods=["GET"]),
             Route("/oauth/device_authorization", self._answering(self._begin), methods=["POST"]),
@@ -102,7 +102,7 @@ class OAuthRoutes:
         ]
 
     def _answering(self, handler: Handler) -> Handler:
-        """A handler that other sites cannot reach, and whose refusals have the form of the standard."""
+        """Return a handler that other sites cannot reach, and whose refusals have the form of the standard."""
         return self._sessions.posted(handler, _refusal)
 
     async def _metadata(self, _request: Request) -> Response:

@@ -171,7 +171,7 @@ class Provider:
             return jwt.decode(token, await self._key_set(), registry=registry)
 
     async def _completed(self, claims: Mapping[str, Any], tokens: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The claims, and those that the provider sends on request only."""
+        """Return the claims, and those that the provider sends on request only."""
         endpoint = (await self._discovered()).get("userinfo_endpoint")
         if not endpoint or "access_token" not in tokens:
             return claims

@@ -38,7 +38,7 @@ class ProviderRoutes:
         self._providers = {one.key: one for one in providers}
 
     def routes(self) -> list[Route]:
-        """All of them; none without a provider."""
+        """Return all of them; none without a provider."""
         if not self._providers:
             return []
         return [

@@ -18,7 +18,7 @@ BASE: Final = '<base href="/">'
 
 
 def root_path_of(scope: Scope) -> str:
-    """The path that everything is served below, without a slash at its end; nothing for a server of its own."""
+    """Return the path that everything is served below, without a slash at its end; nothing for a server of its own."""
     root: str = scope.get("root_path", "")
     return root.rstrip("/")
 
@@ -122,7 +122,7 @@ async def style(_request: Request) -> Response:
 
 
 def page(title: str, body: str, status: int = 200, brand: str = "Cronograph") -> HTMLResponse:
-    """A page, whose links are relative to where we are mounted.
+    """Return a page, whose links are relative to where we are mounted.
 
     ``body`` is HTML; what comes from outside in it is escaped by its writer. ``brand`` is the name at its head.
     """
@@ -140,12 +140,12 @@ def page(title: str, body: str, status: int = 200, brand: str = "Cronograph") ->
 
 
 def notice(message: str | None) -> str:
-    """A sentence about what went wrong; nothing for None."""
+    """Return a sentence about what went wrong; nothing for None."""
     return f'<p class="bad" role="alert">{escape(message)}</p>' if message else ""
 
 
 def hidden(name: str, value: str) -> str:
-    """A field that is sent along."""
+    """Return a field that is sent along."""
     return f'<input type="hidden" name="{name}" value="{escape(value)}">'
 
 
@@ -160,7 +160,7 @@ class OtherWays:
     providers: Sequence[tuple[str, str]] = ()
 
     def links(self, next_path: str) -> str:
-        """A link to each provider, which leads back to a path of this site."""
+        """Return a link to each provider, which leads back to a path of this site."""
         return "".join(
             f'<a class="way" href="auth/oidc/{key}?next={quote(next_path, safe="")}">Sign in with {escape(name)}</a>'
             for key, name in self.providers

@@ -74,7 +74,7 @@ class RelyingParty:
         self.name = None if _is_address(parts.hostname or "") else parts.hostname
 
     def required_name(self) -> str:
-        """The host's name.
+        """Return the host's name.
 
         Raises:
             UserFacingError: ``PASSKEYS_NOT_AVAILABLE``: it has none.
@@ -117,7 +117,7 @@ class RelyingParty:
         )
 
     def new_key(self, credential: Mapping[str, Any], challenge: Challenge) -> DeviceKey | None:
-        """The key behind the answer to a registration; None if the answer is not good."""
+        """Return the key behind the answer to a registration; None if the answer is not good."""
         try:
             done = webauthn.verify_registration_response(
                 credential=dict(credential),
@@ -165,7 +165,7 @@ class Answer:
 
     @classmethod
     def read(cls, credential: object, *, registers: bool) -> "Answer":
-        """The answer in a request.
+        """Return the answer in a request.
 
         Raises:
             UserFacingError: ``INVALID_REQUEST``: it is not one.
@@ -206,7 +206,7 @@ class PasskeyRoutes:
         self._party = party
 
     def routes(self) -> list[Route]:
-        """All of them."""
+        """Return all of them."""
         posted = partial(Route, methods=["POST"])
         guarded = self._sessions.posted
         return [

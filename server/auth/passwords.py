@@ -35,7 +35,7 @@ DUMMY: Final = "$argon2id$v=19$m=19456,t=2,p=1$180ePQy432C9eV2lj+YdTg$1vQSzYZ95k
 
 @cache
 def hasher() -> "argon2.PasswordHasher":
-    """The parameters that OWASP recommends: 19 MiB and some 20 ms for each password."""
+    """Return the parameters that OWASP recommends: 19 MiB and some 20 ms for each password."""
     return argon2.PasswordHasher(time_cost=2, memory_cost=19_456, parallelism=1)
 
 
@@ -48,7 +48,7 @@ class Passwords:
         self._open = 0
 
     async def hash(self, password: str) -> str:
-        """The hash to be stored.
+        """Return the hash to be stored.
 
         Raises:
             UserFacingError: ``BUSY``: too many are waiting.

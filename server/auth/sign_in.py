@@ -68,7 +68,7 @@ class SignInRoutes:
         self._ways = OtherWays([(one.key, one.settings.name) for one in providers])
 
     def routes(self) -> list[Route]:
-        """All of them."""
+        """Return all of them."""
         posted = self._sessions.posted
         return [
             Route(STYLE_PATH, style, methods=["GET"]),
@@ -219,7 +219,7 @@ class SignIn:
         self._passkeys = PasskeyRoutes(database, sessions, RelyingParty(url))
 
     def routes(self) -> list[Route]:
-        """All addresses of sign-in."""
+        """Return all addresses of sign-in."""
         return [*self.pages.routes(), *self._passkeys.routes(), *self._oauth.routes(), *self._providers.routes()]
 
     def on_wake(self, wakes: Wake) -> None:

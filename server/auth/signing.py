@@ -85,7 +85,7 @@ def client_info_of(connection: HTTPConnection) -> ClientInfo:
 
 
 def address_of(connection: HTTPConnection) -> str:
-    """The address a request comes from."""
+    """Return the address a request comes from."""
     client = connection.client
     return client.host if client else "unknown"
 
@@ -125,7 +125,7 @@ class Signing:
         return SignedIn(attempt.account, secret)
 
     async def _verified(self, name: str, password: str, place: ClientInfo) -> Attempt:
-        """An attempt whose password is right.
+        """Return an attempt whose password is right.
 
         Raises:
             UserFacingError: ``WRONG_CREDENTIALS`` in any case; ``TOO_MANY_ATTEMPTS`` with the seconds to wait.
@@ -196,12 +196,12 @@ class Signing:
 
 
 def wrong() -> UserFacingError:
-    """The refusal of a name and password, no matter what is wrong with them."""
+    """Return the refusal of a name and password, no matter what is wrong with them."""
     return UserFacingError(WRONG, code="WRONG_CREDENTIALS", http_status=401)
 
 
 def too_many(seconds: float) -> UserFacingError:
-    """The refusal of one who must wait."""
+    """Return the refusal of one who must wait."""
     wait = max(1, math.ceil(seconds))
     message = f"Too many wrong attempts; try again in {counted(wait, 'second')}."
     return UserFacingError(message, code="TOO_MANY_ATTEMPTS", http_status=429, extensions={"retryAfter": wait})

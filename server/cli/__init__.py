@@ -60,26 +60,26 @@ class _AllCommands(PlainGroup):
     """The commands that were imported, and of all others the names and what they are for."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer's own copy of click has no public name
-        """All of them, by the alphabet."""
+        """Return all of them, by the alphabet."""
         del ctx
         return sorted(COMMANDS)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - see above
-        """The command, or as much as is known of it."""
+        """Return the command, or as much as is known of it."""
         found = super().get_command(ctx, cmd_name)
         if found is None and cmd_name in COMMANDS:
             return unloaded(_in_python(cmd_name), f"{__package__}{MODULE_OF[cmd_name]}", cmd_name)
         return found
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - see above
-        """The command that is named; a name that no command has gets the nearest ones."""
+        """Return the command that is named; a name that no command has gets the nearest ones."""
         if args[0] not in COMMANDS:
             self.commands = {name: self.get_command(ctx, name) for name in COMMANDS}
         return super().resolve_command(ctx, args)
 
 
 def application(names: Sequence[str] = COMMANDS) -> typer.Typer:
-    """The command line that can run these commands; each brings its imports, the server's take a second."""
+    """Return the command line that can run these commands; each brings its imports, the server's take a second."""
     app = CommandLine(
         cls=_AllCommands,
         help=HELP,

@@ -135,7 +135,7 @@ def _account_state(account: Account) -> str:
 
 
 def _password_of(name: str) -> str:
-    """The first line of standard input.
+    """Return the first line of standard input.
 
     Raises:
         ConfigurationError: there is none.

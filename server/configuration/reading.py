@@ -89,7 +89,7 @@ class _Sources:
         return {**self.file, **self.environment, **self.flags}
 
     def called(self, name: str) -> str:
-        """The setting under the name that its author used."""
+        """Return the setting under the name that its author used."""
         if name in self.flags:
             return f"--{name.replace('_', '-')}"
         if name in self.environment:
@@ -98,7 +98,7 @@ class _Sources:
 
 
 def load(flags: Mapping[str, Any], config_file: Path | None = None) -> Loaded:
-    """The settings of this process.
+    """Return the settings of this process.
 
     Args:
         flags: Setting name to value as given on the command line; None = not given.
@@ -115,7 +115,7 @@ def load(flags: Mapping[str, Any], config_file: Path | None = None) -> Loaded:
 
 
 def given(values: Mapping[str, Any]) -> Settings:
-    """Settings that code gives; neither variables nor a file are looked at.
+    """Return settings that code gives; neither variables nor a file are looked at.
 
     Raises:
         InvalidSettingsError: they cannot work; lists all faults.
@@ -334,7 +334,7 @@ def _tight_lease(settings: Settings, sources: _Sources) -> Iterator[str]:
 
 
 def _as_module(text: str) -> str:
-    """The module behind a file path or ``module:attribute``, as a suggestion."""
+    """Return the module behind a file path or ``module:attribute``, as a suggestion."""
     named, colon, _ = text.partition(":")
     module = named.removesuffix(".py").strip("./").replace("/", ".")
     if not _MODULE.fullmatch(module):
@@ -347,7 +347,7 @@ def _shown_of(name: str, value: object) -> str:
 
 
 def _shown(value: object) -> str:
-    """The value as an error shows it: short, and without the password of a URL."""
+    """Return the value as an error shows it: short, and without the password of a URL."""
     text = repr(without_password(value) if isinstance(value, str) else value)
     return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}… ({len(text):,} characters)"
 

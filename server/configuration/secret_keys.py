@@ -11,7 +11,7 @@ from .settings import Settings
 
 
 def key_source(settings: Settings) -> KeySource:
-    """The keys of this process; a file is read whenever they are needed, so that a rotation needs no restart."""
+    """Return the keys of this process; a file is read whenever they are needed, so that a rotation needs no restart."""
     if settings.secret_key is not None:
         ring = parse_keys(settings.secret_key.get_secret_value())
         return lambda: ring
@@ -24,7 +24,7 @@ def key_source(settings: Settings) -> KeySource:
 
 
 def key_file(settings: Settings) -> Path | None:
-    """The file that holds the keys; None where a setting does, or nothing."""
+    """Return the file that holds the keys; None where a setting does, or nothing."""
     if settings.secret_key is not None:
         return None
     if settings.secret_key_file is not None:
@@ -37,7 +37,7 @@ def key_file(settings: Settings) -> Path | None:
 
 
 def read_keys(path: Path) -> KeyRing:
-    """The keys in a file.
+    """Return the keys in a file.
 
     Raises:
         ConfigurationError: it cannot be read, or holds something else; names it and shows nothing of it.
@@ -60,7 +60,7 @@ def write_keys(path: Path, ring: KeyRing) -> None:
 
 
 def _made(path: Path) -> KeyRing:
-    """The keys in a file, which is made with one key if it is not there."""
+    """Return the keys in a file, which is made with one key if it is not there."""
     if not path.exists():
         new = path.with_name(f"{path.name}.{os.getpid()}")
         new.unlink(missing_ok=True)

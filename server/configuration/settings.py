@@ -95,7 +95,7 @@ class ProviderSettings(BaseModel):
 
 
 def from_text(value: object) -> object:
-    """A table as a variable holds it, in JSON.
+    """Return a table as a variable holds it, in JSON.
 
     Raises:
         ValueError: it is no JSON; what it is is not said, there are secrets in it.
@@ -119,7 +119,7 @@ class MustBe:
 
 
 def _split(value: object) -> object:
-    """A list written as one string, separated by commas or blanks, or as several such strings."""
+    """Return a list written as one string, separated by commas or blanks, or as several such strings."""
     if isinstance(value, list | tuple):
         several = cast("Iterable[Any]", value)
         return [part for one in several for part in (_parts(one) if isinstance(one, str) else [one])]

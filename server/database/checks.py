@@ -42,7 +42,7 @@ class DatabaseReport:
     warnings: list[str] = field(default_factory=list[str])
 
     def as_json(self) -> dict[str, Any]:
-        """The state of the database for programs; faults and warnings are reported elsewhere."""
+        """Return the state of the database for programs; faults and warnings are reported elsewhere."""
         return {"exists": self.exists, "pending": self.pending, "usedBy": self.used_by, "tasks": self.tasks}
 
 

@@ -66,13 +66,13 @@ class Finding:
 
 
 def graded(check: str, value: float, advice_at: float, problem_at: float, says: str, advice: str) -> Finding:
-    """A finding about a figure that is the worse the higher it is; good ones come without advice."""
+    """Return a finding about a figure that is the worse the higher it is; good ones come without advice."""
     level = Level.PROBLEM if value >= problem_at else Level.ADVICE if value >= advice_at else Level.OK
     return Finding(check, level, says, advice if level is not Level.OK else "")
 
 
 def size(count: float) -> str:
-    """Bytes in words, e.g. ``3.4 GB``."""
+    """Write bytes in words, e.g. ``3.4 GB``."""
     for unit in ("bytes", "kB", "MB", "GB"):
         if count < 1000:
             return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
@@ -209,7 +209,7 @@ NETWORK: Final = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph
 
 
 def judge_sqlite(health: SqliteHealth, path: Path, log_bytes: int, file_system: str | None) -> Iterator[Finding]:
-    """All that is to be said.
+    """Yield everything there is to say.
 
     Args:
         health: What the file says.
@@ -248,7 +248,7 @@ CONNECTIONS: Final = (0.8, 0.95)
 
 
 def judge_postgres(health: PostgresHealth, schema: str) -> Iterator[Finding]:
-    """All that is to be said; ``schema`` is that of the tables."""
+    """Yield everything there is to say; ``schema`` is that of the tables."""
     yield _role(health)
     yield from _settings(health)
     yield from _transactions(health.holders)
@@ -422,7 +422,7 @@ MOUNTS = Path("/proc/self/mounts")
 
 
 def examine(database_url: str, read_database_url: str | None = None) -> list[Finding]:
-    """All that there is to say about a database that has tables of Cronograph.
+    """Return all that there is to say about a database that has tables of Cronograph.
 
     Args:
         read_database_url: That of a standby that answers queries; None = there is none.
@@ -497,7 +497,7 @@ def _disk(folder: Path, needed: int) -> Finding:
 
 
 def file_system(path: Path) -> str | None:
-    """The kind of file system that a file is on; None where the machine does not tell (it does on Linux)."""
+    """Return the kind of file system that a file is on; None where the machine does not tell (it does on Linux)."""
     if not MOUNTS.exists():
         return None
     resolved, best, kind = path.resolve(), "", None

@@ -46,7 +46,7 @@ def _migrate(database_url: str) -> list[str]:
 
 
 def pending(database_url: str) -> list[str]:
-    """The revisions that ``migrate`` would apply, oldest first; changes nothing, and makes no file.
+    """Return the revisions that ``migrate`` would apply, oldest first; changes nothing, and makes no file.
 
     Raises:
         SchemaTooNew: a newer version of Cronograph has migrated it.

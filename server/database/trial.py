@@ -53,7 +53,7 @@ class Spread:
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> "Spread":
-        """The spread of at least one duration."""
+        """Return the spread of at least one duration."""
         ordered = sorted(seconds)
         p50, p99 = (ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.5, 0.99))
         return cls(*(round(value * 1e3, 1) for value in (p50, p99, ordered[-1])))

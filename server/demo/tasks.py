@@ -199,7 +199,7 @@ def _prepare(tx: Tx) -> None:
 
 
 def demo_tasks(now: datetime) -> Sequence[TaskSpec]:
-    """The tasks; ``now`` decides when the one-time task is due, 40 seconds later."""
+    """Return the tasks; ``now`` decides when the one-time task is due, 40 seconds later."""
     due = (now + timedelta(seconds=40)).astimezone(UTC).replace(microsecond=0)
     opening = TaskSpec(
         "grand-opening",

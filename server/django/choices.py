@@ -99,7 +99,7 @@ def choices() -> Choices:
 
 
 def _url_of(alias: str) -> str:
-    """The address of one of Django's databases as it is now: in tests it is another."""
+    """Return the address of one of Django's databases as it is now: in tests it is another."""
     connection = connections[alias]
     settings_of_django = connection.settings_dict
     if connection.vendor == "sqlite":

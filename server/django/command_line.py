@@ -26,7 +26,7 @@ def job_modules(chosen: Choices) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The settings of the server as variables, which flags and variables of the user's go before.
+    """Return the settings of the server as variables, which flags and variables of the user's go before.
 
     Raises:
         ImproperlyConfigured: what ``CRONOGRAPH`` says cannot work.

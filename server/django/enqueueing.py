@@ -23,7 +23,7 @@ from .choices import choices
 
 @contextmanager
 def joined(alias: str) -> Generator[Transaction]:
-    """The connection on which the transaction of one of Django's databases is; one begins if none is open.
+    """Yield the connection on which the transaction of one of Django's databases is; one begins if none is open.
 
     Args:
         alias: Of the database in ``DATABASES``.
@@ -145,7 +145,7 @@ def enqueue_on_commit(job: Job[Any, P, Any], *args: P.args, **kwargs: P.kwargs) 
 
 
 def latest_runs(number: int) -> list[Run]:
-    """The newest runs of the project, by a connection that is closed again.
+    """Return the newest runs of the project, by a connection that is closed again.
 
     Raises:
         StorageError: the database has no tables, or cannot be reached.

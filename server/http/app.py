@@ -230,7 +230,7 @@ def _reading(parts: Parts) -> Callable[[Context, Reads], Context]:
 
 
 def build_app(parts: Parts) -> Starlette:
-    """The application: health, GraphQL, and the dashboard for every other path."""
+    """Return the application: health, GraphQL, and the dashboard for every other path."""
     sign_in, host = parts.sign_in, parts.host
     person = _asked_by(parts)
     watch = unwatched if host is None else host.watching

@@ -54,7 +54,7 @@ class Listener:
 
 
 def addresses_of(host: str) -> list[str]:
-    """The addresses behind ``host``.
+    """Return the addresses behind ``host``.
 
     Raises:
         ConfigurationError: ``host`` is unknown.

@@ -60,7 +60,7 @@ class ForwardedHeaders:
         return {**scope, **changed}
 
     def _client(self, hops: list[str]) -> IPv4Address | IPv6Address | None:
-        """The last address in the chain that is no proxy of ours: what is before it anybody may have written."""
+        """Return the last address in the chain that is no proxy of ours: what is before it anybody may have written."""
         for hop in reversed(hops):
             address = _address(hop)
             if address is None or not self._trusts(address):
@@ -97,7 +97,7 @@ def _peer(scope: Scope) -> IPv4Address | IPv6Address | None:
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
-    """The address in one entry of ``X-Forwarded-For``, with or without a port; None if there is none."""
+    """Return the address in one entry of ``X-Forwarded-For``, with or without a port; None if there is none."""
     bare = text.removeprefix("[").partition("]")[0] if text.startswith("[") else text
     if bare.count(":") == 1:
         bare = bare.partition(":")[0]

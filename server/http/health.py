@@ -20,7 +20,7 @@ def asks_for_health(scope: Scope) -> bool:
 
 
 def health_routes(lifecycle: Lifecycle, dispatching: Callable[[], bool]) -> list[Route]:
-    """The two routes."""
+    """Return the two routes."""
 
     async def live(_request: Request) -> JSONResponse:
         """200 while the event loop turns, no matter what else is wrong: restarting the process would help nothing."""

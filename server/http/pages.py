@@ -95,14 +95,14 @@ class Site:
         return (self._folder / "index.html").is_file()
 
     async def page(self, request: Request) -> Response:
-        """The dashboard's page for every path that it routes, else the file of that name."""
+        """Return the dashboard's page for every path that it routes, else the file of that name."""
         path = request.path_params["path"].strip("/")
         if is_page(path):
             return await self._html("index.html", request)
         return await self._file(path, request)
 
     async def explorer(self, request: Request) -> Response:
-        """The page of GraphiQL."""
+        """Return the page of GraphiQL."""
         return await self._html("graphiql.html", request)
 
     async def _html(self, name: str, request: Request) -> Response:
@@ -116,11 +116,11 @@ class Site:
         return response
 
     def _within(self, page: str, root: str) -> Response:
-        """The page, which looks for everything below the path where an application has mounted it."""
+        """Return the page, which looks for everything below the path where an application has mounted it."""
         return HTMLResponse(page.replace(BASE, f'<base href="{escape(root.rstrip("/"))}/"', 1))
 
     async def _smallest(self, path: str, request: Request) -> Response:
-        """The file in the smallest form that the client takes, of those that the build has made.
+        """Return the file in the smallest form that the client takes, of those that the build has made.
 
         Raises:
             HTTPException: 404 when there is no such file, and for the forms by their own names.
@@ -175,12 +175,12 @@ class Site:
 
 
 async def everybody(_request: Request) -> Response | None:
-    """The gate of a server without sign-in."""
+    """Return the gate of a server without sign-in."""
     return None
 
 
 def static_routes(site: Site, gate: Gate = everybody) -> list[Route]:
-    """The routes of pages and files. They match every path, so they come last.
+    """Return the routes of pages and files. They match every path, so they come last.
 
     Args:
         gate: Answers in the place of a page that somebody may not see; None lets pass. Files are for everybody.

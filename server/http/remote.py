@@ -68,7 +68,7 @@ class _Door:
         return self._made
 
     def guarded(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        """A handler for code that shows the token of an attempt; its refusals are JSON with a code."""
+        """Return a handler for code that shows the token of an attempt; its refusals are JSON with a code."""
 
         async def guarded(request: Request) -> Response:
             if self._lifecycle.phase is not Phase.SERVING:
@@ -88,7 +88,7 @@ class _Door:
         return guarded
 
     async def _token(self, request: Request) -> str:
-        """The stored form of the token. Strangers do not have a body read."""
+        """Return the stored form of the token. Strangers do not have a body read."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() == "bearer" and prefix_of(token) is Prefix.REMOTE:
             stored = stored_form(token)
@@ -97,19 +97,19 @@ class _Door:
         raise _problem("No attempt has this token.", "UNAUTHENTICATED", 401)
 
     async def start(self, request: Request, token: str) -> "Answer | Refusal | str":
-        """The attempt begins."""
+        """Open the span of the attempt that begins."""
         starter = (await _document(request)).get("starter")
         if not isinstance(starter, str) or not 1 <= len(starter) <= 64:
             raise _problem("'starter' must be a text of 1 to 64 characters.", "INVALID_REQUEST", 400)
         return await self._contract.start(token, starter)
 
     async def heartbeat(self, request: Request, token: str) -> "Said | Refusal":
-        """Its code is alive."""
+        """Note that its code is alive."""
         await _document(request)
         return await self._contract.heartbeat(token)
 
     async def messages(self, request: Request, token: str) -> "Said | Refusal":
-        """Its code says something."""
+        """Note that its code says something."""
         return await self._contract.say(token, await _body(request))
 
 

@@ -55,7 +55,7 @@ class _Answer:
     entered: Mapping[str, str] | None = None
 
     def payload(self) -> Json:
-        """The payload.
+        """Return the payload.
 
         Raises:
             InvalidInput: a field holds nothing of its kind.
@@ -64,7 +64,7 @@ class _Answer:
 
 
 def signal_routes(database: Database, lifecycle: Lifecycle, brand: str) -> list[Route]:
-    """The address, and the style of its page.
+    """Return the address, and the style of its page.
 
     Args:
         lifecycle: Before it serves, the database may lack tables.
@@ -84,7 +84,7 @@ class _Addresses:
         self._lifecycle = lifecycle
 
     def guarded(self, handler: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-        """A handler whose refusals are a page for browsers, and JSON with a code for programs."""
+        """Return a handler whose refusals are a page for browsers, and JSON with a code for programs."""
 
         async def guarded(request: Request) -> Response:
             try:
@@ -112,7 +112,7 @@ class _Addresses:
         entered: Mapping[str, str] = NOTHING_ENTERED,
         refusal: UserError | None = None,
     ) -> Response:
-        """The page, with what was entered before it was refused."""
+        """Return the page, with what was entered before it was refused."""
         look, address = found.page, f"{PATH[1:]}/{escape(request.path_params['token'])}"
         text = "".join(f"<p>{escape(one)}</p>" for one in (look.text or "").split("\n\n") if one.strip())
         run = f"Run {found.run.id} of the job <strong>{escape(found.run.job_name)}</strong>"

@@ -57,7 +57,7 @@ class RequestCounts:
 
 
 def route_of(path: str) -> str:
-    """The label of a path: one of a few, no matter what clients ask for."""
+    """Return the label of a path: one of a few, no matter what clients ask for."""
     if path in _ROUTES:
         return path
     first = path.removeprefix("/").partition("/")[0]
@@ -161,7 +161,7 @@ _GRAPHQL_SECONDS = Histograms("cronograph_graphql_operation_duration_seconds", "
 
 
 def node_text(parts: NodeParts) -> str:
-    """The metrics of this node."""
+    """Return the metrics of this node."""
     return "".join([*_runs(parts.counts), *_state(parts), *_databases(parts), *_requests(parts.requests)])
 
 

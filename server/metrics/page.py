@@ -65,7 +65,7 @@ class Cluster:
         self._failures = 0
 
     async def text(self) -> str:
-        """The metrics; those of the database are left out while they cannot be read."""
+        """Return the metrics; those of the database are left out while they cannot be read."""
         await self._look()
         own = [_UP.text([((), int(self._is_up))]), _FAILED.text([((), self._failures)])]
         if self._figures is None:
@@ -150,7 +150,7 @@ Gate: TypeAlias = Callable[[Request], Awaitable[Response | None]]
 
 
 async def open_to_all(_request: Request) -> Response | None:
-    """The gate where everybody who reaches the port may read."""
+    """Return the gate where everybody who reaches the port may read."""
     return None
 
 
@@ -163,7 +163,7 @@ class Metrics:
         self._process = ProcessMetrics()
 
     async def text(self) -> str:
-        """All of them, in the text format of Prometheus."""
+        """Return all of them, in the text format of Prometheus."""
         cluster, process = await self._cluster.text(), await self._process.text()
         return f"{node_text(self._node)}{cluster}{process}"
 
@@ -177,7 +177,7 @@ class Metrics:
 
 
 def metrics_route(metrics: Metrics, gate: Gate = open_to_all) -> Route:
-    """The route ``/metrics``."""
+    """Return the route ``/metrics``."""
 
     async def page(request: Request) -> Response:
         refused = await gate(request)

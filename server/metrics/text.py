@@ -19,7 +19,7 @@ CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def escaped(value: str) -> str:
-    """The value of a label as it is written."""
+    """Return the value of a label as it is written."""
     return value.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
 
 
@@ -48,7 +48,7 @@ class Counters(Family):
         self._starts: dict[tuple[str, ...], str] = {}
 
     def text(self, counted: Iterable[tuple[tuple[str, ...], float]]) -> str:
-        """The family with these values."""
+        """Return the family with these values."""
         starts = self._starts
         if len(starts) > MOST_KEPT:
             starts.clear()
@@ -79,7 +79,7 @@ class Histograms(Family):
         self._written: dict[tuple[str, ...], tuple[list[int], str]] = {}
 
     def text(self, counted: Mapping[tuple[str, ...], Histogram]) -> str:
-        """The family with these histograms."""
+        """Return the family with these histograms."""
         return self._head + "".join([self._block(values, one) for values, one in counted.items()])
 
     def _block(self, values: tuple[str, ...], histogram: Histogram) -> str:
@@ -118,7 +118,7 @@ class ProcessMetrics:
         self._registry: prometheus_client.CollectorRegistry | None = None
 
     async def text(self) -> str:
-        """The metrics."""
+        """Return the metrics."""
         if self._registry is None:
             await briefly_in_thread(load, prometheus_client)
             registry = prometheus_client.CollectorRegistry(auto_describe=False)

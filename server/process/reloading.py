@@ -130,12 +130,12 @@ class _Filter(PythonFilter):
 
 
 def reloading_command(arguments: Sequence[str]) -> list[str]:
-    """The command that serves as this process was asked to, but once."""
+    """Return the command that serves as this process was asked to, but once."""
     return [sys.executable, "-m", "cronograph", *(one for one in arguments if one != FLAG)]
 
 
 def folders_of(modules: Iterable[str]) -> list[Path]:
-    """The working directory, and where these modules lie; nothing of them is imported but what they lie in."""
+    """Return the working directory, and where these modules lie; nothing of them is imported but what they lie in."""
     here = Path.cwd()
     if str(here) not in sys.path:
         sys.path.append(str(here))

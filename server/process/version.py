@@ -12,7 +12,7 @@ DISTRIBUTION = "cronograph"
 
 
 def installed_version() -> str:
-    """The version of the installed distribution.
+    """Return the version of the installed distribution.
 
     Raises:
         ConfigurationError: the code runs from a folder without being installed.

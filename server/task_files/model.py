@@ -99,7 +99,7 @@ class ScheduleOfFile(FileModel):
         return self
 
     def spec(self) -> ScheduleSpec:
-        """The engine's form."""
+        """Return the engine's form."""
         name = next(name for name in _SYNTAXES if getattr(self, name) is not None)
         return ScheduleSpec(_SYNTAXES[name], getattr(self, name), self.timezone)
 
@@ -112,7 +112,7 @@ class RateOfFile(FileModel):
     burst: Whole | None = Field(None, description="How many start at once after a pause; a twentieth unless given.")
 
     def rate(self) -> Rate:
-        """The engine's form, of which nobody has seen yet whether it is one."""
+        """Return the engine's form, of which nobody has seen yet whether it is one."""
         return Rate.of(self.limit, self.per, self.burst)
 
 
@@ -163,7 +163,7 @@ class TaskOfFile(FileModel):
     end_at: Instant | None = Field(None, description="No occurrence after this time.")
 
     def wanted(self, name: str) -> WantedTask:
-        """The engine's form: what was written, and nothing else."""
+        """Return the engine's form: what was written, and nothing else."""
         settings: dict[str, Any] = {}
         for key in sorted(self.model_fields_set - {"job", "schedule"}):
             value = getattr(self, key)
@@ -192,7 +192,7 @@ class CapOfFile(FileModel):
     )
 
     def cap(self) -> Cap:
-        """The engine's form, of which nobody has seen yet whether it is one."""
+        """Return the engine's form, of which nobody has seen yet whether it is one."""
         return Cap(self.limit, WhenFull(self.when_full))
 
 
@@ -208,7 +208,7 @@ class GroupOfFile(FileModel):
     keep: Seconds | None = Field(None, description="Seconds that the history of its finished runs is kept.")
 
     def wanted(self, name: str) -> WantedGroup:
-        """The engine's form: what was written, and nothing else."""
+        """Return the engine's form: what was written, and nothing else."""
         limits: dict[str, Any] = {}
         for key in sorted(self.model_fields_set):
             value = getattr(self, key)
@@ -253,7 +253,7 @@ class AlarmOfFile(FileModel):
         return self
 
     def wanted(self, name: str) -> AlarmSpec:
-        """The engine's form."""
+        """Return the engine's form."""
         words = self.model_dump(include=set(WORDS) | {kind.value for kind in SubjectKind}, exclude_none=True)
         severity = Severity(self.severity)
         return spec_of(name, words, channels=self.channels, severity=severity, description=self.description)
@@ -273,7 +273,7 @@ class ChannelOfFile(FileModel):
     route: RouteOfFile | None = Field(None, description="The alarms that notify it although they do not name it.")
 
     def wanted(self, name: str) -> Channel:
-        """The engine's form."""
+        """Return the engine's form."""
         values = self.model_dump(exclude={"kind", "route"})
         route = {} if self.route is None else {ROUTE: self.route.model_dump()}
         kind = ChannelKind(getattr(self, "kind"))  # noqa: B009 - each kind of channel has its own
@@ -339,7 +339,7 @@ class WebhookOfFile(FileModel):
     description: str = Field("", description="What it is for.")
 
     def wanted(self, name: str) -> Webhook:
-        """The engine's form."""
+        """Return the engine's form."""
         document = READY_MADE.get(self.document, self.document)
         chosen = {"description": self.description, "ordered": self.ordered}
         return new_webhook(name, self.url, document, self.variables, self.secrets, **chosen)  # type: ignore[arg-type]
@@ -355,7 +355,7 @@ class HookOfFile(FileModel):
     description: str = Field("", description="What it is for.")
 
     def wanted(self, name: str) -> Hook:
-        """The engine's form."""
+        """Return the engine's form."""
         chosen = self.model_dump(include={"argument", "description"})
         return new_hook(name, self.job, HookKind(self.kind), secrets=tuple(self.secrets), enabled=True, **chosen)
 
@@ -406,7 +406,7 @@ class TaskFile(FileModel):
         return self
 
     def wanted(self) -> WantedSet | None:
-        """The set in the engine's form; None if there are only groups."""
+        """Return the set in the engine's form; None if there are only groups."""
         if self.set is None or self.tasks is None:
             return None
         tasks = tuple(task.wanted(name) for name, task in self.tasks.items())
@@ -419,11 +419,11 @@ class TaskFile(FileModel):
         return WantedSet(self.set, tasks, definitions)
 
     def wanted_groups(self) -> list[WantedGroup]:
-        """The groups in the engine's form."""
+        """Return the groups in the engine's form."""
         return [group.wanted(name) for name, group in (self.groups or {}).items()]
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema of a file, for editors."""
+    """Return the JSON Schema of a file, for editors."""
     made = TaskFile.model_json_schema()
     return {"$schema": SCHEMA_ID, "title": "Tasks of Cronograph", **{k: v for k, v in made.items() if k != "title"}}

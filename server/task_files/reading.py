@@ -173,7 +173,7 @@ class Wanted:
 
 
 def read_files(path: Path, environment: Mapping[str, str] | None = None) -> Wanted:
-    """The sets and groups of a file, or of all files in a folder; sets that several files name are put together.
+    """Return the sets and groups of a file, or of all files in a folder; sets that several files name are put together.
 
     Args:
         path: The file or folder.
@@ -338,7 +338,7 @@ def _place_at(before: str) -> str:
 
 
 def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple[str, ...], faults: list[str]) -> Any:  # noqa: ANN401 - a document
-    """The document with the values of variables in the place of ``${NAME}``."""
+    """Return the document with the values of variables in the place of ``${NAME}``."""
     if len(place) > MAX_DEPTH:
         faults.append(f"{where}: {place[0]}: must be nested at most {MAX_DEPTH} deep")
         return None

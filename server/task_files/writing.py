@@ -19,7 +19,7 @@ def files_of(
     groups: Sequence[Mapping[str, Any]] = (),
     definitions: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
 ) -> str:
-    """The tasks as YAML, a document for each set, and before them one with the limits of groups.
+    """Return the tasks as YAML, a document for each set, and before them one with the limits of groups.
 
     Args:
         tasks: As the API shows them; those of code are left out.
@@ -120,7 +120,7 @@ def _schedule(schedule: Mapping[str, Any]) -> Any:  # noqa: ANN401 - text or a t
 
 
 def escaped(value: Any) -> Any:  # noqa: ANN401 - a document
-    """A document in which no text is taken for one with variables."""
+    """Return a document in which no text is taken for one with variables."""
     if isinstance(value, dict):
         inner = cast("Mapping[str, Any]", value)
         return {key: escaped(one) for key, one in inner.items()}

@@ -22,7 +22,7 @@ FINAL_STATES = frozenset({"SUCCESS", "FAILED", "CANCELLED", "SKIPPED"})
 
 
 def camel(name: str) -> str:
-    """The GraphQL spelling of a Python name: ``failed_last_24h`` is ``failedLast24h``."""
+    """Return the GraphQL spelling of a Python name: ``failed_last_24h`` is ``failedLast24h``."""
     first, *rest = name.split("_")
     return first + "".join(part.capitalize() for part in rest)
 
@@ -59,7 +59,7 @@ class StateOfRun(OpenEnum):
 
 
 def selection(shape: type[Record]) -> str:
-    """The fields of a record, and of the records in it, as a GraphQL selection without the outer braces."""
+    """Return the fields of a record, and of the records in it, as a GraphQL selection without the outer braces."""
     # To mypy no class is hashable, which the cache asks for.
     return _selection(cast("Any", shape), frozenset[type[Record]](), detailed=True)
 
@@ -93,7 +93,7 @@ def _selection(shape: type[Record], without: frozenset[str], *, detailed: bool) 
 
 
 def _record_in(hint: object) -> type[Record] | None:
-    """The record behind ``X``, ``X | None`` or ``tuple[X, ...]``."""
+    """Return the record behind ``X``, ``X | None`` or ``tuple[X, ...]``."""
     if isinstance(hint, type) and issubclass(hint, Record):
         return hint
     inner = (_record_in(argument) for argument in get_args(hint))
@@ -106,7 +106,7 @@ def _adapter(shape: Any) -> TypeAdapter[Any]:  # noqa: ANN401 - anything pydanti
 
 
 def read(shape: type[T], value: object, where: str) -> T:
-    """A part of an answer as ``shape``: a record, or any other type that pydantic can check.
+    """Return a part of an answer as ``shape``: a record, or any other type that pydantic can check.
 
     Args:
         shape: The type to read into.
@@ -121,7 +121,7 @@ def read(shape: type[T], value: object, where: str) -> T:
 
 
 def read_kind(base: type[T], kinds: Mapping[str, type[T]], value: object, where: str) -> T:
-    """A part of an answer whose type is an interface, as the record of its type; of an unknown type as ``base``.
+    """Return a part of an answer whose type is an interface, as the record of its type; of an unknown type as ``base``.
 
     Raises:
         InvalidAnswerError: see ``read``.
@@ -132,7 +132,7 @@ def read_kind(base: type[T], kinds: Mapping[str, type[T]], value: object, where:
 
 
 def read_all(shape: type[T], value: object, where: str) -> tuple[T, ...]:
-    """A list in an answer, each of its members read as ``shape``.
+    """Return a list in an answer, each of its members read as ``shape``.
 
     Raises:
         InvalidAnswerError: see ``read``.
@@ -157,7 +157,7 @@ def _name(shape: object) -> str:
 
 
 def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: ANN401 - JSON
-    """A value as JSON for variables: times as RFC 3339, durations in seconds, dataclasses without what is None.
+    """Return a value as JSON for variables: times as RFC 3339, durations in seconds, dataclasses without what is None.
 
     Mappings keep their keys and their None: in ``args`` and filters, both mean something.
 
@@ -185,7 +185,7 @@ def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: A
 
 
 def _plain(value: object, place: tuple[str | int, ...]) -> str | int | float | None:
-    """A value of which JSON has one."""
+    """Return a value of which JSON has one."""
     if isinstance(value, float) and not math.isfinite(value):
         raise UnwritableError(f"{_named(place)}: must be a finite number, got {value}, for which JSON has no form")
     if isinstance(value, str) and not value.isascii():

@@ -44,7 +44,7 @@ class StoredTokens:
 
     @classmethod
     def of(cls, answer: Mapping[str, Any], now: float) -> "StoredTokens":
-        """The tokens in an answer of ``/oauth/token``."""
+        """Return the tokens in an answer of ``/oauth/token``."""
         return cls(answer["access_token"], answer["refresh_token"], now + float(answer["expires_in"]))
 
 
@@ -61,7 +61,7 @@ class Credentials:
         self.path = path or folder / "cronograph" / "credentials.json"
 
     def get(self, origin: str) -> StoredTokens | None:
-        """The sign-in at a server.
+        """Return the sign-in at a server.
 
         Raises:
             CredentialsError: others may read the file, or it holds something else.
@@ -203,7 +203,7 @@ class StoredSignIn(httpx.Auth):
     def _renewed(
         self, known: StoredTokens, request: httpx.Request
     ) -> Generator[httpx.Request | None, httpx.Response | None, StoredTokens | None]:
-        """The sign-in with another access token: another process may just have renewed it."""
+        """Yield the sign-in with another access token: another process may just have renewed it."""
         while True:
             with self._credentials.try_lock() as mine:
                 if mine:

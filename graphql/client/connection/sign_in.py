@@ -90,7 +90,7 @@ def sign_out(url: str, credentials: Credentials | None = None) -> bool:
 
 
 def _fields(response: httpx.Response, expected: tuple[int, ...] = (200,)) -> Mapping[str, Any]:
-    """The JSON object of an answer.
+    """Return the JSON object of an answer.
 
     Raises:
         InvalidAnswerError: it is none.

@@ -20,7 +20,7 @@ STREAM_TYPE: Final = "text/event-stream"
 
 
 def chosen_url(url: str | None) -> str:
-    """The address of the server: what is given, else ``CRONOGRAPH_URL``, else this machine."""
+    """Return the address of the server: what is given, else ``CRONOGRAPH_URL``, else this machine."""
     return (os.environ.get("CRONOGRAPH_URL") or DEFAULT_URL) if url is None else url
 
 
@@ -64,7 +64,7 @@ class Settings:
         return InvalidAddressError(f"url: must be an address such as {DEFAULT_URL}, got '{_shown(self.url)}': {why}")
 
     def options(self) -> dict[str, Any]:
-        """The arguments of the HTTP client.
+        """Return the arguments of the HTTP client.
 
         Raises:
             CredentialsError: the token is none that a header can carry.
@@ -89,7 +89,7 @@ class Settings:
         }
 
     def stream_options(self) -> dict[str, Any]:
-        """The arguments of a request that is answered by a stream."""
+        """Return the arguments of a request that is answered by a stream."""
         return {"headers": {"accept": STREAM_TYPE}, "timeout": httpx.Timeout(self.timeout, read=self.silence)}
 
     @contextmanager

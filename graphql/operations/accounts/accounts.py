@@ -238,7 +238,7 @@ class AccountMutations:
 
 
 def signed_in(tx: Tx, info: Info) -> account_model.Account:
-    """The account of who asks, if he has signed in and does not only show a token.
+    """Return the account of who asks, if he has signed in and does not only show a token.
 
     Raises:
         UserError: code ``SIGN_IN_NEEDED``.

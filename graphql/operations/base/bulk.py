@@ -323,7 +323,7 @@ def _criteria(tx: Tx, filter: RowFilter, place: tuple[str, str]) -> Criteria:
 
 
 def _place(tx: Tx, listing: Listing[Any], after: str | None) -> tuple[int, int]:
-    """The key behind which the call looks, and the newest at which it ends."""
+    """Return the key behind which the call looks, and the newest at which it ends."""
     if after is None:
         return 0, pages.newest_id(tx.conn, listing)
     try:

@@ -253,7 +253,7 @@ def _name_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]
 
 
 def _args_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:
-    """The faults of a job's arguments, which may be nested as deep as a request may be."""
+    """Yield the faults of a job's arguments, which may be nested as deep as a request may be."""
     if value is not None and not isinstance(value, dict):
         yield InvalidInput(f"{_shown(path)}: must be an object, got {value!r:.60}", path=path)
         return
@@ -273,7 +273,7 @@ def _args_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]
 
 
 def parse_key(value: str, *path: str) -> int:
-    """The key behind an id of an input.
+    """Return the key behind an id of an input.
 
     Raises:
         InvalidInput: it is no decimal number of at most 64 bits.
@@ -295,12 +295,12 @@ def digest(info: Info, input: object) -> str:
 
 
 def args_of(value: object) -> dict[str, Json] | None:
-    """The arguments of a job that ``input_faults`` has nothing against; absent is None."""
+    """Return the arguments of a job that ``input_faults`` has nothing against; absent is None."""
     return cast("dict[str, Json] | None", None if value is strawberry.UNSET else value)
 
 
 def given(value: T | None) -> T | None:
-    """The value of an optional input; absent is None."""
+    """Return the value of an optional input; absent is None."""
     return None if value is strawberry.UNSET else value
 
 
@@ -328,7 +328,7 @@ def _present(value: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401 - any inp
 
 @cache
 def _names(kind: "type[Any]") -> tuple[str, ...]:
-    """The fields of a type of inputs; the library puts them together for each object."""
+    """Return the fields of a type of inputs; the library puts them together for each object."""
     return tuple(field.name for field in fields(kind))
 
 
@@ -360,19 +360,19 @@ def one_left(found: Mapping[int, T], key: int, kind: str, fate: str) -> T:
 
 
 def restore_tasks(tx: Tx, stored: Json) -> list[Task]:
-    """The tasks of a repeated request, as they are now; those deleted since are left out."""
+    """Return the tasks of a repeated request, as they are now; those deleted since are left out."""
     found = task_store.by_ids(tx.conn, stored["tasks"])
     return [found[task_id] for task_id in stored["tasks"] if task_id in found]
 
 
 def restore_runs(tx: Tx, stored: Json) -> list[Run]:
-    """The runs of a repeated request, as they are now; those pruned since are left out."""
+    """Return the runs of a repeated request, as they are now; those pruned since are left out."""
     found = run_store.by_ids(tx.conn, stored["runs"])
     return [found[run_id] for run_id in stored["runs"] if run_id in found]
 
 
 def restore_run(tx: Tx, stored: Json) -> Run:
-    """The run of a repeated request, as it is now."""
+    """Return the run of a repeated request, as it is now."""
     return one_left(run_store.by_ids(tx.conn, stored["runs"]), stored["runs"][0], "run", "pruned")
 
 

@@ -42,7 +42,7 @@ REASON: Final = "The reason, which others see. None unless given; at most 1,000 
 
 
 def optional(description: str, size: Size | None = None) -> Any:  # noqa: ANN401 - a field specifier
-    """A field of an input that may be absent."""
+    """Return a field of an input that may be absent."""
     return strawberry.field(description=description, default=strawberry.UNSET, metadata=sized(size))
 
 
@@ -82,7 +82,7 @@ class ScheduleInput:
     )
 
     def to_spec(self) -> ScheduleSpec:
-        """The engine's form."""
+        """Return the engine's form."""
         return ScheduleSpec(self.syntax, self.value, self.timezone)
 
 
@@ -101,7 +101,7 @@ class RateInput:
     )
 
     def to_rate(self) -> Rate:
-        """The engine's form.
+        """Return the engine's form.
 
         Raises:
             UserError: it is none.
@@ -111,7 +111,7 @@ class RateInput:
         return rate
 
     def unchecked(self) -> Rate:
-        """The engine's form, of which nobody has seen yet whether it is one."""
+        """Return the engine's form, of which nobody has seen yet whether it is one."""
         return Rate.of(self.limit, self.per, None if self.burst is strawberry.UNSET else self.burst)
 
 
@@ -135,7 +135,7 @@ class ResourcesInput:
     options: Labels | None = optional("Further words of the executor, each over that of the job: an object of texts.")
 
     def document(self) -> dict[str, Any] | None:
-        """The stored form; None if nothing is given."""
+        """Return the stored form; None if nothing is given."""
         named = ((one.name, getattr(self, one.name)) for one in fields(ResourcesInput))
         return {name: value for name, value in named if value not in (None, strawberry.UNSET, {})} or None
 
@@ -196,7 +196,7 @@ class TaskSettings:
 
 
 def settings_of(input: TaskSettings) -> dict[str, Any]:
-    """The settings that are present, by the names they have in ``TaskSpec``."""
+    """Return the settings that are present, by the names they have in ``TaskSpec``."""
     named = ((one.name, getattr(input, one.name)) for one in fields(TaskSettings))
     given = {name: value for name, value in named if value is not strawberry.UNSET}
     if isinstance(input.rate, RateInput):
@@ -216,7 +216,7 @@ class CapInput:
     )
 
     def unchecked(self) -> Cap:
-        """The engine's form, of which nobody has seen yet whether it is one."""
+        """Return the engine's form, of which nobody has seen yet whether it is one."""
         return Cap(self.limit, self.when_full)
 
 
@@ -243,7 +243,7 @@ class GroupLimits:
     )
 
     def limits(self) -> dict[str, Any]:
-        """The limits that are present, by the names they have in ``Group``."""
+        """Return the limits that are present, by the names they have in ``Group``."""
         named = ((one.name, getattr(self, one.name)) for one in fields(GroupLimits))
         given = {name: value for name, value in named if value is not strawberry.UNSET}
         for name in ("rate", "cap"):

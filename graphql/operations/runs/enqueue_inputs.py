@@ -114,7 +114,7 @@ class EnqueueRunInput:
         )
 
     def to_run(self, submitter: Submitter | None = None) -> NewRun:
-        """The engine's form, in somebody's name; without one it can only be judged."""
+        """Return the engine's form, in somebody's name; without one it can only be judged."""
         named = ((one.name, getattr(self, one.name)) for one in fields(EnqueueRunInput) if one.name != "job_name")
         chosen: dict[str, Any] = {
             "available_at" if name == "run_at" else name: value
@@ -148,7 +148,7 @@ class TriggerJobInput:
     resources: ResourcesInput | None
 
     def to_run(self, submitter: Submitter) -> NewRun:
-        """The engine's form, in somebody's name.
+        """Return the engine's form, in somebody's name.
 
         Raises:
             InvalidInput: its key cannot hold so.
@@ -175,7 +175,7 @@ class EnqueueRunsInput(MutationInput):
     )
 
     def to_runs(self, submitter: Submitter) -> list[NewRun]:
-        """The engine's form of all of them, in somebody's name.
+        """Return the engine's form of all of them, in somebody's name.
 
         Raises:
             UserError: one cannot be, with its place.

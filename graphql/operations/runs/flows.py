@@ -39,7 +39,7 @@ class FlowRunInput(EnqueueRunInput):
     when: When | None = optional("The ends of the runs before that let this one start. SUCCESS unless given.")
 
     def to_member(self, submitter: Submitter | None = None) -> NewMember:
-        """The engine's form."""
+        """Return the engine's form."""
         when = given(self.when) or When.SUCCESS
         return NewMember(self.key, self.to_run(submitter), tuple(given(self.after) or ()), when)
 
@@ -74,7 +74,7 @@ class EnqueueFlowInput(MutationInput):
     on_end: EnqueueRunInput | None = optional("A run that is enqueued however the flow ends. None unless given.")
 
     def to_flow(self, submitter: Submitter | None = None) -> NewFlow:
-        """The engine's form."""
+        """Return the engine's form."""
         callbacks = {
             end: run.to_run(submitter) for end in Ending if (run := given(getattr(self, end.value))) is not None
         }
@@ -140,7 +140,7 @@ class RetryFlowInput(MutationInput):
 
 
 def restore_flow(tx: Tx, kept: Json) -> flows.Flow:
-    """The flow of a repeated request, as it is now."""
+    """Return the flow of a repeated request, as it is now."""
     return one_left(stored.by_ids(tx.conn, [kept["flow"]]), kept["flow"], "flow", "pruned")
 
 

@@ -180,14 +180,14 @@ def _unless_retried(_tx: Tx) -> Condition:
 
 
 def restore_enqueued(tx: Tx, stored: Json) -> list[Enqueued]:
-    """The runs of a repeated ``enqueueRuns``, as they are now; those pruned since are left out."""
+    """Return the runs of a repeated ``enqueueRuns``, as they are now; those pruned since are left out."""
     found = run_store.by_ids(tx.conn, stored["runs"])
     pairs = zip(stored["runs"], stored["deduplicated"], strict=True)
     return [Enqueued(found[run_id], deduplicated) for run_id, deduplicated in pairs if run_id in found]
 
 
 def restore_one(tx: Tx, stored: Json) -> Enqueued:
-    """The run of a repeated ``triggerJob``, as it is now."""
+    """Return the run of a repeated ``triggerJob``, as it is now."""
     return Enqueued(restore_run(tx, stored), stored.get("deduplicated", False))
 
 

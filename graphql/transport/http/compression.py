@@ -16,7 +16,7 @@ GZIP: Final = 31
 
 
 def accepted_codings(header: str) -> frozenset[str]:
-    """The content codings that an ``Accept-Encoding`` names and does not forbid with ``q=0``."""
+    """Return the content codings that an ``Accept-Encoding`` names and does not forbid with ``q=0``."""
     parts = (part.partition(";") for part in header.lower().split(","))
     return frozenset(name.strip() for name, _, weight in parts if weight.replace(" ", "") not in {"q=0", "q=0.0"})
 

@@ -29,7 +29,7 @@ class MediaType(StrEnum):
 
 
 def negotiate(accept: str | None) -> MediaType:
-    """The best form of answer for an ``Accept`` header; JSON when there is none.
+    """Return the best form of answer for an ``Accept`` header; JSON when there is none.
 
     Raises:
         UserFacingError: ``NOT_ACCEPTABLE``, HTTP 406.

@@ -36,7 +36,7 @@ EVENT_ID_CHARACTERS: Final = 500
 
 
 def last_event_id(request: Request) -> str | None:
-    """The ``Last-Event-ID`` header, None when absent or empty.
+    """Return the ``Last-Event-ID`` header, None when absent or empty.
 
     Raises:
         UserFacingError: longer than any cursor of ours.

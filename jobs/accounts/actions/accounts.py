@@ -40,7 +40,7 @@ def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None)
 
 
 def _twin(tx: Tx, name: str) -> str | None:
-    """The account whose name looks the same as a new one; that of the same name does not count."""
+    """Return the account whose name looks the same as a new one; that of the same name does not count."""
     look, key = look_of(name), name_key(name)
     alike = (one for one in stored_accounts.names(tx.conn) if look_of(one) == look)
     return next((one for one in alike if name_key(one) != key), None)
@@ -167,7 +167,7 @@ def recover(tx: Tx, link_hash: str, hashed: Callable[[Account], str]) -> Account
 
 
 def the_account(tx: Tx, name: str) -> Account:
-    """The account of a name.
+    """Return the account of a name.
 
     Raises:
         NotFound: there is none.
@@ -179,13 +179,13 @@ def the_account(tx: Tx, name: str) -> Account:
 
 
 def name_of(tx: Tx, account_id: int) -> str | None:
-    """The name of an account for the audit log; None if it is gone."""
+    """Return the name of an account for the audit log; None if it is gone."""
     account = stored_accounts.by_id(tx.conn, account_id)
     return account.name if account else None
 
 
 def bad_link(advice: str) -> UserError:
-    """The refusal of a link, the same for each fault: a stranger learns nothing."""
+    """Return the refusal of a link, the same for each fault: a stranger learns nothing."""
     return UserError(f"link: must be unspent and of the last 24 hours; {advice}", code=ErrorCode.INVALID_LINK)
 
 

@@ -76,7 +76,7 @@ class Guess:
 
 
 def fresh_user_code() -> str:
-    """A user code that nobody can guess."""
+    """Return a user code that nobody can guess."""
     return new_user_code(secrets.choice)
 
 

@@ -25,7 +25,7 @@ USERS_SHOWN = 5
 
 
 def fresh_key() -> SecretKey:
-    """A new key."""
+    """Return a new key."""
     return SecretKey.of(token_bytes(KEY_BYTES))
 
 

@@ -11,7 +11,7 @@ from ..write.throttle import Failures
 
 
 def fresh_secret(prefix: Prefix) -> str:
-    """A new secret for the prefix's purpose."""
+    """Return a new secret for the prefix's purpose."""
     return new_secret(prefix, token_bytes(ENTROPY_BYTES))
 
 

@@ -28,29 +28,29 @@ def is_good(conn: Connection, purpose: Purpose, token_hash: str, now: datetime) 
 
 
 def by_name(conn: Connection, name: str) -> Account | None:
-    """The account that a name means, in any case."""
+    """Return the account that a name means, in any case."""
     row = conn.execute(select(u).where(u.c.name_key == name_key(name))).one_or_none()
     return None if row is None else account_from(row)
 
 
 def by_id(conn: Connection, account_id: int) -> Account | None:
-    """The account of a key."""
+    """Return the account of a key."""
     row = conn.execute(select(u).where(u.c.id == account_id)).one_or_none()
     return None if row is None else account_from(row)
 
 
 def everybody(conn: Connection) -> list[Account]:
-    """All accounts, by name."""
+    """Return all accounts, by name."""
     return [account_from(row) for row in conn.execute(select(u).order_by(u.c.name_key))]
 
 
 def names(conn: Connection) -> list[str]:
-    """The names of all accounts."""
+    """Return the names of all accounts."""
     return list(conn.execute(select(u.c.name).order_by(u.c.name)).scalars())
 
 
 def password_hash(conn: Connection, account_id: int) -> str | None:
-    """The stored hash of an account's password."""
+    """Return the stored hash of an account's password."""
     found: str | None = conn.execute(select(u.c.password_hash).where(u.c.id == account_id)).scalar_one_or_none()
     return found
 

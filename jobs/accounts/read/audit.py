@@ -28,7 +28,7 @@ _TEXTS: Final = ("actor", "address", "action", "subject", "before", "after", "re
 
 
 def entry_from(row: Row[Any]) -> Entry:
-    """The entry behind a row.
+    """Return the entry behind a row.
 
     Raises:
         TypeError: it holds something that is no entry: SQLite keeps bytes where a text should be.
@@ -122,7 +122,7 @@ class Unreadable:
 
 
 def chain(conn: Connection) -> Iterator[tuple[Entry | Unreadable, str]]:
-    """All entries with their hashes, the oldest first."""
+    """Yield all entries with their hashes, the oldest first."""
     last = 0
     while True:
         numbers = conn.execute(select(a.c.id).where(a.c.id > last).order_by(a.c.id).limit(BATCH)).scalars().all()

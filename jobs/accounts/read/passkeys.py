@@ -10,19 +10,19 @@ from ..rules.passkeys import DeviceKey, Passkey
 
 
 def passkeys_of(conn: Connection, account_ids: Sequence[int]) -> list[Passkey]:
-    """The passkeys of some accounts, the oldest first."""
+    """Return the passkeys of some accounts, the oldest first."""
     statement = select(p).where(p.c.user_id.in_(account_ids)).order_by(p.c.id)
     return [passkey_from(row) for row in conn.execute(statement)]
 
 
 def by_credential(conn: Connection, credential_id: str) -> Passkey | None:
-    """The passkey that a device means."""
+    """Return the passkey that a device means."""
     row = conn.execute(select(p).where(p.c.credential_id == credential_id)).one_or_none()
     return None if row is None else passkey_from(row)
 
 
 def passkey_from(row: Row[Any]) -> Passkey:
-    """The passkey behind a whole row."""
+    """Return the passkey behind a whole row."""
     return Passkey(
         id=row.id,
         account_id=row.user_id,

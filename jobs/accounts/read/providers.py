@@ -16,7 +16,7 @@ def identities_of(conn: Connection, account_ids: Sequence[int]) -> list[Provider
 
 
 def by_subject(conn: Connection, issuer: str, subject: str) -> ProviderIdentity | None:
-    """The account of somebody at a provider."""
+    """Return the account of somebody at a provider."""
     row = conn.execute(select(i).where(i.c.issuer == issuer, i.c.subject == subject)).one_or_none()
     return None if row is None else identity_from(row)
 

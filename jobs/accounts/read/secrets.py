@@ -18,23 +18,23 @@ from ..rules.secrets import STANDARD, KeyRing, Sealed, Secret, UnsealError, proo
 
 
 def everything(conn: Connection) -> list[Secret]:
-    """All secrets, by name."""
+    """Return all secrets, by name."""
     return [secret_from(row) for row in conn.execute(select(s).order_by(s.c.name))]
 
 
 def sealed(conn: Connection, names: Collection[str]) -> dict[str, Sealed]:
-    """The encrypted values of those of these secrets that exist, by name."""
+    """Return the encrypted values of those of these secrets that exist, by name."""
     statement = select(s.c.name, s.c.key_id, s.c.sealed).where(s.c.name.in_(names))
     return {row.name: Sealed(*row) for row in conn.execute(statement)}
 
 
 def names(conn: Connection) -> list[str]:
-    """The names of all secrets."""
+    """Return the names of all secrets."""
     return list(conn.execute(select(s.c.name).order_by(s.c.name)).scalars())
 
 
 def users(conn: Connection) -> dict[str, list[str]]:
-    """The names of the tasks whose arguments refer to each secret, by the secret's name."""
+    """Return the names of the tasks whose arguments refer to each secret, by the secret's name."""
     found: dict[str, list[str]] = {}
     mentions = cast(t.c.args, Text).contains(f'"{REFERENCE}"', autoescape=True)
     for task, args in conn.execute(select(t.c.name, t.c.args).where(mentions).order_by(t.c.name)):

@@ -88,13 +88,13 @@ def _of_token(row: Row[Any]) -> Identity:
 
 
 def sessions_of(conn: Connection, account_ids: Sequence[int], now: datetime) -> list[Session]:
-    """The sessions of some accounts that have not ended, the one used last first."""
+    """Return the sessions of some accounts that have not ended, the one used last first."""
     statement = select(s).where(s.c.user_id.in_(account_ids), s.c.expires_at > now)
     return [session_from(row) for row in conn.execute(statement.order_by(s.c.last_seen_at.desc(), s.c.id))]
 
 
 def tokens_of(conn: Connection, account_ids: Sequence[int]) -> list[ApiToken]:
-    """The tokens of some accounts that are not revoked, the newest first."""
+    """Return the tokens of some accounts that are not revoked, the newest first."""
     statement = select(t).where(t.c.user_id.in_(account_ids), t.c.revoked_at.is_(None)).order_by(t.c.id.desc())
     return [token_from(row) for row in conn.execute(statement)]
 

@@ -13,7 +13,7 @@ view_from = reader_of(SavedView)
 
 
 def of_scopes(conn: Connection, scopes: Collection[str], page: str | None = None) -> list[SavedView]:
-    """The views of these scopes, of one page or of all, by page and name."""
+    """Return the views of these scopes, of one page or of all, by page and name."""
     statement = select(v).where(v.c.scope.in_(scopes)).order_by(v.c.page, v.c.name, v.c.id)
     if page is not None:
         statement = statement.where(v.c.page == page)

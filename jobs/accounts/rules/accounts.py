@@ -90,7 +90,7 @@ def name_key(name: str) -> str:
 
 
 def check_account_name(name: str) -> str:
-    """The name as it is stored.
+    """Return the name as it is stored.
 
     Raises:
         InvalidInput: it is too long, reserved, or has characters that are not seen.

@@ -49,7 +49,7 @@ def pause_after(policy: ThrottlePolicy, failures: int) -> timedelta:
 
 
 def counted_failures(failures: int, last_failed_at: datetime, now: datetime) -> int:
-    """The failures that still count at ``now``."""
+    """Return the failures that still count at ``now``."""
     return 0 if now - last_failed_at > FORGOTTEN_AFTER else failures
 
 
@@ -104,7 +104,7 @@ class Prefix(StrEnum):
 
 
 def new_secret(prefix: Prefix, entropy: bytes) -> str:
-    """A secret.
+    """Return a secret.
 
     Args:
         entropy: ``ENTROPY_BYTES`` random bytes.
@@ -133,7 +133,7 @@ def stored_form(secret: str) -> str:
 
 
 def shown_form(secret: str) -> str:
-    """The beginning of a secret, by which its owner knows it again."""
+    """Return the beginning of a secret, by which its owner knows it again."""
     return secret[: secret.index("_") + 1 + SHOWN_LENGTH]
 
 
@@ -142,7 +142,7 @@ def _checksum(head: str) -> str:
 
 
 def _encoded(number: int, length: int) -> str:
-    """The last ``length`` digits of a number to the base 62."""
+    """Return the last ``length`` digits of a number to the base 62."""
     digits: list[str] = []
     for _ in range(length):
         number, digit = divmod(number, len(ALPHABET))

@@ -67,7 +67,7 @@ class DeviceRequest:
         return decided is None and now < self.expires_at
 
     def answer(self, now: datetime) -> Answer:
-        """The answer to the device when it asks at ``now``."""
+        """Return the answer to the device when it asks at ``now``."""
         if self.consumed_at is not None:
             return Answer.INVALID
         if now >= self.expires_at:
@@ -134,7 +134,7 @@ def judge_use(token: RefreshToken, followers: Followers, now: datetime) -> Use:
 
 
 def new_user_code(choose: Callable[[str], str]) -> str:
-    """A user code, in the form in which it is compared.
+    """Return a user code, in the form in which it is compared.
 
     Args:
         choose: Takes a character of a text that nobody can guess.
@@ -143,12 +143,12 @@ def new_user_code(choose: Callable[[str], str]) -> str:
 
 
 def user_code_of(text: str) -> str | None:
-    """The user code that somebody has typed, however he wrote it; None if it cannot be one."""
+    """Return the user code that somebody has typed, however he wrote it; None if it cannot be one."""
     letters = "".join(one for one in text[:100].upper() if one.isalnum())
     return letters if len(letters) == CODE_LENGTH and set(letters) <= set(ALPHABET) else None
 
 
 def shown_user_code(code: str) -> str:
-    """A user code as people read it: ``WDJB-MJHT``."""
+    """Return a user code as people read it: ``WDJB-MJHT``."""
     half = CODE_LENGTH // 2
     return f"{code[:half]}-{code[half:]}"

@@ -61,7 +61,7 @@ class ProviderAttempt:
 
 
 def role_of(claims: Mapping[str, object], claim: str, roles: Mapping[Role, Sequence[str]]) -> Role | None:
-    """The highest role that a claim gives; None if it gives none.
+    """Return the highest role that a claim gives; None if it gives none.
 
     Args:
         claims: The provider's claims.

@@ -45,7 +45,7 @@ class SecretKey:
 
     @classmethod
     def of(cls, material: bytes) -> "SecretKey":
-        """The key of 32 bytes."""
+        """Return the key of 32 bytes."""
         return cls(hashlib.sha256(_PURPOSE + material).hexdigest()[:16], material)
 
     @property
@@ -76,7 +76,7 @@ class KeyRing:
         return self.keys[0]
 
     def get(self, key_id: str) -> SecretKey | None:
-        """The key of this id."""
+        """Return the key of this id."""
         return next((key for key in self.keys if key.id == key_id), None)
 
 
@@ -94,7 +94,7 @@ KeySource = Callable[[], KeyRing]
 
 
 def no_keys() -> KeyRing:
-    """The source of a process without keys."""
+    """Return the source of a process without keys."""
     return KeyRing()
 
 
@@ -103,7 +103,7 @@ class UnsealError(Exception):
 
 
 def parse_keys(text: str) -> KeyRing:
-    """The keys in a setting or a file: base64 of 32 bytes each, separated by commas or blanks, the newest first.
+    """Return the keys in a setting or a file: base64 of 32 bytes each, separated by commas or blanks, the newest first.
 
     Raises:
         ConfigurationError: it is none of that; the message does not show it.

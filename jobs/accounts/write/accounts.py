@@ -40,7 +40,7 @@ def drop_unspent(conn: Connection, purpose: Purpose) -> None:
 
 
 def insert_account(conn: Connection, name: str, role: Role, password_hash: str | None, now: datetime) -> Account | None:
-    """A new account; None if one of such a name exists."""
+    """Return a new account; None if one of such a name exists."""
     taken = select(u.c.id).where(u.c.name_key == name_key(name))
     if conn.execute(taken).first() is not None:
         return None
@@ -55,7 +55,7 @@ def lock(conn: Connection, account_id: int) -> None:
 
 
 def lock_administrators(conn: Connection) -> int:
-    """The same, and nobody else changes one of them before this transaction ends."""
+    """Return the same, and nobody else changes one of them before this transaction ends."""
     statement = select(u.c.id).where(u.c.role == Role.ADMIN.value, u.c.disabled_at.is_(None)).with_for_update()
     return len(list(conn.execute(statement.order_by(u.c.id))))
 

@@ -105,7 +105,7 @@ def delete_finished_refresh_families(conn: Connection, now: datetime, limit: int
 
 
 def finished_families(conn: Connection, now: datetime) -> list[str]:
-    """Some families of refresh tokens that are over, in the order of their names."""
+    """Return some families of refresh tokens that are over, in the order of their names."""
     token, other = refresh_token.alias("token"), refresh_token.alias("other")
     revoked_before = now - REVOKED_FAMILY_KEPT
     lives = exists().where(other.c.family == token.c.family, other.c.expires_at >= now)

@@ -26,7 +26,7 @@ def insert_request(conn: Connection, device_code_hash: str, user_code_hash: str,
 
 
 def lock_request(conn: Connection, device_code_hash: str) -> DeviceRequest | None:
-    """The device of a device code; nobody else changes it before this transaction ends."""
+    """Return the device of a device code; nobody else changes it before this transaction ends."""
     row = conn.execute(select(d).where(d.c.device_code_hash == device_code_hash).with_for_update()).one_or_none()
     return None if row is None else request_from(row)
 
@@ -61,7 +61,7 @@ def insert_refresh(
 
 
 def lock_refresh(conn: Connection, token_hash: str) -> tuple[RefreshToken, int] | None:
-    """A refresh token and the key of its account; others of its family wait until this transaction ends."""
+    """Return a refresh token and the key of its account; others of its family wait until this transaction ends."""
     family = select(r.c.family).where(r.c.token_hash == token_hash).scalar_subquery()
     conn.execute(select(r.c.id).where(r.c.family == family).order_by(r.c.id).with_for_update()).all()
     row = conn.execute(select(r).where(r.c.token_hash == token_hash)).one_or_none()
@@ -97,7 +97,7 @@ def revoke_family(conn: Connection, family: str, now: datetime) -> None:
 
 
 def open_request(conn: Connection, user_code_hash: str, now: datetime) -> DeviceRequest | None:
-    """The device that shows a user code, as long as it waits for a decision."""
+    """Return the device that shows a user code, as long as it waits for a decision."""
     row = conn.execute(select(d).where(d.c.user_code_hash == user_code_hash)).one_or_none()
     request = None if row is None else request_from(row)
     return request if request is not None and request.is_open(now) else None

@@ -11,13 +11,13 @@ from ..rules.secrets import Sealed, Secret
 
 
 def lock(conn: Connection, name: str) -> Secret | None:
-    """A secret that nobody else changes before this transaction ends."""
+    """Return a secret that nobody else changes before this transaction ends."""
     row = conn.execute(select(s).where(s.c.name == name).with_for_update()).one_or_none()
     return None if row is None else secret_from(row)
 
 
 def lock_all(conn: Connection) -> dict[str, Sealed]:
-    """All encrypted values, which nobody else changes before this transaction ends, by name."""
+    """Return all encrypted values, which nobody else changes before this transaction ends, by name."""
     statement = select(s.c.name, s.c.key_id, s.c.sealed).order_by(s.c.name).with_for_update()
     return {row.name: Sealed(*row) for row in conn.execute(statement)}
 

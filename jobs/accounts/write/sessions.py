@@ -52,7 +52,7 @@ def delete_sessions_of(conn: Connection, account_id: int, now: datetime, *, but:
 
 
 def session_by_access(conn: Connection, token_hash: str) -> tuple[int, int] | None:
-    """The keys of a session and of its account, by the stored form of its access token."""
+    """Return the keys of a session and of its account, by the stored form of its access token."""
     found = conn.execute(select(s.c.id, s.c.user_id).where(s.c.token_hash == token_hash)).one_or_none()
     return None if found is None else (found.id, found.user_id)
 

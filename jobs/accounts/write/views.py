@@ -24,7 +24,7 @@ def insert_view(conn: Connection, view: SavedView, account_id: int | None) -> Sa
 
 
 def lock(conn: Connection, view_id: int, scopes: Collection[str]) -> SavedView | None:
-    """A view of one of these scopes, which nobody else changes before this transaction ends."""
+    """Return a view of one of these scopes, which nobody else changes before this transaction ends."""
     statement = select(v).where(v.c.id == view_id, v.c.scope.in_(scopes)).with_for_update()
     row = conn.execute(statement).one_or_none()
     return None if row is None else view_from(row)

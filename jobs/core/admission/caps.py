@@ -45,11 +45,11 @@ class Rate:
 
     @classmethod
     def of(cls, limit: int, per: float, burst: int | None = None) -> Self:
-        """A rate; unless given, ``burst`` is a twentieth of the limit, at least 1."""
+        """Return a rate; unless given, ``burst`` is a twentieth of the limit, at least 1."""
         return cls(limit, float(per), max(1, limit // _DEFAULT_BURST) if burst is None else burst)
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form."""
+        """Return the stored form."""
         return {"limit": self.limit, "per": self.per, "burst": self.burst}
 
     @classmethod
@@ -70,7 +70,7 @@ class Rate:
         return round(self.per * 1_000_000)
 
     def span(self, tokens: int) -> int:
-        """The microseconds in which so many tokens come, rounded up."""
+        """Return the microseconds in which so many tokens come, rounded up."""
         return -(-tokens * self.length // self.limit)
 
 
@@ -92,18 +92,18 @@ class Bucket:
         return max(0, self.rate.burst - lacking)
 
     def settled(self, now: datetime) -> "Bucket":
-        """The bucket as it goes on after its rate was changed: at the worst it is empty."""
+        """Return the bucket as it goes on after its rate was changed: at the worst it is empty."""
         if self.full_at is None or self.full_at - now <= self.rate.span(self.rate.burst) * _MICROSECOND:
             return self
         return Bucket(self.rate, now + self.rate.span(self.rate.burst) * _MICROSECOND)
 
     def take(self, count: int, now: datetime) -> "Bucket":
-        """The bucket without so many of its tokens."""
+        """Return the bucket without so many of its tokens."""
         microseconds = self._lacking(now) + self.rate.span(count)
         return Bucket(self.rate, now + microseconds * _MICROSECOND)
 
     def give_back(self, count: int, now: datetime) -> "Bucket":
-        """The bucket with so many tokens more, at most full."""
+        """Return the bucket with so many tokens more, at most full."""
         microseconds = self._lacking(now) - count * self.rate.length // self.rate.limit
         return Bucket(self.rate, now + microseconds * _MICROSECOND if microseconds > 0 else None)
 
@@ -118,7 +118,7 @@ class Bucket:
         return self.due(now, max(1, min(int(self.rate.limit * _LOOK / self.rate.per), self.rate.burst // 2)))
 
     def _lacking(self, now: datetime) -> int:
-        """The microseconds until it is full."""
+        """Return the microseconds until it is full."""
         return 0 if self.full_at is None else max(0, (self.full_at - now) // _MICROSECOND)
 
 
@@ -176,11 +176,11 @@ class Cap:
     when_full: WhenFull = WhenFull.REFUSE
 
     def never_refusing(self) -> Self:
-        """The same, but with runs dropped that would be refused."""
+        """Return the same, but with runs dropped that would be refused."""
         return replace(self, when_full=WhenFull.DROP_NEWEST) if self.when_full is WhenFull.REFUSE else self
 
     def to_json(self) -> dict[str, Any]:
-        """The stored form."""
+        """Return the stored form."""
         return {"limit": self.limit, "when_full": self.when_full.value}
 
     @classmethod

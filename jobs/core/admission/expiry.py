@@ -85,5 +85,5 @@ class Expired:
     args: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def document(self) -> dict[str, Any]:
-        """The argument ``expired`` of the job that is notified."""
+        """Return the argument ``expired`` of the job that is notified."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}

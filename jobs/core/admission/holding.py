@@ -69,7 +69,7 @@ class Hold:
         return cls(**own)
 
     def to_json(self) -> dict[str, Any]:
-        """The published form."""
+        """Return the published form."""
         own = {"kind": self.kind.value, "seconds": self.seconds, "until_start": self.until_start}
         return own if self.max_wait is None else {**own, "max_wait": self.max_wait}
 
@@ -98,7 +98,7 @@ class Debounce:
     max_wait: float | None = None
 
     def hold(self) -> Hold:
-        """The rule that is stored."""
+        """Return the rule that is stored."""
         return Hold(Holding.DEBOUNCE, self.delay, self.max_wait, until_start=True)
 
 
@@ -116,7 +116,7 @@ class Throttle:
     last: bool = False
 
     def hold(self) -> Hold:
-        """The rule that is stored."""
+        """Return the rule that is stored."""
         return Hold(Holding.LAST if self.last else Holding.THROTTLE, self.period, until_start=True)
 
 
@@ -126,7 +126,7 @@ def hold_of(
     debounce: Debounce | None = None,
     throttle: Throttle | None = None,
 ) -> Hold | None:
-    """The rule that these options make; None = a key holds while its run is unfinished.
+    """Return the rule that these options make; None = a key holds while its run is unfinished.
 
     Raises:
         InvalidInput: a value is wrong, or two of them contradict each other.

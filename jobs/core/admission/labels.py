@@ -77,7 +77,7 @@ class LabelRule:
         return cls(**stored)
 
     def to_json(self) -> dict[str, Any]:
-        """The published form, without unset fields."""
+        """Return the published form, without unset fields."""
         return {name: dict(value) for name, value in asdict(self).items() if value}
 
     def of(
@@ -105,7 +105,7 @@ class LabelRule:
     def after_edit(
         self, labels: Mapping[str, str], args: Mapping[str, Any], unknown: Collection[str] = ()
     ) -> dict[str, str]:
-        """The labels of a run that gets other arguments: those that are taken from arguments are taken again.
+        """Return the labels of a run that gets other arguments: those that are taken from arguments are taken again.
 
         Raises:
             InvalidInput: see ``of``.
@@ -154,7 +154,7 @@ def inherited(parent: Mapping[str, str] | None, own: Mapping[str, str] | None) -
 
 
 def _text(value: object, argument: str) -> str | None:
-    """An argument as the value of a label; None = it has none.
+    """Return an argument as the value of a label; None = it has none.
 
     Raises:
         InvalidInput: it is a list or an object, or too long.

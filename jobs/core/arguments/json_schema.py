@@ -49,7 +49,7 @@ _OF_PLACES: Final = ("$ref", "$dynamicRef", "allOf", "anyOf")
 
 
 def _aware_of_secrets(name: str, keyword: Keyword) -> Keyword:
-    """A keyword that judges a reference to a secret by the facts known before the job starts: it is a text."""
+    """Return a keyword that judges a reference to a secret by the facts known before the job starts: it is a text."""
 
     def judge(validator: object, wanted: object, value: object, schema: object) -> Iterator[ValidationError]:
         if not is_reference(value) or name in _OF_PLACES:

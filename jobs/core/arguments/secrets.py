@@ -34,7 +34,7 @@ def is_reference(value: object) -> bool:
 
 
 def references(args: object) -> frozenset[str]:
-    """The names of all secrets that arguments refer to."""
+    """Return the names of all secrets that arguments refer to."""
     return frozenset(cast("str", one[REFERENCE]) for _, one in _found(args) if _is_well_formed(one))
 
 
@@ -51,7 +51,7 @@ def reference_faults(args: Mapping[str, Json]) -> Iterator[InvalidInput]:
 
 
 def resolved(args: Mapping[str, Json], values: Mapping[str, str]) -> dict[str, Json]:
-    """A copy of arguments with the values of secrets in the place of their references.
+    """Return a copy of arguments with the values of secrets in the place of their references.
 
     Args:
         args: As they were submitted.
@@ -72,7 +72,7 @@ def _resolved(value: Json, values: Mapping[str, str]) -> Json:
 
 
 def _found(args: object) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
-    """Every object that has the member ``$secret``, and where it stands."""
+    """Yield every object that has the member ``$secret``, and where it stands."""
     waiting: list[tuple[tuple[str, ...], object]] = [((), args)]
     while waiting:
         place, value = waiting.pop()

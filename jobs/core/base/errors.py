@@ -97,7 +97,7 @@ class UserError(CronographError):
         return (self,)
 
     def with_prefix(self, *prefix: str) -> "UserError":
-        """The same error with ``prefix`` put before its path."""
+        """Return the same error with ``prefix`` put before its path."""
         self.path = (*prefix, *self.path)
         return self
 
@@ -270,7 +270,7 @@ _OF_THE_API: Final = re.compile(rf"(?<![\w'\"])(?:{'|'.join(NAMES)})(?!\w)")
 
 
 def in_python(error: Error) -> Error:
-    """The same error, which names fields as a Python caller wrote them, in its messages and its paths."""
+    """Return the same error, which names fields as a Python caller wrote them, in its messages and its paths."""
     several: list[UserError] = [error, *(one for one in error.faults if one is not error)]
     for one in several:
         one.message = _OF_THE_API.sub(lambda word: NAMES[word[0]], one.message)

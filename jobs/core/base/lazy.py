@@ -34,7 +34,7 @@ def load(*modules: object) -> None:
 
 
 def lazy_exports(package: str | None, homes: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
-    """A ``__getattr__`` for a module whose names are imported at their first use.
+    """Return a ``__getattr__`` for a module whose names are imported at their first use.
 
     Args:
         package: The package in which the modules are looked up.

@@ -42,7 +42,7 @@ class Resources:
     options: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def document(self) -> dict[str, Any]:
-        """The given ones by name."""
+        """Return the given ones by name."""
         return {name: value for name, value in asdict(self).items() if value not in (None, {})}
 
     def check(self) -> None:
@@ -68,7 +68,7 @@ _NAMES: Final = tuple(one.name for one in fields(Resources))
 
 
 def resources_of(carried: Mapping[str, Any] | None) -> Resources:
-    """The resources that a run asks for itself, of all that it carries."""
+    """Return the resources that a run asks for itself, of all that it carries."""
     given: Mapping[str, Any] = (carried or {}).get(CARRIED) or {}
     return Resources(**{name: value for name, value in given.items() if name in _NAMES})
 

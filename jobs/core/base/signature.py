@@ -17,13 +17,13 @@ _ANNOTATIONS = ("title", "description")
 
 
 def signature_of(job_name: str, args_schema: Mapping[str, Any]) -> str:
-    """The signature of a job: 16 hexadecimal digits of a hash of its name and of the rules for its arguments."""
+    """Return the signature of a job: 16 hexadecimal digits of a hash of its name and of the rules for its arguments."""
     text = json.dumps([job_name, _essence(args_schema)], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]
 
 
 def foreign_to(own: Mapping[str, str], others: Mapping[str, str]) -> frozenset[str]:
-    """The signatures that another node has for jobs of which this one has another version.
+    """Return the signatures that another node has for jobs of which this one has another version.
 
     Args:
         own: Job name to signature, of this node.

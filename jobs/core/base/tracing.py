@@ -129,7 +129,7 @@ class Tracing(Protocol):
     """A tracing system."""
 
     def enqueued(self, job_name: str, *, alone: bool) -> dict[str, Any] | None:
-        """A run is put into the queue here and now: what it carries.
+        """Note that a run is put into the queue here and now; return what it carries.
 
         Args:
             alone: Whether it is traced outside of any other span as well, as the first one of a trace.
@@ -137,17 +137,17 @@ class Tracing(Protocol):
         ...
 
     def attempt(self, attempt: TracedAttempt) -> AttemptSpan:
-        """An attempt begins."""
+        """Open the span of an attempt that begins."""
         ...
 
     def request(self, method: str, url: str, host: str, port: int) -> AbstractContextManager[RequestSpan]:
-        """An HTTP request goes out; an exception that leaves the block is its failure."""
+        """Open the span of an HTTP request that goes out; an exception that leaves the block is its failure."""
         ...
 
     def operation(
         self, kind: str, field: str | None, name: str | None, headers: Mapping[str, str]
     ) -> AbstractContextManager[OperationSpan]:
-        """A GraphQL operation is executed, asked for by a request with these headers."""
+        """Open a span for a GraphQL operation that a request with these headers asks for."""
         ...
 
 
@@ -172,7 +172,7 @@ class Traced:
         return cast("Any", carried) if context is None else {**given, CARRIED: context}
 
     def here(self, function: Callable[P, T]) -> Callable[P, T]:
-        """A function that is called in another thread, within the span that is current here."""
+        """Return a function that is called in another thread, within the span that is current here."""
         return function if self.by is None else partial(copy_context().run, function)
 
 

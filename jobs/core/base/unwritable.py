@@ -32,7 +32,7 @@ class Unwritable(NamedTuple):
 
 
 def unwritable(value: object) -> Unwritable | None:
-    """The first part of a value that cannot be written as JSON; None: it can."""
+    """Return the first part of a value that cannot be written as JSON; None: it can."""
     waiting: list[tuple[tuple[str, ...], object, tuple[object, ...]]] = [((), value, ())]
     while waiting:
         place, one, around = waiting.pop()

@@ -228,12 +228,12 @@ class RunFacts:
 
 
 def moment(instant: datetime) -> str:
-    """A time in a sentence: ``2026-03-01 12:00:05 UTC``."""
+    """Return a time in a sentence: ``2026-03-01 12:00:05 UTC``."""
     return f"{instant:%Y-%m-%d %H:%M:%S} UTC"
 
 
 def span(seconds: float) -> str:
-    """A length of time in a sentence: ``3 s``, ``5 min``, ``2 h 10 min``, ``4 d 3 h``."""
+    """Return a length of time in a sentence: ``3 s``, ``5 min``, ``2 h 10 min``, ``4 d 3 h``."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -246,7 +246,7 @@ def span(seconds: float) -> str:
 
 
 def brief_span(seconds: float) -> str:
-    """A length of time that may be less than a second: ``40 ms``, ``3 s``."""
+    """Return a length of time that may be less than a second: ``40 ms``, ``3 s``."""
     return f"{max(1, round(seconds * 1000))} ms" if seconds < 1 else span(seconds)
 
 

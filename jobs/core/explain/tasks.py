@@ -58,7 +58,7 @@ _TAKES_ITS_TURN = frozenset({Code.SCHEDULED, Code.NEXT, Code.IN_LINE})
 
 
 def _queued(run: Run, facts: RunFacts | None, now: datetime, more: str, details: tuple[str, ...]) -> Explanation:
-    """The task waits for a run that waits: the same things block both."""
+    """Return why the run waits that the task waits for: the same things block both."""
     sentence = f"Run {run.id} is in the queue and has not started{more}."
     if facts is None:
         return Explanation(Code.QUEUED, sentence, details, run_id=run.id)

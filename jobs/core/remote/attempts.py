@@ -116,7 +116,7 @@ class RemoteAttempt:
 
 
 def heartbeat_of(lease: float) -> float:
-    """Seconds between two signs of life of remote code."""
+    """Return the seconds between two signs of life of remote code."""
     return lease / _HEARTBEATS
 
 

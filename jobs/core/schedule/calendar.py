@@ -76,7 +76,7 @@ def parse_calendar(value: str, timezone: str) -> WallClockSchedule:
 
 
 def _own_clock(word: str, position: int) -> tuple[ZoneInfo | None, timedelta, str] | None:
-    """The zone, shift and name of the clock that the last word names; None when it is no zone at all."""
+    """Return the zone, shift and name of the clock that the last word names; None when it is no zone at all."""
     if word.upper() in ("UTC", "Z"):
         return None, timedelta(), "UTC"
     if match := _OFFSET.fullmatch(word):
@@ -92,7 +92,7 @@ def _own_clock(word: str, position: int) -> tuple[ZoneInfo | None, timedelta, st
 
 
 def _parse_text(text: str) -> tuple[WallPattern, bool]:
-    """The pattern of the text without its zone, and whether it is absolute (``@seconds``) rather than local."""
+    """Return the pattern of the text without its zone, and whether it is absolute (``@seconds``) rather than local."""
     if not text:
         message = "value: is empty; it must be a calendar event such as 'Mon..Fri 09:00' or 'daily'"
         raise ScheduleError(message, field="value", position=0)
@@ -146,7 +146,7 @@ def _instant_pattern(epoch: int, weekdays: int) -> WallPattern:
 
 
 def _with_better_hint(text: str, error: ScheduleError) -> ScheduleError:
-    """The error, or a more helpful one when the text is nearly a shorthand, has a zone misspelt, or is cron."""
+    """Return the error, or a more helpful one when the text is nearly a shorthand, has a zone misspelt, or is cron."""
     words = text.split()
     if text.lower() in _NOT_REPEATING:
         return ScheduleError(

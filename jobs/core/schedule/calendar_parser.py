@@ -145,7 +145,7 @@ class _Parser:
         return self._error("weekday", message, position)
 
     def _near_weekday(self, position: int) -> ScheduleError | None:
-        """The error for a misspelt weekday; None if the word resembles none."""
+        """Return the error for a misspelt weekday; None if the word resembles none."""
         letters = _LETTERS.match(self.text, position)
         if letters is None:
             return None
@@ -293,7 +293,7 @@ class _Parser:
         return item
 
     def _bad_end(self, field: str, item: Component) -> ScheduleError:
-        """The error for text after an item's end, with a better text if only a space is missing."""
+        """Return the error for text after an item's end, with a better text if only a space is missing."""
         rest = self.text[self.at :]
         if rest[0] in "Tt":
             better = f"{self.text[: self.at]} {rest[1:]}"
@@ -334,11 +334,11 @@ class _Parser:
 
 
 def _integer(digits: str) -> int:
-    """The number, or one too large for any part: long digit strings are never converted."""
+    """Return the number, or one too large for any part: long digit strings are never converted."""
     significant = digits.lstrip("0")
     return int(significant or "0") if len(significant) <= 12 else _TOO_LARGE * SECOND
 
 
 def _microseconds(fraction: str) -> int:
-    """The fraction of a second in microseconds, rounded at the seventh digit as systemd does."""
+    """Return the fraction of a second in microseconds, rounded at the seventh digit as systemd does."""
     return int(fraction[:6].ljust(6, "0")) + (fraction[6:7] >= "5")

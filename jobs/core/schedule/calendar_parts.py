@@ -47,7 +47,7 @@ class Component:
     repeat: int | None = None
 
     def error(self, part: Part, message: str, suggestion: str | None = None) -> ScheduleError:
-        """The error for this item, naming the part and the place."""
+        """Return the error for this item, naming the part and the place."""
         return ScheduleError(
             f"{part.name}: {message}",
             field=part.name,
@@ -78,7 +78,7 @@ class ChainedSeconds:
         return min(steps.start for steps in self.steps)
 
     def at_or_after(self, moment: int) -> int | None:
-        """The earliest moment that is not before ``moment``, or None when there is none in the minute."""
+        """Return the earliest moment that is not before ``moment``, or None when there is none in the minute."""
         found: int | None = None
         for steps in self.steps:
             rounds = max(0, -(-(moment - steps.start) // steps.repeat))
@@ -93,7 +93,7 @@ Chain = Sequence[Component]
 
 
 def full_years(chain: Chain) -> Chain:
-    """The chain with years 0 to 69 moved to 2000 and 70 to 99 to 1900, as systemd reads them."""
+    """Return the chain with years 0 to 69 moved to 2000 and 70 to 99 to 1900, as systemd reads them."""
     return [
         Component(
             item.text,
@@ -107,7 +107,7 @@ def full_years(chain: Chain) -> Chain:
 
 
 def mask(part: Part, chain: Chain) -> int:
-    """The set of numbers that the chain stands for, as a bit mask; ``*`` is every number of the part."""
+    """Return the set of numbers that the chain stands for, as a bit mask; ``*`` is every number of the part."""
     if not chain:
         return stepped(part.low, part.high, 1)
     result = 0
@@ -118,7 +118,7 @@ def mask(part: Part, chain: Chain) -> int:
 
 
 def mask_from_end(chain: Chain) -> int:
-    """The days before the last of the month (bit 0 = the last day) that a chain after ``~`` stands for.
+    """Return the days before the last of the month (bit 0 = the last day) that a chain after ``~`` stands for.
 
     A repetition without an end runs forwards in time: ``~7/2`` is the 7th, 5th, 3rd and 1st day from the end.
     """
@@ -137,7 +137,7 @@ def mask_from_end(chain: Chain) -> int:
 
 
 def second_set(chain: Chain) -> SecondSet:
-    """The moments of a minute that a chain stands for; ``*`` is every whole second."""
+    """Return the moments of a minute that a chain stands for; ``*`` is every whole second."""
     steps = tuple(resolve(SECOND_PART, item) for item in chain) or (Steps(0, SECOND_PART.high, SECOND),)
     if any(item.start % SECOND or item.repeat % SECOND for item in steps):
         return ChainedSeconds(steps)
@@ -148,7 +148,7 @@ def second_set(chain: Chain) -> SecondSet:
 
 
 def resolve(part: Part, item: Component) -> Steps:
-    """The numbers of one item, checked against the bounds of its part. A single number is one step."""
+    """Return the numbers of one item, checked against the bounds of its part. A single number is one step."""
     _check_bounds(part, item, item.start)
     if item.stop is not None:
         _check_bounds(part, item, item.stop)

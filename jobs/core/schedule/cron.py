@@ -54,7 +54,7 @@ def parse_cron(value: str, timezone: str) -> WallClockSchedule:
 
 
 def parse_pattern(value: str) -> WallPattern:
-    """The pattern of wall-clock times that a cron expression stands for; the same in every zone."""
+    """Return the pattern of wall-clock times that a cron expression stands for; the same in every zone."""
     words = [(match.group(), match.start()) for match in _WORD.finditer(value)]
     if len(words) == 1 and words[0][0].startswith("@"):
         words = _expand_nickname(*words[0])
@@ -154,7 +154,7 @@ def _refuse_empty(spec: FieldSpec, word: str, position: int, found: FieldSets) -
 
 
 def _from_monday(weekdays: int) -> int:
-    """Weekdays with Sunday = 0 and 7 as weekdays with Monday = 0."""
+    """Turn weekdays with Sunday = 0 and 7 into weekdays with Monday = 0."""
     return weekdays >> 1 | (weekdays & 1) << 6
 
 

@@ -263,13 +263,13 @@ def _allowed(spec: FieldSpec) -> str:
 
 
 def _byte(digits: str) -> int:
-    """The number, or one too large for any field. Long digit strings are never converted."""
+    """Return the number, or one too large for any field. Long digit strings are never converted."""
     significant = digits.removeprefix("+").lstrip("0")
     return int(significant or "0") if len(significant) <= 3 else 1000
 
 
 def _with_near_name(item: _Item) -> str | None:
-    """The item with the month or weekday that was probably meant in place of the word that is none."""
+    """Return the item with the month or weekday that was probably meant in place of the word that is none."""
     names = {MONTH.name: MONTHS, WEEKDAY.name: WEEKDAYS}.get(item.spec.name, ())
     known = [*names, *(name[:3] for name in names)]
     word = next((found for found in _LETTERS.finditer(item.raw) if found[0].lower() not in known), None)

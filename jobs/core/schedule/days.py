@@ -11,12 +11,12 @@ from typing import Final
 
 
 def lowest(mask: int) -> int:
-    """The smallest member of a set that is not empty."""
+    """Return the smallest member of a set that is not empty."""
     return (mask & -mask).bit_length() - 1
 
 
 def members(mask: int) -> Iterator[int]:
-    """The members of the set, ascending."""
+    """Yield the members of the set, ascending."""
     while mask:
         bit = mask & -mask
         yield bit.bit_length() - 1
@@ -24,17 +24,17 @@ def members(mask: int) -> Iterator[int]:
 
 
 def span(low: int, high: int) -> int:
-    """The set of all numbers from ``low`` to ``high``, both included; empty when ``high < low``."""
+    """Return the set of all numbers from ``low`` to ``high``, both included; empty when ``high < low``."""
     return ((1 << (high + 1)) - 1) & ~((1 << low) - 1) if high >= low else 0
 
 
 def stepped(low: int, high: int, step: int) -> int:
-    """The set ``low, low + step, low + 2·step, …`` up to and including ``high``. ``step`` must be at least 1."""
+    """Return the set ``low, low + step, low + 2·step, …`` up to and including ``high``. ``step`` must be at least 1."""
     return mask_of(range(low, high + 1, step))
 
 
 def mask_of(numbers: Iterable[int]) -> int:
-    """The set of the given numbers, none of them negative."""
+    """Return the set of the given numbers, none of them negative."""
     mask = 0
     for number in numbers:
         mask |= 1 << number
@@ -111,7 +111,7 @@ def first_weekday(year: int, month: int) -> int:
 
 
 def kinds_of_month(months: int) -> Iterator[tuple[int, int]]:
-    """Every (first weekday, length) that one of the months (bit 1 to 12) has in some year.
+    """Return every (first weekday, length) that one of the months (bit 1 to 12) has in some year.
 
     Over 400 years every month begins on every weekday, and so does February of leap years alone.
     """
@@ -128,7 +128,7 @@ def _days_with(weekdays: int, first_weekday: int) -> int:
 
 
 def _nearest_workday(day: int, first_weekday: int, length: int) -> int:
-    """The day from Monday to Friday nearest to ``day`` within the same month."""
+    """Return the day from Monday to Friday nearest to ``day`` within the same month."""
     weekday = (first_weekday + day - 1) % 7
     if weekday == _SATURDAY:
         return day - 1 if day > 1 else day + 2

@@ -20,7 +20,7 @@ _LONGEST: Final = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def ordinal(number: int) -> str:
-    """The number in order: ``1st``, ``2nd``, ``3rd``, ``4th``."""
+    """Return the number in order: ``1st``, ``2nd``, ``3rd``, ``4th``."""
     if number % 100 in (11, 12, 13):
         return f"{number}th"
     return f"{number}{('th', 'st', 'nd', 'rd', *['th'] * 6)[number % 10]}"
@@ -42,7 +42,7 @@ def missing_day(months: int, days: int) -> str | None:
 
 
 def listed(mask: int, name: Callable[[int], str] = str) -> str:
-    """The members of a set, three or more in a row as a range: ``1, 3 to 5 and 9``."""
+    """Return the members of a set, three or more in a row as a range: ``1, 3 to 5 and 9``."""
     words: list[str] = []
     for first, last in runs(mask):
         if last - first + 1 >= _SHORTEST_RANGE:
@@ -53,7 +53,7 @@ def listed(mask: int, name: Callable[[int], str] = str) -> str:
 
 
 def runs(mask: int) -> list[tuple[int, int]]:
-    """The members of a set as runs of consecutive numbers, each with its first and last."""
+    """Return the members of a set as runs of consecutive numbers, each with its first and last."""
     found: list[tuple[int, int]] = []
     for number in members(mask):
         if found and found[-1][1] == number - 1:
@@ -64,7 +64,7 @@ def runs(mask: int) -> list[tuple[int, int]]:
 
 
 def only(mask: int) -> int | None:
-    """The only member of a set, or None when it has none or several."""
+    """Return the only member of a set, or None when it has none or several."""
     return mask.bit_length() - 1 if mask and not mask & (mask - 1) else None
 
 
@@ -133,7 +133,7 @@ def _years(years: int | None) -> str:
 
 
 def _days_of_month(rule: DayRule) -> str:
-    """The days by number, e.g. ``the 1st and the workday nearest the 15th``; empty when every day is meant."""
+    """Return the days by number, e.g. ``the 1st and the workday nearest the 15th``; empty when every day is meant."""
     if rule.days == EVERY_DAY:
         return ""
     words: list[str] = []
@@ -172,7 +172,7 @@ def _plain_weekdays(rule: DayRule, article: str) -> list[str]:
 
 
 def _placed_weekdays(rule: DayRule) -> list[str]:
-    """Weekdays by their place in the month, e.g. ``the 2nd Monday``, ``the last Friday``."""
+    """Describe weekdays by their place in the month, e.g. ``the 2nd Monday``, ``the last Friday``."""
     by_place = [(ordinal(number), mask) for number, mask in enumerate(rule.nth_weekdays, start=1)]
     by_place.append(("last", rule.last_weekdays))
     return [f"the {place} {joined([DAY_NAMES[day] for day in members(mask)])}" for place, mask in by_place if mask]
@@ -222,7 +222,7 @@ def _decimal(moment: int, *, pad: int = 1) -> str:
 
 
 def _moments(seconds: SecondSet) -> list[int] | None:
-    """The moments of a minute in microseconds when there are few, else None."""
+    """Return the moments of a minute in microseconds when there are few, else None."""
     found: list[int] = []
     moment: int | None = seconds.first
     while moment is not None and len(found) <= _MOST_MOMENTS:
@@ -244,7 +244,7 @@ def _step_of_seconds(seconds: SecondSet) -> tuple[int, int] | None:
 
 
 def _time_by_minutes(hours: int, minutes: int) -> str:
-    """Times at second 0."""
+    """Describe times at second 0."""
     minute, step = only(minutes), step_of(minutes, 59)
     if minute is not None:
         return _time_by_hours(hours, minute)
@@ -259,7 +259,7 @@ def _time_by_minutes(hours: int, minutes: int) -> str:
 
 
 def _time_by_hours(hours: int, minute: int) -> str:
-    """Times at one minute of many hours."""
+    """Describe times at one minute of many hours."""
     step = step_of(hours, 23)
     at_minute = f" at minute {minute}" if minute else ""
     if hours == EVERY_HOUR:
@@ -312,7 +312,7 @@ def _of_minutes(pattern: WallPattern) -> str:
 
 
 def _of_hours(hours: int, *, of_every: bool) -> str:
-    """The hours that smaller units repeat in; ``of_every`` says that they are counted by the hour."""
+    """Return the hours that smaller units repeat in; ``of_every`` says that they are counted by the hour."""
     if hours == EVERY_HOUR:
         return " of every hour" if of_every else ""
     if is_range(hours):

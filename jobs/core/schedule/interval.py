@@ -32,7 +32,7 @@ _FORMS: Final = "a length of time such as 90, 90s, 1h30m or PT1H30M"
 
 
 def parse_duration(text: str) -> float:
-    """The length of time in seconds, not negative, to the microsecond.
+    """Return the length of time in seconds, not negative, to the microsecond.
 
     Accepts seconds (``90``, ``1.5``), parts with units from ``w`` to ``s``, largest first (``1h30m``, ``1h 30m``,
     ``2 days``), and ISO 8601 without years and months, which have no fixed length (``PT1H30M``, ``P1DT12H``).
@@ -44,7 +44,7 @@ def parse_duration(text: str) -> float:
 
 
 def duration_microseconds(text: str) -> int:
-    """The length of time in whole microseconds; as ``parse_duration`` otherwise."""
+    """Return the length of time in whole microseconds; as ``parse_duration`` otherwise."""
     if len(text) > MAX_VALUE_LENGTH:
         raise _error(f"has {len(text)} characters; it can have {MAX_VALUE_LENGTH} at most", MAX_VALUE_LENGTH)
     stripped = text.strip()
@@ -59,7 +59,7 @@ def duration_microseconds(text: str) -> int:
 
 
 def describe_duration(microseconds: int) -> str:
-    """A length of time in English, in the largest units that fit: ``1 hour 30 minutes`` or ``2.5 seconds``."""
+    """Return a length of time in English, in the largest units that fit: ``1 hour 30 minutes`` or ``2.5 seconds``."""
     seconds, fraction = divmod(microseconds, MICROSECONDS)
     words: list[str] = []
     for size, name in _NAMES:
@@ -176,7 +176,7 @@ class IntervalSchedule:
         return anchor + elapsed if elapsed < datetime(END_OF_TIME, 1, 1, tzinfo=UTC) - anchor else None
 
     def describe(self) -> str:
-        """One English sentence saying when it fires. A fixed grid is the same in every zone."""
+        """Return one English sentence saying when it fires. A fixed grid is the same in every zone."""
         return f"Every {describe_duration(self.microseconds)}"
 
 

@@ -103,7 +103,7 @@ class Schedule(Protocol):
         ...
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The first occurrence strictly later than ``instant``, None if none is left; aware, in UTC.
+        """Return the first occurrence strictly later than ``instant``, None if none is left; aware, in UTC.
 
         Raises:
             ValueError: ``instant`` is naive.
@@ -111,7 +111,7 @@ class Schedule(Protocol):
         ...
 
     def describe(self) -> str:
-        """One English sentence saying when it fires, the zone named unless it is UTC."""
+        """Return one English sentence saying when it fires, the zone named unless it is UTC."""
         ...
 
 

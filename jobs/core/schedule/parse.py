@@ -74,7 +74,7 @@ def validate(
 
 
 def _over(schedule: Schedule, after: datetime) -> ScheduleError:
-    """The error for a schedule whose last occurrence is past."""
+    """Return the error for a schedule whose last occurrence is past."""
     value, latest = schedule.value, time_text(after)
     if schedule.syntax is not Syntax.TIMESTAMP:
         problem = f"value: '{value}' has no occurrence after {latest}"
@@ -118,7 +118,7 @@ def proven(error: ScheduleError, value: str, attempt: Callable[[str], object]) -
 
 
 def _with(error: ScheduleError, value: str) -> str | None:
-    """The value with the suggestion in place; None if there is none, or it is for the separate zone."""
+    """Return the value with the suggestion in place; None if there is none, or it is for the separate zone."""
     if error.suggestion is None or (error.field == "timezone" and error.replaces is None):
         return None
     begin, end = error.replaces or (0, len(value))
@@ -126,7 +126,7 @@ def _with(error: ScheduleError, value: str) -> str | None:
 
 
 def _wholly(value: str, attempt: Callable[[str], object]) -> str | None:
-    """The value with each further fault corrected as its own refusal suggests; None if that leads nowhere."""
+    """Return the value with each further fault corrected as its own refusal suggests; None if that leads nowhere."""
     for _ in range(ROUNDS):
         try:
             attempt(value)

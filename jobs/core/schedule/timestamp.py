@@ -34,7 +34,7 @@ class TimestampSchedule:
         return Syntax.TIMESTAMP
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The one occurrence, if it is strictly later than ``instant``.
+        """Return the one occurrence, if it is strictly later than ``instant``.
 
         Raises:
             ValueError: ``instant`` is naive.
@@ -44,7 +44,7 @@ class TimestampSchedule:
         return self.at if self.at > instant else None
 
     def describe(self) -> str:
-        """One English sentence saying when it fires, in the task's zone."""
+        """Return one English sentence saying when it fires, in the task's zone."""
         zone = find_zone(self.timezone)
         local = self.at if zone is None else self.at.astimezone(zone)
         fraction = f".{local.microsecond:06d}".rstrip("0") if local.microsecond else ""
@@ -108,7 +108,7 @@ def _from_rfc_3339(value: str, match: re.Match[str]) -> datetime:
 
 
 def _meant(text: str, now: datetime | None) -> str | None:
-    """The time that was probably meant by a date, a time of day or the word tomorrow, all in UTC."""
+    """Return the time that was probably meant by a date, a time of day or the word tomorrow, all in UTC."""
     if _DATE.fullmatch(text):
         return f"{text}T00:00:00Z"
     if now is None:

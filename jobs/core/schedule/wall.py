@@ -30,7 +30,7 @@ class SecondSet(Protocol):
         ...
 
     def at_or_after(self, moment: int) -> int | None:
-        """The earliest moment that is not before ``moment``, or None when there is none in the minute."""
+        """Return the earliest moment that is not before ``moment``, or None when there is none in the minute."""
         ...
 
 
@@ -46,7 +46,7 @@ class WholeSeconds:
         return lowest(self.mask) * _SECOND
 
     def at_or_after(self, moment: int) -> int | None:
-        """The earliest second that is not before ``moment``, in microseconds."""
+        """Return the earliest second that is not before ``moment``, in microseconds."""
         floor = -(-moment // _SECOND)
         rest = self.mask >> floor
         return (floor + lowest(rest)) * _SECOND if rest else None
@@ -96,7 +96,7 @@ class WallPattern:
         return _wall(found, lowest(self.hours), lowest(self.minutes), self.seconds.first) if found else None
 
     def _day_at_or_after(self, year: int, month: int, day: int) -> tuple[int, int, int] | None:
-        """The earliest matching date; ``day`` may be one past the end of its month."""
+        """Return the earliest matching date; ``day`` may be one past the end of its month."""
         while (next_year := self._year_at_or_after(year)) is not None:
             if next_year != year:
                 year, month, day = next_year, 1, 1
@@ -125,7 +125,7 @@ class WallPattern:
         return days
 
     def _time_at_or_after(self, hour: int, minute: int, moment: int) -> tuple[int, int, int] | None:
-        """The earliest matching (hour, minute, microseconds into the minute) of a day."""
+        """Return the earliest matching (hour, minute, microseconds into the minute) of a day."""
         if self.hours >> hour & 1:
             if self.minutes >> minute & 1:
                 second = self.seconds.at_or_after(moment)

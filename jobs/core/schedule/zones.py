@@ -36,7 +36,7 @@ _WINDOW: Final = timedelta(days=2)
 
 
 def find_zone(name: str, *, position: int | None = None) -> ZoneInfo | None:
-    """The zone of an IANA name, or None for ``UTC``, which needs no conversion.
+    """Return the zone of an IANA name, or None for ``UTC``, which needs no conversion.
 
     Names that mean something else on another machine (``localtime``) are unknown.
 
@@ -144,7 +144,7 @@ def _instant_of(wall: datetime, zone: ZoneInfo) -> datetime:
 
 
 def _next_by_real_time(pattern: WallPattern, zone: ZoneInfo, moment: datetime) -> datetime | None:
-    """The first instant from ``moment`` on at which the local clock shows a matching time.
+    """Return the first instant from ``moment`` on at which the local clock shows a matching time.
 
     Each round ends in an answer, passes one change of the clock, or jumps close to the next matching date.
     """
@@ -175,7 +175,7 @@ def _known(offset: timedelta | None) -> timedelta:
 
 
 def _change_between(zone: ZoneInfo, low: datetime, high: datetime) -> datetime:
-    """The first instant, to the second, with the offset of ``high``, which differs from that of ``low``."""
+    """Return the first instant, to the second, with the offset of ``high``, which differs from that of ``low``."""
     before = _offset(zone, low)
     low, high = low.replace(microsecond=0), high.replace(microsecond=0) + timedelta(seconds=bool(high.microsecond))
     while (distance := (high - low) // timedelta(seconds=1)) > 1:
@@ -204,7 +204,7 @@ class WallClockSchedule:
     clock_name: str = ""
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The first occurrence strictly later than ``instant``; aware, in UTC.
+        """Return the first occurrence strictly later than ``instant``; aware, in UTC.
 
         Raises:
             ValueError: ``instant`` is naive.
@@ -212,5 +212,5 @@ class WallClockSchedule:
         return next_match(self.pattern, self.zone, self.shift, instant)
 
     def describe(self) -> str:
-        """One English sentence saying when it fires."""
+        """Return one English sentence saying when it fires."""
         return describe_pattern(self.pattern, self.clock_name or self.timezone)

@@ -11,7 +11,7 @@ from .shapes import HeldRun, Reserved
 
 
 def task_change(kind: EventKind, task: Task) -> Change:
-    """The event of a created, updated or deleted task."""
+    """Return the event of a created, updated or deleted task."""
     return Change(kind, task_id=task.id, task_name=task.name, job_name=task.spec.job_name, group=task.spec.group)
 
 
@@ -31,7 +31,7 @@ def run_change(run: Run | HeldRun | Reserved, state: RunState, *, node: str | No
 
 
 def created_changes(runs: Sequence[Run]) -> Listed:
-    """The events of new runs that wait."""
+    """Return the events of new runs that wait."""
     alone = created((run.id, run.job_name, run.group) for run in runs if run.task_id is None)
     of_tasks = [
         (run.id, run.job_name, run.group, run.task_id, run.task_name) for run in runs if run.task_id is not None
@@ -53,7 +53,7 @@ def many_changes(entry: str, node: str, runs: Iterable[tuple[Run | HeldRun, int]
 def finished_changes(
     run: Run | HeldRun, execution_id: int, node: str, state: RunState, outcome: Outcome
 ) -> Iterable[Change]:
-    """The two events of an attempt that ended."""
+    """Yield the two events of an attempt that ended."""
     yield _execution(EventKind.EXECUTION_FINISHED, run, execution_id, node, outcome.value)
     yield run_change(run, state, node=node)
 

@@ -176,7 +176,7 @@ def set_priority(conn: Connection, ids: Sequence[int], priority: Priority) -> li
 
 
 def lock_unbegun(conn: Connection, key: str) -> Run | None:
-    """The run that has this unique key and has never begun, locked."""
+    """Return the run that has this unique key and has never begun, locked."""
     found = where_they_are(conn, lambda _: every(conn, _UNBEGUN_WITH_KEY, r.c.id, run_from, {"key": key}))
     return next(iter(found), None)
 

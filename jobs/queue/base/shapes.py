@@ -63,7 +63,7 @@ class Reserved(NamedTuple):
 
 
 def reserved_from(row: Any) -> Reserved:
-    """The run behind a row that has these columns among others."""
+    """Return the run behind a row that has these columns among others."""
     return Reserved(row.id, row.task_id, row.task_name, row.job_name, row.group_name, row.flow_id)
 
 

@@ -70,7 +70,7 @@ class Statement:
 
 
 def names(database: str) -> list[str]:
-    """The names of all statements for ``POSTGRES`` or ``SQLITE``."""
+    """Return the names of all statements for ``POSTGRES`` or ``SQLITE``."""
     return sorted(path.stem for path in (FOLDER / database).glob("*.sql"))
 
 
@@ -214,7 +214,7 @@ def picker(found: tuple[str, ...], wanted: tuple[str, ...]) -> Callable[[Sequenc
 
 
 def plan(conn: Connection, name: str, form: str | None = None) -> list[str]:
-    """The lines of the plan by which the present database would execute a statement; it is not executed.
+    """Return the lines of the plan by which the present database would execute a statement; it is not executed.
 
     On PostgreSQL that for all values of the parameters, made as on the connections that send it.
     """

@@ -24,7 +24,7 @@ class CountingScheme:
 
     @classmethod
     def parse(cls, text: str) -> "CountingScheme":
-        """The scheme behind ``"2,1"``.
+        """Return the scheme behind ``"2,1"``.
 
         Raises:
             ValueError: not two whole numbers of at least 1.
@@ -35,7 +35,7 @@ class CountingScheme:
         return cls(int(parts[0]), int(parts[1]))
 
     def prefers(self, counter: int) -> Priority:
-        """The priority whose turn it is when ``counter`` runs were taken in this group before."""
+        """Return the priority whose turn it is when ``counter`` runs were taken in this group before."""
         return Priority.HIGH if counter % (self.high + self.low) < self.high else Priority.LOW
 
 
@@ -58,11 +58,11 @@ class FairnessState:
     groups: int = 1
 
     def copy(self) -> "FairnessState":
-        """An independent copy, to take from on trial until the claim is committed."""
+        """Return an independent copy, to take from on trial until the claim is committed."""
         return FairnessState(self.scheme, self.last_group, dict(self.counters), self.groups)
 
     def after(self, group: str, count: int) -> "FairnessState":
-        """The state that ``take`` leaves once it took ``count`` runs of this group, all of one class."""
+        """Return the state that ``take`` leaves once it took ``count`` runs of this group, all of one class."""
         if not count:
             return self
         state = FairnessState(self.scheme, group, dict(self.counters))
@@ -87,7 +87,7 @@ class _Lane:
     goes_on: bool = False
 
     def take(self, blocked: set[int]) -> Candidate | None:
-        """The oldest whose task is not taken yet; a blocked one stays blocked for the whole batch.
+        """Return the oldest whose task is not taken yet; a blocked one stays blocked for the whole batch.
 
         Raises:
             _UnknownError: It may be one that is not known.
@@ -126,7 +126,7 @@ class _Group:
         return self.stuck if candidate.stuck else self.by_priority[candidate.priority]
 
     def take(self, preferred: Priority, blocked: set[int]) -> Candidate | None:
-        """The next run of this group, or None if nothing is left that may be taken.
+        """Return the next run of this group, or None if nothing is left that may be taken.
 
         Raises:
             _UnknownError: It may be one that is not known.

@@ -53,7 +53,7 @@ def undo(tx: Tx, ended: Sequence[Run | HeldRun]) -> None:
 
 
 def _order(row: Any) -> tuple[int, int]:
-    """The order in which cleanups were registered."""
+    """Return the order in which cleanups were registered."""
     return row.attempt, row.cleanup[PLACE]
 
 

@@ -72,7 +72,7 @@ def put_spec(tx: Tx, spec: FlowSpec) -> int:
 
 
 def new_flow(spec: FlowSpec) -> NewFlow:
-    """The flow that a description means.
+    """Return the flow that a description means.
 
     Raises:
         UserError: its faults, each with its path.
@@ -261,7 +261,7 @@ def forget_uses(conn: Connection, run_id: int) -> None:
 
 
 def _uses(args: dict[str, Json]) -> dict[str, Json] | None:
-    """The keys whose results arguments take, and the arguments as they are before these are filled in."""
+    """Return the keys whose results arguments take, and the arguments as they are before these are filled in."""
     keys = sorted({str(key) for key in references(args).values()})
     return {"keys": keys, "args": args} if keys else None
 

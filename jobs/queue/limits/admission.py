@@ -271,7 +271,7 @@ def buckets(conn: Connection, wanted: Collection[BucketName], *, lock: bool = Fa
 
 
 def rates_of(conn: Connection, wanted: Collection[BucketName]) -> dict[BucketName, Rate]:
-    """The rates of those of these buckets whose job or task still says one."""
+    """Return the rates of those of these buckets whose job or task still says one."""
     of_tasks = {name: task_id for name in wanted if (task_id := task_of_key(name.rate_key)) is not None}
     stored = tasks.rates_of(conn, of_tasks.values()) if of_tasks else {}
     found = {name: stored[task_id] for name, task_id in of_tasks.items() if task_id in stored}

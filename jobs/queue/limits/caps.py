@@ -51,7 +51,7 @@ class Capped:
         return bool(self.caps)
 
     def never_refusing(self) -> "Capped":
-        """The same, but with runs dropped that would be refused: there is no caller who could get the error."""
+        """Return the same, but with runs dropped that would be refused: there is no caller who could get the error."""
         return Capped(self.asked, {line: cap.never_refusing() for line, cap in self.caps.items()})
 
     def within(self, lines: Collection[Line]) -> "Capped":

@@ -34,7 +34,7 @@ class TaskKeys:
     holds: Mapping[int, Hold]
 
     def in_force(self, task: DueTask) -> KeyInForce | None:
-        """The key of this task's runs; None = they have none."""
+        """Return the key of this task's runs; None = they have none."""
         key = self.keys.get(task.id)
         return None if key is None else KeyInForce(key, key in self.holders)
 
@@ -45,12 +45,12 @@ class TaskKeys:
             self.holders.setdefault(key, None)
 
     def holder(self, task: DueTask) -> int | None:
-        """The unfinished run that has the key of this task's runs, as far as it is known."""
+        """Return the unfinished run that has the key of this task's runs, as far as it is known."""
         return self.holders.get(self.keys.get(task.id, ""))
 
 
 def keys_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults]) -> TaskKeys:
-    """The keys of these tasks' runs.
+    """Return the keys of these tasks' runs.
 
     Args:
         tx: The transaction that has locked them.
@@ -90,7 +90,7 @@ def _key(defaults: JobDefaults, job_name: str, args: Mapping[str, Json]) -> str 
 
 
 def labels_of(tx: Tx, due: Sequence[DueTask], declared: Mapping[str, JobDefaults]) -> dict[int, str]:
-    """The labels of these tasks' runs, the text of a JSON object, by the task's id.
+    """Return the labels of these tasks' runs, the text of a JSON object, by the task's id.
 
     Left out are tasks whose jobs say nothing of labels: their runs have those of the task.
     """
@@ -165,7 +165,7 @@ class TaskCaps:
 
 
 def _without(decision: Decision, task: DueTask, lacking: Mapping[tuple[int, int], Line], new: Capped) -> Decision:
-    """A decision that makes no runs where there is no room."""
+    """Return a decision that makes no runs where there is no room."""
     skipped = [(run, lacking[task.id, place]) for place, run in enumerate(decision.runs) if (task.id, place) in lacking]
     if not skipped:
         return decision

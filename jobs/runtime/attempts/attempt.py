@@ -79,7 +79,7 @@ class Attempt:
         return resolved(args, self.secrets) if self.secrets else args
 
     def ended(self, outcome: JobOutcome) -> Finish:
-        """Its end, where nothing else is to be kept of it."""
+        """Return its end, where nothing else is to be kept of it."""
         progress, seconds = self.host.latest_progress, self.signal.elapsed()
         return Finish(
             self.started.run,

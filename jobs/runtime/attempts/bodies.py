@@ -283,7 +283,7 @@ async def _until_end_or(
 
 
 def ended(running: Running, stop: StopReason | None) -> JobOutcome:
-    """The outcome of a body that is done."""
+    """Return the outcome of a body that is done."""
     if running.cancelled():
         # The job cancelled itself (asyncio's way, not ours): nobody asked for it, so it is a failure.
         return from_exception(RuntimeError("the job's coroutine was cancelled from inside"), stop)

@@ -267,7 +267,7 @@ class Capacity:
             self._overcommit[kind].stall()
 
     def gathering(self, kind: Isolation, waiting: int) -> float:
-        """Seconds for which the end of a run of this kind may wait for others.
+        """Return the seconds for which the end of a run of this kind may wait for others.
 
         Args:
             waiting: How many runs have begun and wait for a child process: no other kind gathers.

@@ -298,7 +298,7 @@ class Worker(Service):
         return Order(ended, reserved, allowance.count, ahead, room), allowance
 
     def _allowance(self, held: Counter[Isolation], tried: set[frozenset[Isolation]]) -> Allowance:
-        """The largest allowance that was not tried yet, unless nothing was found for it a moment ago."""
+        """Return the largest allowance that was not tried yet, unless nothing was found for it a moment ago."""
         heavy = [kind for kind, count in self.attempts.heavy.items() if count]
         allowances = self._capacity.allowances(held, self.attempts.waiting, heavy)
         if not allowances and self._prefetch:

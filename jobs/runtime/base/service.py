@@ -31,7 +31,7 @@ class Backoff:
         self._failures = 0
 
     def fail(self) -> float:
-        """The seconds to wait now; the next wait is twice as long."""
+        """Return the seconds to wait now; the next wait is twice as long."""
         seconds = exponential(self._first, self._longest, self._failures)
         self._failures += 1
         return seconds
@@ -145,7 +145,7 @@ _STILL = 0.25
 
 
 def stall_of(pulses: Iterable[Pulse], patience: float, carrier: Pulse | None = None) -> Stall | None:
-    """The part that has made no progress for the longest, if for longer than ``patience`` seconds.
+    """Return the part that has made no progress for the longest, if for longer than ``patience`` seconds.
 
     Args:
         patience: Seconds.

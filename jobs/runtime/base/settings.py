@@ -19,15 +19,15 @@ class Clock:
     """Made once, where a node is put together; tests make one that they can set."""
 
     def wall(self) -> datetime:
-        """The time of day, in UTC. It may be set back or forward at any moment, so it measures nothing."""
+        """Return the time of day, in UTC. It may be set back or forward at any moment, so it measures nothing."""
         return datetime.now(UTC)
 
     def monotonic(self) -> float:
-        """Seconds since some moment; for distances in time."""
+        """Return the seconds since some moment; for distances in time."""
         return time.monotonic()
 
     def drift(self) -> float:
-        """The time of day less the monotonic time, in seconds: it changes only when somebody sets the clock."""
+        """Return the time of day less the monotonic time, in seconds: it changes only when somebody sets the clock."""
         return self.wall().timestamp() - self.monotonic()
 
 
@@ -154,5 +154,5 @@ class EngineSettings:
         return self.process_slots if self.process_slots is not None else cores()
 
     def poll_for(self, *, is_sqlite: bool) -> float:
-        """Seconds between two slow looks for work."""
+        """Return the seconds between two slow looks for work."""
         return self.poll if self.poll is not None else (1.0 if is_sqlite else 5.0)

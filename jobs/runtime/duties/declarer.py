@@ -71,7 +71,7 @@ class Declarer(Service):
 
 
 def declarations(registry: Registry) -> list[TaskSpec]:
-    """The tasks of the schedules that the jobs of a registry declare."""
+    """Return the tasks of the schedules that the jobs of a registry declare."""
     return [
         task_of_job(_declared(job, job.schedule), job.policies.defaults) for job in registry if job.schedule is not None
     ]

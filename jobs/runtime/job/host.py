@@ -378,7 +378,7 @@ class LocalHost:
         return StartedBy(self.started.run.id, self.started.run.task_id)
 
     def remaining(self) -> float | None:
-        """Seconds left of the time box."""
+        """Return the seconds left of the time box."""
         return self.signal.remaining()
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
@@ -443,7 +443,7 @@ class LocalHost:
         self._show_progress(self.started, self.latest_progress)
 
     def checkpoint(self) -> Json:
-        """The last checkpoint."""
+        """Return the last checkpoint."""
         return self._checkpoint
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:

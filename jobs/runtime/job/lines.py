@@ -46,13 +46,13 @@ class RawLine(NamedTuple):
     def now(
         cls, level: int, message: str, fields: Mapping[str, Json] | None, redactor: Redactor = NOTHING_HIDDEN
     ) -> "RawLine":
-        """A line written at this moment, without the secrets of its job."""
+        """Return a line written at this moment, without the secrets of its job."""
         # Before it is cut to its length: half a secret is not found any more.
         text = plain_text(redactor.text(str(message)), MAX_LINE)
         return cls(time.time(), level, text, redactor.json(bounded_fields(fields)), current_step.get())
 
     def also(self, fields: Mapping[str, Json]) -> "RawLine":
-        """The line with further fields."""
+        """Return the line with further fields."""
         return self._replace(fields={**(self.fields or {}), **fields})
 
 
@@ -66,7 +66,7 @@ _LEVELS = {
 
 
 def bounded_fields(fields: Mapping[str, Json] | None) -> dict[str, Json] | None:
-    """A line's fields as plain JSON; what is not JSON becomes text, and a note replaces what is too large."""
+    """Return a line's fields as plain JSON; what is not JSON becomes text, and a note replaces what is too large."""
     if not fields:
         return None
     if len(fields) <= _FEW and all(_is_plain(key, value) for key, value in fields.items()):
@@ -187,7 +187,7 @@ def _extra_of(record: logging.LogRecord) -> Mapping[str, Json] | None:
 
 
 def level_name(level: int) -> str:
-    """The word under which a level is stored."""
+    """Return the word under which a level is stored."""
     return _LEVELS[_level(level)]
 
 

@@ -94,7 +94,7 @@ class Outsider:
         """It may go on."""
 
     def context(self) -> contextvars.Context:
-        """A copy of the present context, in which what runs is this one's."""
+        """Return a copy of the present context, in which what runs is this one's."""
         context = contextvars.copy_context()
         context.run(owner.set, self)
         return context
@@ -178,7 +178,7 @@ def retrieve(error: BaseException) -> None:
 
 
 def own_tasks(loop: asyncio.AbstractEventLoop | None = None) -> set[asyncio.Task[Any]]:
-    """The tasks of a loop that have not ended; for a job without those of others.
+    """Return the tasks of a loop that have not ended; for a job without those of others.
 
     Args:
         loop: Which; the running one unless given.

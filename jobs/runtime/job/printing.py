@@ -33,7 +33,7 @@ class Lines:
         self._lock = threading.Lock()
 
     def take(self, text: str) -> list[str]:
-        """The lines that are whole now."""
+        """Return the lines that are whole now."""
         with self._lock:
             *lines, self._text = (self._text + text).split("\n")
             if len(self._text) > LONGEST:

@@ -99,7 +99,7 @@ def from_exception(
     policies: JobPolicies = NO_POLICIES,
     redactor: Redactor = NOTHING_HIDDEN,
 ) -> JobOutcome:
-    """The outcome of a handler that raised.
+    """Return the outcome of a handler that raised.
 
     Args:
         error: What it raised.
@@ -178,7 +178,7 @@ def stopped(reason: StopReason | None) -> JobOutcome:
 
 
 def message_of(error: BaseException, redactor: Redactor = NOTHING_HIDDEN) -> str:
-    """The message of an exception, with its type where it has none; bounded."""
+    """Return the message of an exception, with its type where it has none; bounded."""
     try:
         text = str(error)
     except BaseException as fault:
@@ -187,6 +187,6 @@ def message_of(error: BaseException, redactor: Redactor = NOTHING_HIDDEN) -> str
 
 
 def failed_step_line(label: str, error: BaseException, message: str, retry_in: float | None) -> str:
-    """The line that says that a step failed."""
+    """Return the line that says that a step failed."""
     then = "its retries are used up" if retry_in is None else f"again in {retry_in:g} s"
     return f"step '{label}' failed with {type(error).__name__}: {message}; {then}"

@@ -32,7 +32,7 @@ class StepStore(Protocol):
         ...
 
     async def stored(self, started: Started) -> Mapping[str, StoredStep]:
-        """The results that the run has, by label."""
+        """Return the results that the run has, by label."""
         ...
 
     def keep(self, started: Started, end: StepEnd) -> asyncio.Future[bool]:
@@ -201,7 +201,7 @@ class JobSteps:
         return self._carrier.wait_for("the method without _sync", self.begin_wait(asked))
 
     async def signal_url(self, label: str, page: Mapping[str, Json] | None = None) -> str:
-        """A new address for the signal that this wait takes.
+        """Return a new address for the signal that this wait takes.
 
         Raises:
             RunTakenError: it is refused.
@@ -222,11 +222,11 @@ class JobSteps:
             keeping.exception()
 
     def step_json(self, value: Json, label: str) -> Json:
-        """The value of a step as it is stored."""
+        """Return the value of a step as it is stored."""
         return self._carrier.redactor.json(plain_json(value, f"the value of step '{label}'"))
 
     def step_cleanup(self, run: RunSpec) -> RunSpec:
-        """The run that undoes a step as it is stored."""
+        """Return the run that undoes a step as it is stored."""
         with python_names():
             new_run(run)
         return replace(run, args=self._carrier.redactor.json(dict(run.args or {})))

@@ -33,11 +33,11 @@ class StopSignal:
         return StopReason.DEADLINE if self.remaining() == 0.0 else None
 
     def remaining(self) -> float | None:
-        """Seconds left of the time box, never negative; None = no time box."""
+        """Return the seconds left of the time box, never negative; None = no time box."""
         return None if self._deadline is None else max(0.0, self._deadline - self._clock())
 
     def elapsed(self) -> float:
-        """Seconds since this was made."""
+        """Return the seconds since this was made."""
         return self._clock() - self._since
 
     def ask(self, reason: StopReason) -> None:

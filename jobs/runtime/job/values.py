@@ -25,7 +25,7 @@ def plain_text(text: str, limit: int) -> str:
 
 
 def plain_json(value: Json, what: str, limit: int = MAX_VALUE) -> Json:
-    """A copy of ``value`` that every database can store and that no later change of the original reaches.
+    """Return a copy of ``value`` that every database can store and that no later change of the original reaches.
 
     Args:
         value: JSON, whose keys are texts; tuples become lists.
@@ -80,7 +80,7 @@ def progress_document(
 
 
 def _number(value: float, what: str) -> float:
-    """A finite ``int`` or ``float``; numbers of other libraries are converted."""
+    """Return a finite ``int`` or ``float``; numbers of other libraries are converted."""
     try:
         number = value if type(value) is int else float(value)
     except (TypeError, ValueError) as error:

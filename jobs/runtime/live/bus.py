@@ -129,7 +129,7 @@ class Recent:
             self._start = self._events.popleft().cursor
 
     def after(self, cursor: Cursor) -> list[Event] | None:
-        """All events after ``cursor``; None when that is not within the stretch, and the table has to tell."""
+        """Return all events after ``cursor``; None when that is not within the stretch, and the table has to tell."""
         if not self._start <= cursor <= self._end:
             return None
         found: list[Event] = []
@@ -249,7 +249,7 @@ class EventBus(Watch):
             await asyncio.sleep(0)
 
     async def cursor(self) -> Cursor:
-        """The cursor of everything published so far; what is committed but has no number yet comes after it."""
+        """Return the cursor of everything published so far; what is committed but has no number yet comes after it."""
         newest = await self._for_readers.read(events.newest)
         if newest < self._seen or newest.contradicts(self._seen):
             # The caller is about to subscribe from there.
@@ -259,7 +259,7 @@ class EventBus(Watch):
     async def subscribe(
         self, after: Cursor | None = None, event_filter: EventFilter | None = None
     ) -> AsyncGenerator[Event, None]:
-        """Events in order: first those stored after ``after``, then live ones, none missed and none twice.
+        """Yield events in order: first those stored after ``after``, then live ones, none missed and none twice.
 
         Without ``after`` it begins with the next event. A ``RESYNC`` event says that some were lost to the reader
         (older than what is kept, of a history that the database no longer has, or it was too slow): reload, then go

@@ -45,7 +45,7 @@ class Overviews:
         self._readings: dict[frozenset[Part], _Reading] = {}
 
     async def latest(self, database: Database, wanted: frozenset[Part] = EVERYTHING) -> Overview:
-        """A reading that is under way, or one that is over and still fresh, or else a new one.
+        """Return a reading that is under way, or one that is over and still fresh, or else a new one.
 
         It ends when the last of those who wait for it has left. What it raises, all of them get; the next try is new.
 
@@ -67,7 +67,7 @@ class Overviews:
                 reading.task.cancel()
 
     async def read(self, database: Database, wanted: frozenset[Part] = EVERYTHING) -> Overview:
-        """A new reading."""
+        """Return a new reading."""
         return await database.read(overview, await server_time(database), wanted)
 
 
@@ -130,7 +130,7 @@ class LogFeed(Watch):
 
     @contextmanager
     def follow(self, execution_id: int) -> Generator[LogFollower]:
-        """A follower that is notified of an execution's lines while the block runs."""
+        """Yield a follower that is notified of an execution's lines while the block runs."""
         follower = LogFollower(execution_id)
         self._followers.add(follower)
         try:

@@ -271,7 +271,7 @@ class Replica(Watch):
         return asyncio.shield(self._waiting)
 
     async def wanted_or_none(self) -> str | None:
-        """The same; None = the database cannot say, as it may do to the reader itself."""
+        """Return the same; None = the database cannot say, as it may do to the reader itself."""
         try:
             return await self.wanted()
         except (DBAPIError, NotUsableError) as error:

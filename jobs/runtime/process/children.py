@@ -43,7 +43,7 @@ class WaitLimit:
         self._ends_seen = -1
 
     def is_over(self) -> bool:
-        """A look: whether nothing has ended since the last one."""
+        """Return whether nothing has ended since the last look."""
         is_over, self._ends_seen = self._ends_seen == self._ends, self._ends
         return is_over
 
@@ -158,7 +158,7 @@ class ChildPool:
             self._give_up(turn)
 
     async def take(self, job_name: str, reuse: Reuse | None) -> PooledChild:
-        """A child process for a run of this job.
+        """Return a child process for a run of this job.
 
         Raises:
             LauncherError: none can be had.

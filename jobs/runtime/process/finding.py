@@ -87,7 +87,7 @@ def check_findable(definition: JobDefinition) -> None:
 
 
 def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_set: bool) -> list[str]:
-    """The modules that are to be imported before child processes are forked.
+    """Return the modules that are to be imported before child processes are forked.
 
     Args:
         jobs: Those in child processes.

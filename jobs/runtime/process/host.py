@@ -220,11 +220,11 @@ class ChildSteps:
         return made
 
     def step_json(self, value: Json, label: str) -> Json:
-        """The value of a step as it is stored."""
+        """Return the value of a step as it is stored."""
         return self._host.redactor.json(plain_json(value, f"the value of step '{label}'"))
 
     def step_cleanup(self, run: RunSpec) -> RunSpec:
-        """The run that undoes a step as it is stored."""
+        """Return the run that undoes a step as it is stored."""
         with python_names():
             requests.new_run(run)
         return replace(run, args=self._host.redactor.json(dict(run.args or {})))
@@ -340,7 +340,7 @@ class ChildHost:
         return self._maker
 
     def remaining(self) -> float | None:
-        """Seconds left of the time box."""
+        """Return the seconds left of the time box."""
         return self.signal.remaining()
 
     def log(self, level: int, message: str, fields: Mapping[str, Json] | None) -> None:
@@ -352,7 +352,7 @@ class ChildHost:
         self._outbox.progress(Progress(**progress_document(done, total, message, self.redactor)))
 
     def checkpoint(self) -> Json:
-        """The last checkpoint."""
+        """Return the last checkpoint."""
         return self._checkpoint
 
     def save_checkpoint(self, value: Json) -> Awaitable[None]:

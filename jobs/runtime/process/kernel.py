@@ -142,7 +142,7 @@ def control_process(option: int, value: int) -> None:
 
 
 def children_of_this_process() -> set[int]:
-    """The ids of all, inherited ones too; none where the kernel does not tell."""
+    """Return the ids of all, inherited ones too; none where the kernel does not tell."""
     found: set[int] = set()
     if sys.platform == "linux":
         # Most have none, as this says in a twentieth of the time.
@@ -171,7 +171,7 @@ def threads_of_this_process() -> int:
 
 
 def memory_of_this_process(below: int = 0) -> int:
-    """The bytes that it holds in memory now; where the kernel does not tell, the most that it ever held.
+    """Return the bytes that it holds in memory now; where the kernel does not tell, the most that it ever held.
 
     Args:
         below: Where it never held more than that, the most may be said, which the kernel does in no time.

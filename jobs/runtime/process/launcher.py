@@ -143,7 +143,7 @@ class Launcher:
         self._reap()
 
     def _orders(self) -> Iterator[int]:
-        """The ids to fork for; kills are done on the way."""
+        """Yield the ids to fork for; kills are done on the way."""
         data, sockets, _, _ = socket.recv_fds(self._control, _CHUNK, _MAX_SOCKETS)
         if not data:
             raise NodeGoneError("the node is gone")

@@ -86,7 +86,7 @@ class Child:
     async def connect(
         cls, spawner: "Spawner", identity: int, exited: asyncio.Future[int | None], connection: socket.socket
     ) -> "Child":
-        """The child at the other end of a connection."""
+        """Return the child at the other end of a connection."""
         loop, words = asyncio.get_running_loop(), _Words()
         protocol = asyncio.StreamReaderProtocol(words)
         transport, _ = await loop.create_unix_connection(lambda: protocol, sock=connection)
@@ -113,7 +113,7 @@ class Child:
             self._writer.write(frame(message))
 
     async def receive(self) -> ToNode | None:
-        """The next message; None once there is none any more.
+        """Return the next message; None once there is none any more.
 
         Raises:
             FrameError: what came is none.
@@ -241,7 +241,7 @@ class Spawner:
         await self._lost.wait()
 
     async def spawn(self) -> Child:
-        """A new child process, which waits for ``Begin``.
+        """Return a new child process, which waits for ``Begin``.
 
         Raises:
             LauncherError: none can be had.
@@ -260,7 +260,7 @@ class Spawner:
         raise LauncherError("no child process can be started: their launcher ends at once")
 
     async def _spawn(self) -> Child | None:
-        """A child; None if the launcher is gone."""
+        """Return a child; None if the launcher is gone."""
         self.start()
         ours, theirs = socket.socketpair()
         identity = next(self._numbers)

@@ -217,14 +217,14 @@ class Ended(Message):
     def of(
         cls, outcome: JobOutcome, at_end: Sequence[RunSpec] = (), *, again: bool = False, took_store: bool = False
     ) -> "Ended":
-        """The message that carries ``outcome`` and what follows it."""
+        """Return the message that carries ``outcome`` and what follows it."""
         name, fields = type(outcome).__name__, dataclasses.asdict(outcome)
         message = {"outcome": name, "fields": fields, "at_end": list(at_end), "again": again}
         message["took_store"] = took_store
         return cls.model_validate(message)
 
     def value(self) -> JobOutcome:
-        """The outcome that it carries.
+        """Return the outcome that it carries.
 
         Raises:
             FrameError: the fields are not those of this outcome.
@@ -263,7 +263,7 @@ _TO_NODE = TypeAdapter[ToNode](Annotated[ToNode, Field(discriminator="kind")])
 
 
 def frame(message: Message) -> bytes:
-    """A whole frame.
+    """Return a whole frame.
 
     Raises:
         FrameError: it would be larger than ``MAX_FRAME``.
@@ -287,7 +287,7 @@ def length_of(header: bytes) -> int:
 
 
 def to_child(body: bytes) -> ToChild:
-    """The message to a child in ``body``.
+    """Return the message to a child in ``body``.
 
     Raises:
         FrameError: it is none.
@@ -296,7 +296,7 @@ def to_child(body: bytes) -> ToChild:
 
 
 def to_node(body: bytes) -> ToNode:
-    """The message to a node in ``body``.
+    """Return the message to a node in ``body``.
 
     Raises:
         FrameError: it is none.
@@ -356,7 +356,7 @@ class Connection:
                 raise NodeGoneError("the node is gone") from error
 
     def receive(self) -> bytes:
-        """The body of the next frame.
+        """Return the body of the next frame.
 
         Raises:
             NodeGoneError: there is none any more.

@@ -82,7 +82,7 @@ class Said:
     stop: str | None = None
 
     def document(self) -> dict[str, Json]:
-        """The answer as it is sent."""
+        """Return the answer as it is sent."""
         return {"answer": self.answer, "stop": self.stop}
 
 
@@ -181,7 +181,7 @@ def _no_number(word: str) -> None:
 
 
 def document_of(body: bytes) -> dict[str, Any]:
-    """The JSON object that a body is.
+    """Return the JSON object that a body is.
 
     Raises:
         FrameError: it is none.

@@ -150,7 +150,7 @@ SERVER_FORM: Final = "postgresql://user@host/name"
 
 
 def parse_url(text: object, forms: str = f"sqlite:///relative.db, sqlite:////absolute.db or {SERVER_FORM}") -> URL:
-    """The SQLAlchemy URL behind ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
+    """Return the SQLAlchemy URL behind ``sqlite:///relative.db``, ``sqlite:////absolute.db`` or ``postgresql://…``.
 
     Args:
         forms: Those that the message about another form names.
@@ -193,7 +193,7 @@ def parse_url(text: object, forms: str = f"sqlite:///relative.db, sqlite:////abs
 
 
 def sqlite_path(url: URL) -> Path:
-    """The file behind a SQLite URL."""
+    """Return the file behind a SQLite URL."""
     return Path(url.database or "").absolute()
 
 
@@ -212,7 +212,7 @@ def is_pooled(url: URL) -> bool:
 
 
 def schema_in(url: URL) -> str:
-    """The schema of the tables: what ``?schema=`` says, else ``cronograph``; ``main`` in a SQLite file."""
+    """Return the schema of the tables: what ``?schema=`` says, else ``cronograph``; ``main`` in a SQLite file."""
     if is_sqlite(url):
         return SQLITE_SCHEMA
     chosen = url.query.get("schema", SCHEMA)
@@ -220,7 +220,7 @@ def schema_in(url: URL) -> str:
 
 
 def with_schema(text: str, schema: str) -> str:
-    """A database URL that says which schema holds the tables; that of a SQLite file, which has none, as it is.
+    """Return a database URL that says which schema holds the tables; that of a SQLite file, which has none, as it is.
 
     Raises:
         ConfigurationError: the URL is of no form that is known, or names another schema.
@@ -238,7 +238,7 @@ def with_schema(text: str, schema: str) -> str:
 
 
 def for_drivers(url: URL) -> URL:
-    """The address as the drivers take it, without our own options."""
+    """Return the address as the drivers take it, without our own options."""
     return url.difference_update_query(["pooler", "schema"])
 
 
@@ -248,7 +248,7 @@ def is_sqlite(url: URL) -> bool:
 
 
 def libpq_url(url: URL) -> str:
-    """The address of a PostgreSQL database for a plain psycopg connection."""
+    """Return the address of a PostgreSQL database for a plain psycopg connection."""
     plain = for_drivers(url.set(drivername="postgresql", query={**KEEPALIVES, **url.query}))
     place, _, query = plain.render_as_string(hide_password=False).partition("?")
     # SQLAlchemy writes a blank as ``+``, which libpq takes for what it is.
@@ -256,7 +256,7 @@ def libpq_url(url: URL) -> str:
 
 
 def shown_url(url: URL) -> str:
-    """The address of a PostgreSQL database as its own programs take it, without the password."""
+    """Return the address of a PostgreSQL database as its own programs take it, without the password."""
     plain = for_drivers(url.set(drivername="postgresql")).difference_update_query(["password"])
     return plain.set(password=None).render_as_string()
 

@@ -53,7 +53,7 @@ def linking(at: str, when: str = "true") -> str:
 
 
 def link_values(record: Record) -> dict[str, str | int | None]:
-    """The parameters of ``linking``: all of the entry but its number and its time."""
+    """Return the parameters of ``linking``: all of the entry but its number and its time."""
     entry = _entry(0, _FIRST, record)
     head, _, rest = _hashed(entry).partition(f"{_AT}{to_text(_FIRST)}")
     middle, _, tail = rest.partition(f"{_ID}0")
@@ -104,7 +104,7 @@ def append(conn: Connection, now: datetime, records: Sequence[Record]) -> None:
 
 
 def chained(before: str, entry: Entry) -> str:
-    """The hash of an entry, which holds that of the one before it."""
+    """Return the hash of an entry, which holds that of the one before it."""
     return hashlib.sha256(f"{before}\n{_hashed(entry)}".encode()).hexdigest()
 
 

@@ -53,7 +53,7 @@ empty reads it whole, and is kept until the server analyzes the table: by then i
 
 
 async def plain_connection(url: URL, **settings: str) -> "psycopg.AsyncConnection[TupleRow]":
-    """A new asynchronous connection of the bare driver, each of whose statements is a transaction.
+    """Return a new asynchronous connection of the bare driver, each of whose statements is a transaction.
 
     Args:
         url: From ``parse_url``; PostgreSQL.
@@ -144,7 +144,7 @@ class AutocommitConnection:
         return self._connection
 
     async def _is_alive(self, connection: "psycopg.AsyncConnection[TupleRow]") -> bool:
-        """A connection that was idle for a while may have died unnoticed; a busy one is not asked."""
+        """Ask a connection that was idle for a while whether it still lives; a busy one is not asked."""
         if not connection.closed and time.monotonic() - self._used_at > IDLE_SECONDS:
             with contextlib.suppress(psycopg.Error):
                 await connection.execute("SELECT 1")
@@ -158,7 +158,7 @@ class AutocommitConnection:
 
 
 async def _readable(cursor: "psycopg.AsyncCursor[Any]") -> Sequence[Any]:
-    """The rows of a statement that was executed, but those that cannot be read: its changes are committed."""
+    """Return the rows of a statement that was executed, but those that cannot be read: its changes are committed."""
     try:
         return await cursor.fetchall()
     except psycopg.DataError as error:
@@ -213,7 +213,7 @@ class SyncAutocommitConnection:
 
 @lru_cache(maxsize=256)
 def _numbered(statement: str, schema: str) -> tuple[bytes, tuple[str, ...]]:
-    """A statement with its parameters as the server takes them, and their names in this order.
+    """Return a statement with its parameters as the server takes them, and their names in this order.
 
     psycopg would find them again at each execution, and encode and hash the text: it remembers no statement as long
     as a claim.

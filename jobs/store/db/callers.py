@@ -158,7 +158,7 @@ class _Levels:
         return []
 
     def _since(self, name: str) -> list[int]:
-        """All since a savepoint began; everything where it began before the first number."""
+        """Return all since a savepoint began; everything where it began before the first number."""
         place = self._names.index(name) if name in self._names else -1
         gone = [number for level in self._runs[place + 1 :] for number in level]
         self._names = self._names[: max(place, 0)]
@@ -166,7 +166,7 @@ class _Levels:
         return gone
 
     def end(self) -> list[int]:
-        """All of the transaction; the next one begins."""
+        """Return all of the transaction; the next one begins."""
         gone = [number for level in self._runs for number in level]
         self._names, self._runs = [], [[]]
         return gone

@@ -30,7 +30,7 @@ class CancellableConnection(psycopg.AsyncConnection[TupleRow]):
 
 
 async def connect(address: str, **arguments: Any) -> CancellableConnection:
-    """A new connection, each of whose statements is a transaction.
+    """Return a new connection, each of whose statements is a transaction.
 
     Args:
         address: As libpq takes it.

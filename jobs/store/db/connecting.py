@@ -106,7 +106,7 @@ def sync_engine(
     settings: Mapping[str, str] | None = None,
     is_there: Callable[[], bool] | None = None,
 ) -> Engine:
-    """A synchronous engine with this product's settings.
+    """Return a synchronous engine with this product's settings.
 
     Args:
         url: From ``parse_url``.
@@ -240,7 +240,7 @@ def settings_of_version(version: int) -> dict[str, str]:
 
 @cache
 def settings_of_transaction(version: int, **settings: str) -> str:
-    """The statement that makes for one transaction the settings which a connection has otherwise."""
+    """Return the statement that makes for one transaction the settings which a connection has otherwise."""
     ours = _POSTGRES_SETTINGS | _FORMS | settings_of_version(version) | settings
     return "; ".join(f"SET LOCAL {name} = '{value}'" for name, value in ours.items())
 

@@ -66,7 +66,7 @@ class Access(Protocol):
     """Run functions of a connection, each in one transaction; common to the two databases."""
 
     def separate_pool(self, party: str, bounds: "ReadBounds | None" = None) -> "Access":
-        """The access of another part of this process."""
+        """Return the access of another part of this process."""
         ...
 
     async def read(self, function: Callable[[Connection], T]) -> T:
@@ -90,7 +90,7 @@ class Access(Protocol):
         ...
 
     def pool(self) -> Pool | None:
-        """Its connections; None = there is no pool."""
+        """Return its connections; None = there is no pool."""
         ...
 
     def hang_up(self) -> None:
@@ -167,19 +167,19 @@ class Database:
         return bounded
 
     def with_retry(self, seconds: float) -> "Database":
-        """The same access, which repeats a read for so long while the database is unavailable."""
+        """Return the same access, which repeats a read for so long while the database is unavailable."""
         retrying = copy.copy(self)
         retrying.retry_seconds = seconds
         return retrying
 
     def with_replica(self, replica: Elsewhere | None) -> "Database":
-        """The same access, whose reads another server answers where it can; None = none does."""
+        """Return the same access, whose reads another server answers where it can; None = none does."""
         helped = copy.copy(self)
         helped.elsewhere = replica
         return helped
 
     def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "Database":
-        """The access of another part of this process, which may use it from an event loop of its own.
+        """Return the access of another part of this process, which may use it from an event loop of its own.
 
         It has connections of its own; on SQLite both use one writer, in turn. Listeners of one get the
         commits of both. It is to be closed first.
@@ -325,7 +325,7 @@ class Database:
             raise StorageError(FORKED)
 
     def pool(self) -> Pool | None:
-        """The connections of this part; None where it has no pool of them."""
+        """Return the connections of this part; None where it has no pool of them."""
         return self._access.pool()
 
     def version(self) -> object | None:
@@ -375,11 +375,11 @@ class Database:
         return schema_in(self.url)
 
     async def plain_connection(self) -> "psycopg.AsyncConnection[TupleRow]":
-        """A connection of its own to PostgreSQL for uses of the bare driver, such as listening; see there."""
+        """Return a connection of its own to PostgreSQL for uses of the bare driver, such as listening; see there."""
         return await plain_connection(self.url)
 
     def libpq_url(self) -> str:
-        """The address for a plain psycopg connection."""
+        """Return the address for a plain psycopg connection."""
         return libpq_url(self.url)
 
     def hang_up(self) -> None:

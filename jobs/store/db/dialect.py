@@ -40,7 +40,7 @@ AT_MOST: Final = timedelta(days=1)
 
 
 def machine_time() -> datetime:
-    """The time of day of this machine."""
+    """Return the time of day of this machine."""
     return datetime.now(UTC)
 
 
@@ -67,7 +67,7 @@ class SteadyClock:
         self._lock = threading.Lock()
 
     def now(self) -> datetime:
-        """The time of day; after that was set back, the last time plus the time passed since, slowed down."""
+        """Return the time of day; after that was set back, the last time plus the time passed since, slowed down."""
         with self._lock:
             wall, at = self._wall(), self._monotonic()
             going_on = self._last + timedelta(seconds=(at - self._at) * SLOWED)
@@ -82,7 +82,7 @@ def is_postgresql(conn: Connection) -> bool:
 
 
 def database_now(conn: Connection) -> datetime:
-    """The time that decides about due things: PostgreSQL's own clock, so that nodes with differing clocks agree.
+    """Return the time that decides about due things: PostgreSQL's own clock, so that nodes with differing clocks agree.
 
     SQLite has one process, and its own ``CURRENT_TIMESTAMP`` knows whole seconds only: there it is this process' clock,
     which does not go back when the machine's is set back.
@@ -154,7 +154,7 @@ def batch(
 
 
 def batch_source(columns: Mapping[str, TypeEngine[Any]], name: str = "batch", *, postgres: bool) -> Subquery:
-    """The subquery of ``batch`` alone, for statements that are put together once."""
+    """Return the subquery of ``batch`` alone, for statements that are put together once."""
     if postgres:
         typed = [column(one, _recordset_type(kind)) for one, kind in columns.items()]
         rows = func.json_to_recordset(cast(bindparam(f"{name}_rows", type_=Text()), postgresql.JSON()))
@@ -171,7 +171,7 @@ def batch_source(columns: Mapping[str, TypeEngine[Any]], name: str = "batch", *,
 def batch_rows(
     columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str = "batch", *, postgres: bool
 ) -> dict[str, Any]:
-    """The parameters of ``batch`` alone."""
+    """Return the parameters of ``batch`` alone."""
     if postgres:
         named = [dict(zip(columns, row, strict=True)) for row in rows]
         return {f"{name}_rows": json.dumps(named, default=time_text)}
@@ -227,12 +227,12 @@ def _recordset_type(kind: TypeEngine[Any]) -> TypeEngine[Any]:
 
 
 def _stored(kind: TypeEngine[Any]) -> TypeEngine[Any]:
-    """The type under which SQLite keeps the extracted value: JSON travels as text and is stored as that text."""
+    """Return the type under which SQLite keeps the extracted value: JSON travels as text and is stored as that text."""
     return Text() if _is_json(kind) else kind
 
 
 def time_text(value: object) -> str:
-    """A time as both databases read it from JSON; ``json`` asks for values that it does not know itself."""
+    """Return a time as both databases read it from JSON; ``json`` asks for values that it does not know itself."""
     if isinstance(value, datetime):
         return _text_of(value)
     raise TypeError(f"a {type(value).__name__} is no value of a row")
@@ -243,7 +243,7 @@ _text_of = lru_cache(maxsize=1024)(to_text)
 
 
 def _with_texts(row: Sequence[Any], documents: Sequence[int]) -> list[Any]:
-    """A row whose values at these places are texts of JSON documents; SQLite stores them as they are."""
+    """Return a row whose values at these places are texts of JSON documents; SQLite stores them as they are."""
     values = list(row)
     for place in documents:
         if values[place] is not None:

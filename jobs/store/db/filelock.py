@@ -115,7 +115,7 @@ class FileLock:
 
 
 def lock_for(database_url: str) -> FileLock | None:
-    """The lock of the SQLite file behind a database URL, not taken yet; None on PostgreSQL, which needs none.
+    """Return the lock of the SQLite file behind a database URL, not taken yet; None on PostgreSQL, which needs none.
 
     Raises:
         ConfigurationError: the URL is of neither form.

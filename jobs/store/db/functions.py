@@ -25,17 +25,17 @@ from sqlalchemy.types import NullType, TypeEngine
 
 
 def sql_literal(value: StrEnum) -> ColumnElement[str]:
-    """One word, e.g. ``'waiting'``. The words are ours, so nothing needs to be escaped."""
+    """Return one word as SQL, e.g. ``'waiting'``. The words are ours, so nothing needs to be escaped."""
     return literal_column(f"'{value.value}'", String())
 
 
 def sql_literals(values: Iterable[StrEnum]) -> list[ColumnElement[str]]:
-    """Some words for an IN list, in the order in which the conditions of the indexes name them."""
+    """Return some words as SQL for an IN list, in the order in which the conditions of the indexes name them."""
     return [sql_literal(value) for value in sorted(values, key=lambda value: value.value)]
 
 
 def unindexed(column: ColumnElement[Any]) -> ColumnElement[str]:
-    """A text column of rows that are found by their keys: written so that no index can serve a condition on it.
+    """Return a text column of rows that are found by their keys: written so that no index can serve a condition on it.
 
     If the statistics are of a time at which nothing waited, PostgreSQL expects less of the index of what waits than of
     a list of keys. It would look through all that waits for a few of its rows.
@@ -91,7 +91,7 @@ fits_pattern = spelled("fits_pattern", Boolean(), postgresql="({0} ~ {1})", sqli
 
 
 def duration(start: ColumnElement[Any], end: ColumnElement[Any]) -> ColumnElement[float]:
-    """The seconds from ``start`` to ``end`` as an expression to select, filter and order by."""
+    """Return the seconds from ``start`` to ``end`` as an expression to select, filter and order by."""
     return _seconds_between(start, end)
 
 
@@ -148,7 +148,7 @@ def is_one_of_few(key: ColumnElement[Any], keys: Select[Any]) -> ColumnElement[b
 
 
 def is_one_of_many(key: ColumnElement[Any], keys: Select[Any]) -> ColumnElement[bool]:
-    """The same where ``keys`` selects many: each row that is looked at is looked for among them."""
+    """Return the same where ``keys`` selects many: each row that is looked at is looked for among them."""
     (column,) = keys.selected_columns
     # OFFSET 0 keeps PostgreSQL, and the plus SQLite, from reading all of the keys first.
     found = keys.with_only_columns(column).where(column == key + 0).offset(0).correlate(key.table)

@@ -83,7 +83,7 @@ def _check_names(conn: Connection, schema: str, where: str, other: str) -> None:
 
 @contextmanager
 def connected(database_url: str, *, read_only: bool = False) -> Generator[Connection]:
-    """A connection that is closed at the end of the block; a transaction left open is rolled back.
+    """Yield a connection that is closed at the end of the block; a transaction left open is rolled back.
 
     Args:
         database_url: As users write it.

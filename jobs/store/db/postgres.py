@@ -115,7 +115,7 @@ class PostgresAccess:
         return 0
 
     def pool(self) -> Pool:
-        """Its connections."""
+        """Return its connections."""
         # The pool has no types of its own for what it counts.
         checked_out: int = cast("Any", self._engine.pool).checkedout()
         return Pool(checked_out, self._size)

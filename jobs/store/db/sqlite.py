@@ -209,7 +209,7 @@ class SqliteAccess:
         self._data_version = DataVersion(sqlite_path(url), self._writer.presence)
 
     def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "SqliteAccess":
-        """Another access to the same file, with readers of its own."""
+        """Return another access to the same file, with readers of its own."""
         return SqliteAccess(self._url, self._writer, party, bounds)
 
     async def read(self, function: Callable[[Connection], T]) -> T:

@@ -44,7 +44,7 @@ def has_unpublished(conn: Connection) -> bool:
 
 
 def newest(conn: Connection) -> Cursor:
-    """The cursor of everything published so far: subscribe from it and nothing falls between."""
+    """Return the cursor of everything published so far: subscribe from it and nothing falls between."""
     seq, batch_id, at = conn.execute(_NEWEST).one()
     # Every event of batch ``seq`` is included, however many there are.
     return Cursor(seq, 10**9 - 1, None if batch_id is None else mark_of(batch_id, at))
@@ -130,7 +130,7 @@ def position_of(cursor: Cursor) -> Position:
 
 
 def cursor_of(position: Position) -> Cursor:
-    """The cursor of a place in the list, see ``position_of``."""
+    """Return the cursor of a place in the list, see ``position_of``."""
     seq, index, mark = position
     assert isinstance(seq, int), "the order of events begins with the number of a batch"
     assert isinstance(index, int), "and goes on with a place in it"
@@ -139,7 +139,7 @@ def cursor_of(position: Position) -> Cursor:
 
 
 def page(conn: Connection, request: PageRequest, wanted: EventFilter) -> Page[Event]:
-    """A page of the stored events that pass a filter, the oldest first; for positions see ``position_of``.
+    """Return a page of the stored events that pass a filter, the oldest first; for positions see ``position_of``.
 
     Of a page that looked at ``MAX_BATCHES`` transactions there is more, even if nothing was found.
     """
@@ -162,7 +162,7 @@ def page(conn: Connection, request: PageRequest, wanted: EventFilter) -> Page[Ev
 
 
 def _walk(conn: Connection, request: PageRequest) -> Iterator[list[Event]]:
-    """The events of one transaction after the other, in the direction of the request and from where it begins."""
+    """Yield the events of one transaction after the other, in the direction of the request and from where it begins."""
     after, before = _bounds(request)
     place = (before.seq if before else newest(conn).seq) if request.backwards else (after.seq if after else 0)
     while True:

@@ -21,23 +21,23 @@ _OWNERS: Final = {"task": dialect.KINDS[int]}
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Execution]:
-    """The executions of these ids that exist, by id."""
+    """Return the executions of these ids that exist, by id."""
     return {one.id: one for one in every(conn, select(e).where(e.c.id.in_(ids)), e.c.id, execution_from)}
 
 
 def of_run(conn: Connection, run_id: int) -> list[Execution]:
-    """The attempts at a run, in order."""
+    """Return the attempts at a run, in order."""
     return every(conn, select(e).where(e.c.run_id == run_id).order_by(e.c.attempt), e.c.id, execution_from)
 
 
 def open_of_node(conn: Connection, node_id: int) -> list[Execution]:
-    """The executions that a node has begun and not ended."""
+    """Return the executions that a node has begun and not ended."""
     statement = select(e).where(e.c.node_id == node_id, e.c.completed_at.is_(None)).order_by(e.c.id)
     return readable(conn, statement, e.c.id, execution_from)
 
 
 def newest_finished(conn: Connection, task_ids: Sequence[int]) -> dict[int, Execution]:
-    """The newest finished execution of each of these tasks that has one, by the id of the task."""
+    """Return the newest finished execution of each of these tasks that has one, by the id of the task."""
     statement = _newest_finished(postgres=dialect.is_postgresql(conn))
     parameters = dialect.batch_rows(
         _OWNERS, [(one,) for one in task_ids], "owners", postgres=dialect.is_postgresql(conn)
@@ -58,7 +58,7 @@ _remote_from = reader_of(RemoteAttempt, {"engine_state": EngineState})
 
 
 def attempt_from(row: Any) -> RemoteAttempt:
-    """The attempt behind a row of its columns, among others."""
+    """Return the attempt behind a row of its columns, among others."""
     return _remote_from(row)
 
 
@@ -69,6 +69,6 @@ def remote_attempts(conn: Connection, ids: Collection[int]) -> dict[int, RemoteA
 
 
 def open_remote_attempts(conn: Connection, run_ids: Collection[int]) -> dict[int, RemoteAttempt]:
-    """The attempts of these runs whose end is not stored yet, by run."""
+    """Return the attempts of these runs whose end is not stored yet, by run."""
     rows = conn.execute(select(*REMOTE_COLUMNS).where(a.c.run_id.in_(run_ids), a.c.over_at.is_(None)))
     return {row.run_id: attempt_from(row) for row in rows}

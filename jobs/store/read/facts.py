@@ -47,7 +47,7 @@ _UNFINISHED = PageRequest(
 
 
 def of_tasks(conn: Connection, tasks: Sequence[Task], now: datetime) -> dict[int, TaskFacts]:
-    """The facts about each task, by its key."""
+    """Return the facts about each task, by its key."""
     ids = [task.id for task in tasks]
     nodes = live(conn)
     jobs = jobs_by_names(conn, sorted({task.spec.job_name for task in tasks}), nodes)
@@ -113,7 +113,7 @@ class _Queue:
 def of_runs(
     conn: Connection, runs: Sequence[Run], now: datetime, known_nodes: Sequence[Node] | None = None
 ) -> dict[int, RunFacts]:
-    """The facts about each unfinished run, by its key; of finished ones nothing needs to be known.
+    """Return the facts about each unfinished run, by its key; of finished ones nothing needs to be known.
 
     Args:
         known_nodes: The live nodes, where they were read already.
@@ -339,7 +339,7 @@ def _held(conn: Connection) -> dict[int, Counter[Isolation]]:
 
 
 def _lost(conn: Connection, run_ids: Sequence[int]) -> dict[int, LostAttempt]:
-    """The newest attempt of each of these runs that was lost with its node."""
+    """Return the newest attempt of each of these runs that was lost with its node."""
     if not run_ids:
         return {}
     statement = (
@@ -358,7 +358,7 @@ def _lost(conn: Connection, run_ids: Sequence[int]) -> dict[int, LostAttempt]:
 
 
 def _blocking(conn: Connection, task_ids: Collection[int]) -> dict[int, int]:
-    """The scheduled or running run of each of these tasks that has one."""
+    """Return the scheduled or running run of each of these tasks that has one."""
     statement = (
         select(r.c.task_id, func.min(r.c.id))
         .where(r.c.task_id.in_(sorted(task_ids)), r.c.state.in_(sql_literals(OCCUPYING)))

@@ -29,12 +29,12 @@ class Member(NamedTuple):
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Flow]:
-    """The flows of these ids that exist, by id."""
+    """Return the flows of these ids that exist, by id."""
     return {flow.id: flow for flow in every(conn, select(f).where(f.c.id.in_(ids)), f.c.id, flow_from)}
 
 
 def members_of(conn: Connection, flow_ids: Sequence[int]) -> list[Member]:
-    """The runs of these flows, in the order of their ids."""
+    """Return the runs of these flows, in the order of their ids."""
     statement = select(m).where(m.c.flow_id.in_(flow_ids)).order_by(m.c.run_id)
     return [_member(row) for row in conn.execute(statement)]
 
@@ -86,7 +86,7 @@ class OfJob(NamedTuple):
 
 
 def by_job(conn: Connection, flow_ids: Sequence[int]) -> dict[int, list[OfJob]]:
-    """The runs of each of these flows, counted by job; the jobs in the order of their first runs."""
+    """Return the runs of each of these flows, counted by job; the jobs in the order of their first runs."""
     counted = (
         select(m.c.flow_id, r.c.job_name, r.c.state, func.count(), func.min(r.c.id).label("first"))
         .join_from(m, r, r.c.id == m.c.run_id)

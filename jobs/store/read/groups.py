@@ -73,7 +73,7 @@ def _walk(name: str, condition: ColumnElement[bool]) -> CTE:
 
 
 def settings(conn: Connection) -> dict[str, Group]:
-    """All groups with a row, by name."""
+    """Return all groups with a row, by name."""
     return {group.name: group for group in readable(conn, select(g).order_by(g.c.name), g.c.name, group_from)}
 
 
@@ -88,7 +88,7 @@ def occupied_counts(conn: Connection, groups: Sequence[str]) -> dict[str, int]:
 
 
 def by_names(conn: Connection, names: Sequence[str]) -> dict[str, Group]:
-    """The pauses and limits of those of these groups that have any, by name."""
+    """Return the pauses and limits of those of these groups that have any, by name."""
     return {group.name: group for group in every(conn, select(g).where(g.c.name.in_(names)), g.c.name, group_from)}
 
 
@@ -114,7 +114,7 @@ def unbegun(but: Collection[int] = ()) -> list[ColumnElement[bool]]:
 
 
 def of_line(statement: Select[Any], line: Line, but: Collection[int] = ()) -> list[Select[Any]]:
-    """A statement on the runs that wait in a line; for a group two of them, each with an index of its own."""
+    """Return a statement on the runs that wait in a line; for a group two of them, each with an index of its own."""
     statement = statement.where(*unbegun(but))
     if line.job_name is not None:
         own = (r.c.job_name == line.job_name, r.c.cap_key == line.name, r.c.state.in_(sql_literals(UNBEGUN_STATES)))
@@ -137,7 +137,7 @@ class Depth:
 
 
 def depths(conn: Connection, names: Sequence[str], now: datetime) -> dict[str, Depth]:
-    """The depth of each of these groups."""
+    """Return the depth of each of these groups."""
     counted = (
         select(r.c.group_name, r.c.state, func.count())
         # By the index of what is open: there is none of these states, and the others are most of the table.

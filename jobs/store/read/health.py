@@ -177,7 +177,7 @@ class SqliteHealth:
 
 
 def read_sqlite(conn: Connection) -> SqliteHealth:
-    """All of it; the quick check reads the whole file."""
+    """Return all of it; the quick check reads the whole file."""
     size: int = conn.execute(text("SELECT page_size FROM pragma_page_size()")).scalar_one()
     pages: int = conn.execute(text("SELECT page_count FROM pragma_page_count()")).scalar_one()
     free: int = conn.execute(text("SELECT freelist_count FROM pragma_freelist_count()")).scalar_one()
@@ -229,14 +229,14 @@ def read_history(conn: Connection, now: datetime) -> HistoryHealth:
 
 
 def _older(conn: Connection, before: datetime, first: int, last: int) -> float:
-    """The part of the executions that began earlier."""
+    """Return the part of the executions that began earlier."""
     statement = select(e.c.id).where(e.c.started_at >= before).order_by(e.c.started_at, e.c.id).limit(1)
     young = conn.execute(statement).scalar_one_or_none()
     return 1.0 if young is None else max(0.0, young - first) / (last - first + 1)
 
 
 def table_bytes(conn: Connection) -> dict[str, int] | None:
-    """The size of each table of ``HISTORY`` with its indexes; None if SQLite was built without ``dbstat``."""
+    """Return the size of each table of ``HISTORY`` with its indexes; None if SQLite was built without ``dbstat``."""
     if is_postgresql(conn):
         return {row.name: row.bytes for row in conn.execute(_POSTGRES) if row.name in HISTORY}
     if not conn.execute(
@@ -265,7 +265,7 @@ PATIENCE = 2.0
 
 
 def notification_delay(database_url: str) -> float | None:
-    """Seconds from a ``NOTIFY`` to its arrival on another connection; None if it did not arrive.
+    """Return the seconds from a ``NOTIFY`` to its arrival on another connection; None if it did not arrive.
 
     It goes by a channel of its own, so no node wakes up.
 
@@ -362,7 +362,7 @@ class PostgresHealth:
 
 
 def read_postgres(conn: Connection) -> PostgresHealth:
-    """All of it, in a few statements that read no table of ours."""
+    """Return all of it, in a few statements that read no table of ours."""
     server = conn.execute(_SERVER).one()
     before = datetime.now(UTC)
     theirs: datetime = conn.execute(_CLOCK).scalar_one()
@@ -385,7 +385,7 @@ def read_postgres(conn: Connection) -> PostgresHealth:
 
 
 def session(conn: Connection) -> int:
-    """The process of the server that answers; another one after a commit, if a pooler stands between."""
+    """Return the process of the server that answers; another one after a commit, if a pooler stands between."""
     found: int = conn.execute(text("SELECT pg_backend_pid()")).scalar_one()
     return found
 

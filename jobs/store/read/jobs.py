@@ -29,7 +29,7 @@ _DEFAULTS_AND_CAPS = _DEFAULTS.add_columns(_ANY_CAP)
 
 
 def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
-    """The job behind a whole row, with the live nodes that take it."""
+    """Return the job behind a whole row, with the live nodes that take it."""
     kind, defaults = Isolation(row.isolation), defaults_from(row.defaults)
     tags, declared, limits = tuple(row.tags), None, defaults.limits
     rate = _in_force(limits, row.rate)
@@ -57,7 +57,7 @@ def _in_force(limits: Limits | None, of_operator: dict[str, Any] | None) -> Rate
 
 
 def rates_of(conn: Connection, names: Collection[str]) -> dict[str, Rate]:
-    """The rates that hold for those of these jobs that have one, by the job's name."""
+    """Return the rates that hold for those of these jobs that have one, by the job's name."""
     statement = select(j.c.name, j.c.defaults, j.c.rate).where(j.c.name.in_(sorted(names)))
     found = {row.name: _in_force(defaults_from(row.defaults).limits, row.rate) for row in conn.execute(statement)}
     return {name: rate for name, rate in found.items() if rate is not None}
@@ -81,7 +81,7 @@ def published_defaults_and_caps(conn: Connection, names: Collection[str]) -> tup
 
 
 def all_names(conn: Connection) -> list[str]:
-    """The names of all published jobs."""
+    """Return the names of all published jobs."""
     return list(conn.execute(select(j.c.name).order_by(j.c.name)).scalars())
 
 
@@ -165,7 +165,7 @@ def declaring(
 
 
 def everything(conn: Connection) -> list[JobInfo]:
-    """All published jobs by name, each with the live nodes that take it."""
+    """Return all published jobs by name, each with the live nodes that take it."""
     nodes = live(conn)
     return readable(conn, select(j).order_by(j.c.name), j.c.name, partial(_job_of, nodes))
 
@@ -175,7 +175,7 @@ def _job_of(nodes: Sequence[Node], row: Row[Any]) -> JobInfo:
 
 
 def by_names(conn: Connection, names: Sequence[str], known_nodes: Sequence[Node] | None = None) -> dict[str, JobInfo]:
-    """The published jobs of these names, each with the live nodes that take it, by name.
+    """Return the published jobs of these names, each with the live nodes that take it, by name.
 
     Args:
         known_nodes: The live nodes, where they were read already.

@@ -36,7 +36,7 @@ def _count(conn: Connection, label: LabelMatch, cap: int) -> int:
 
 
 def keys(conn: Connection, limit: int) -> list[str]:
-    """The keys that runs have, in their order: a look at an index for each."""
+    """Return the keys that runs have, in their order: a look at an index for each."""
     found: list[str] = []
     while len(found) < limit:
         rest = select(n.c.key).order_by(n.c.key, n.c.value, n.c.run_id).limit(1)
@@ -55,7 +55,7 @@ def count_values(conn: Connection, key: str) -> Counted:
 
 
 def values(conn: Connection, key: str, after: str, limit: int, cap: int = CAP) -> list[LabelValue]:
-    """The values that runs have for a key behind ``after``, in their order, each with how many runs have it."""
+    """Return the values that runs have for a key behind ``after``, in their order, each with how many runs have it."""
     found: list[LabelValue] = []
     last = after
     while len(found) < limit:

@@ -104,7 +104,7 @@ _INDEXED_STATES = (OCCUPYING, CLAIMABLE, FINAL - {RunState.SUCCESS})
 
 
 def _hints_of_runs(condition: Condition) -> Iterator[ColumnElement[bool]]:
-    """All states but success have indexes that the many runs that succeeded are not in."""
+    """Yield the conditions of partial indexes: every state but success has one without the runs that succeeded."""
     values = condition.values()
     if condition.field == "state" and values:
         yield from (run.c.state.in_(sql_literals(states)) for states in _INDEXED_STATES if values <= states)

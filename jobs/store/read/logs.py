@@ -88,7 +88,7 @@ def parts_after(conn: Connection, execution_ids: Sequence[int], after: int, limi
 
 
 def _first_kept(conn: Connection, execution_ids: Sequence[int]) -> dict[int, int]:
-    """The first kept line of each execution that has any; the newest are kept, so all before it were cut."""
+    """Return the first kept line of each execution that has any; the newest are kept, so all before it were cut."""
     statement = (
         select(log.c.execution_id, func.min(log.c.line))
         .where(log.c.execution_id.in_(execution_ids))
@@ -144,7 +144,7 @@ class Logged:
 
 
 def logged(conn: Connection, searched: Searched, behind: LogPlace | None, limit: int) -> list[Logged]:
-    """The newest executions that are looked through, of those behind a place, at most so many."""
+    """Return the newest executions that are looked through, of those behind a place, at most so many."""
     kept = select(func.count()).where(log.c.execution_id == execution.c.id).scalar_subquery()
     # What runs says only at its end how many lines it has.
     lines = case((execution.c.completed_at.is_(None), kept), else_=execution.c.log_lines)

@@ -32,7 +32,7 @@ node_from = reader_of(Node, {"state": NodeState, "jobs": tuple, "blockage": _blo
 
 
 def live(conn: Connection) -> list[Node]:
-    """All nodes not known to have stopped or died, by id."""
+    """Return all nodes not known to have stopped or died, by id."""
     return readable(conn, select(n).where(n.c.state.in_(LIVE)).order_by(n.c.id), n.c.id, node_from)
 
 
@@ -52,7 +52,7 @@ def taking(conn: Connection, now: datetime) -> list[Node]:
 
 
 def foreign_signatures(conn: Connection, node_id: int, now: datetime) -> frozenset[str]:
-    """The signatures that other nodes which take runs have for jobs of which this node has another version.
+    """Return the signatures that other nodes which take runs have for jobs of which this node has another version.
 
     Nodes count that take runs of all the groups of which this one does: who leaves runs to them knows that they come.
     One whose lease ended more than a lease ago comes no more, though nobody may be able to declare it dead.
@@ -70,7 +70,7 @@ def foreign_signatures(conn: Connection, node_id: int, now: datetime) -> frozens
 
 
 def seen_since(conn: Connection, since: datetime) -> list[Node]:
-    """The nodes, live or not, whose newest sign of life is no older, by id."""
+    """Return the nodes, live or not, whose newest sign of life is no older, by id."""
     return readable(conn, select(n).where(n.c.heartbeat_at >= since).order_by(n.c.id), n.c.id, node_from)
 
 
@@ -85,17 +85,17 @@ def expired(conn: Connection, now: datetime) -> list[Node]:
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Node]:
-    """The nodes of these ids that exist, by id."""
+    """Return the nodes of these ids that exist, by id."""
     return {node.id: node for node in every(conn, select(n).where(n.c.id.in_(ids)), n.c.id, node_from)}
 
 
 def live_by_name(conn: Connection, name: str) -> Node | None:
-    """The live node of this name."""
+    """Return the live node of this name."""
     statement = select(n).where(n.c.name == name, n.c.state.in_(LIVE))
     return next(iter(every(conn, statement, n.c.id, node_from)), None)
 
 
 def newest_by_names(conn: Connection, names: Sequence[str]) -> dict[str, Node]:
-    """The newest node of each of these names, live or not, by name."""
+    """Return the newest node of each of these names, live or not, by name."""
     statement = select(n).where(n.c.name.in_(names)).order_by(n.c.id)
     return {node.name: node for node in every(conn, statement, n.c.id, node_from)}

@@ -279,7 +279,7 @@ def ended_before(ended: ColumnElement[datetime], before: datetime | None) -> Col
 
 
 def tasks_with_history(conn: Connection, after: int, limit: int) -> list[int]:
-    """The ids of ``limit`` tasks after id ``after`` that have history, existing or deleted ones, ascending."""
+    """Return the ids of ``limit`` tasks after id ``after`` that have history, existing or deleted ones, ascending."""
     tables = (e, r, skipped_occurrence)
     found: list[int] = []
     while len(found) < limit:

@@ -19,7 +19,7 @@ from ..schema.types import UtcDateTime
 
 
 def select_runs() -> Select[Any]:
-    """All columns of a run and the name of the node that holds or held it."""
+    """Return all columns of a run and the name of the node that holds or held it."""
     return select(r, n.c.name.label("node")).select_from(r.outerjoin(n, n.c.id == r.c.node_id))
 
 
@@ -50,7 +50,7 @@ _WITH_KEY: Final = select_runs().where(r.c.unique_key == bindparam("key"), *HOLD
 
 
 def holding_for_a_time(conn: Connection, unique_key: str, now: datetime, but: int | None = None) -> Run | None:
-    """The newest run, other than ``but``, that holds this unique key for a time that is not over."""
+    """Return the newest run, other than ``but``, that holds this unique key for a time that is not over."""
     released = sorted(state.value for state in RELEASING)
     statement = (
         select_runs()
@@ -68,7 +68,7 @@ MOST_RETRIES: Final = 50
 
 
 def recovered(conn: Connection, ids: Collection[int]) -> dict[int, bool]:
-    """The runs among these that succeeded, or of which a retry did, or a retry of that."""
+    """Return the runs among these that succeeded, or of which a retry did, or a retry of that."""
     given = select(r.c.id.label("origin"), r.c.id, r.c.state, literal(0).label("depth")).where(r.c.id.in_(ids))
     again = given.cte("again", recursive=True)
     retries = select(again.c.origin, r.c.id, r.c.state, again.c.depth + 1)
@@ -84,41 +84,41 @@ def key_until(conn: Connection, run_id: int) -> datetime | None:
 
 
 def unfinished_with_key(conn: Connection, unique_key: str) -> Run | None:
-    """The unfinished run that has this unique key."""
+    """Return the unfinished run that has this unique key."""
     return next(iter(every(conn, _WITH_KEY, r.c.id, run_from, {"key": unique_key})), None)
 
 
 def holders_of_keys(conn: Connection, keys: Collection[str]) -> dict[str, int]:
-    """The unfinished runs that have these unique keys, by key."""
+    """Return the unfinished runs that have these unique keys, by key."""
     statement = select(r.c.unique_key, r.c.id).where(r.c.unique_key.in_(sorted(keys)), *HOLDING)
     return {row.unique_key: row.id for row in conn.execute(statement)}
 
 
 def holders_for_a_time(conn: Connection, keys: Collection[str], now: datetime) -> dict[str, int]:
-    """The newest runs that hold these unique keys for a time that is not over, by key."""
+    """Return the newest runs that hold these unique keys for a time that is not over, by key."""
     released = sorted(state.value for state in RELEASING)
     condition = (r.c.unique_key.in_(sorted(keys)), r.c.key_until > now, r.c.state.not_in(released))
     return {row.unique_key: row.id for row in conn.execute(select(r.c.unique_key, r.c.id).where(*condition))}
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, Run]:
-    """The runs of these ids that exist, by id."""
+    """Return the runs of these ids that exist, by id."""
     return {run.id: run for run in every(conn, _BY_IDS, r.c.id, run_from, {"ids": ids})}
 
 
 def latest(conn: Connection, number: int) -> list[Run]:
-    """The newest runs, the newest first."""
+    """Return the newest runs, the newest first."""
     return every(conn, select_runs().order_by(r.c.id.desc()).limit(number), r.c.id, run_from)
 
 
 def unfinished_of_tasks(conn: Connection, task_ids: Sequence[int]) -> list[int]:
-    """The unfinished runs of these tasks, oldest first."""
+    """Return the unfinished runs of these tasks, oldest first."""
     statement = select(r.c.id).where(r.c.task_id.in_(task_ids), IS_OPEN).order_by(r.c.id)
     return list(conn.execute(statement).scalars())
 
 
 def cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
-    """The running runs of a node that were asked to stop, with the reason."""
+    """Return the running runs of a node that were asked to stop, with the reason."""
     statement = select(r.c.id, r.c.cancel_reason).where(
         r.c.node_id == node_id, r.c.state == RunState.RUNNING.value, r.c.cancel_requested_at.is_not(None)
     )
@@ -126,7 +126,7 @@ def cancel_requests(conn: Connection, node_id: int) -> dict[int, str]:
 
 
 def held_by(conn: Connection, node_id: int) -> set[int]:
-    """The ids of the runs that a node holds, scheduled and running."""
+    """Return the ids of the runs that a node holds, scheduled and running."""
     statement = select(r.c.id).where(r.c.node_id == node_id, r.c.state.in_(sql_literals(OCCUPYING)))
     return set(conn.execute(statement).scalars())
 

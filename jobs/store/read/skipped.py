@@ -15,7 +15,7 @@ skipped_from = reader_of(SkippedOccurrence, {"reason": SkipReason}, {"count": "o
 
 
 def newest_of_tasks(conn: Connection, task_ids: Sequence[int]) -> dict[int, SkippedOccurrence]:
-    """The newest skipped stretch of each of these tasks that has one."""
+    """Return the newest skipped stretch of each of these tasks that has one."""
     wanted, parameters = dialect.batch(conn, {"task_id": dialect.KINDS[int]}, [(task_id,) for task_id in task_ids])
     newest = select(func.max(s.c.id)).where(s.c.task_id == wanted.c.task_id).scalar_subquery()
     statement = select(s).where(s.c.id.in_(select(newest).select_from(wanted)))
@@ -23,6 +23,6 @@ def newest_of_tasks(conn: Connection, task_ids: Sequence[int]) -> dict[int, Skip
 
 
 def by_ids(conn: Connection, ids: Sequence[int]) -> dict[int, SkippedOccurrence]:
-    """The skipped stretches of these ids that exist, by id."""
+    """Return the skipped stretches of these ids that exist, by id."""
     statement = select(s).where(s.c.id.in_(ids))
     return {one.id: one for one in every(conn, statement, s.c.id, skipped_from)}

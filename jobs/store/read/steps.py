@@ -99,7 +99,7 @@ def stored_by_run(rows: Iterable[Any]) -> dict[int, dict[str, StoredStep]]:
 
 
 def result(conn: Connection, run_id: int, label: str) -> StoredStep | None:
-    """A result of a run, or a wait that it began."""
+    """Return a result of a run, or a wait that it began."""
     row: Any = conn.execute(_RESULTS.where(s.c.run_id == run_id, s.c.step == label)).first()
     return None if row is None else _stored(row)
 

@@ -48,11 +48,11 @@ class RowReader(Generic[M]):
         ]
 
     def only(self, columns: Sequence[str]) -> "RowReader[tuple[Any, ...]]":
-        """A reader of rows that have no more than these columns, at least two: their values, in this order."""
+        """Return a reader of rows that have no more than these columns, at least two: their values, in this order."""
         return RowReader(_together, columns, {name: self._named[name] for name in columns if name in self._named})
 
     def prefixed(self, prefix: str) -> "RowReader[M]":
-        """A reader of rows in which the names of the columns begin with ``prefix``."""
+        """Return a reader of rows in which the names of the columns begin with ``prefix``."""
         meanings = {prefix + name: meaning for name, meaning in self._named.items()}
         return RowReader(self._make, [prefix + name for name in self._columns], meanings)
 
@@ -81,7 +81,7 @@ def _together(*values: Any) -> tuple[Any, ...]:
 def reader_of(
     model: type[M], meanings: Mapping[str, Meaning] = NOTHING, columns: Mapping[str, str] = NOTHING
 ) -> RowReader[M]:
-    """A reader for a dataclass; ``columns`` has those fields whose columns have another name."""
+    """Return a reader for a dataclass; ``columns`` has those fields whose columns have another name."""
     described: Any = model
     return RowReader(model, [columns.get(field.name, field.name) for field in fields(described)], meanings)
 
@@ -93,7 +93,7 @@ def _reading(meaning: Meaning) -> Callable[[Any], Any]:
 
 
 def members(words: EnumType) -> Mapping[object, Any]:
-    """The members of an enumeration by their words; None is None.
+    """Return the members of an enumeration by their words; None is None.
 
     Looking a member up takes a third of the time of asking the enumeration.
     """

@@ -51,18 +51,18 @@ def spec_of(values: Sequence[Any]) -> TaskSpec:
 
 
 def spec_values(spec: TaskSpec) -> dict[str, Any]:
-    """The columns that hold a user's decisions."""
+    """Return the columns that hold a user's decisions."""
     return {**_written(spec, _SPEC), **_written(spec.schedule, _IN_FORCE)}
 
 
 def declared_of(values: Sequence[Any]) -> ScheduleSpec | None:
-    """The schedule declared in code, of the values of ``COLUMNS``; None if there is none."""
+    """Return the schedule declared in code, of the values of ``COLUMNS``; None if there is none."""
     declared = values[_OWN + _SCHEDULE :]
     return None if declared[0] is None else ScheduleSpec(*declared)
 
 
 def declared_values(declared: ScheduleSpec | None) -> dict[str, Any]:
-    """The columns that hold the schedule declared in code."""
+    """Return the columns that hold the schedule declared in code."""
     return dict.fromkeys(_DECLARED.values()) if declared is None else _written(declared, _DECLARED)
 
 
@@ -90,7 +90,7 @@ def defaults_from(document: Mapping[str, Json]) -> JobDefaults:
 
 
 def defaults_document(defaults: JobDefaults) -> dict[str, Json]:
-    """The column ``defaults``: a job's declared defaults, without unset ones."""
+    """Return the column ``defaults``: a job's declared defaults, without unset ones."""
     values = {one.name: getattr(defaults, one.name) for one in fields(JobDefaults)}
     if defaults.unique_key is not None:
         values["unique_key"] = defaults.unique_key.to_json()

@@ -68,7 +68,7 @@ def dumps(document: object) -> str:
 
 
 def loads(document: str | bytes) -> Any:
-    """The values of a stored JSON document, from either driver; most are an empty object or list."""
+    """Return the values of a stored JSON document, from either driver; most are an empty object or list."""
     text = document if isinstance(document, str) else str(document, "utf-8")
     if text == "{}":
         return {}
@@ -76,13 +76,13 @@ def loads(document: str | bytes) -> Any:
 
 
 def to_text(instant: datetime) -> str:
-    """The fixed-width ISO form that SQLite stores, so that comparing text compares times."""
+    """Return the fixed-width ISO form that SQLite stores, so that comparing text compares times."""
     # A third of the time that strftime takes.
     return instant.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def from_text(text: str) -> datetime:
-    """The instant behind the stored form."""
+    """Return the instant behind the stored form."""
     return datetime.fromisoformat(text)
 
 
@@ -93,7 +93,7 @@ class UtcDateTime(TypeDecorator[datetime]):
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
-        """The column type of the database at hand."""
+        """Return the column type of the database at hand."""
         if dialect.name == "postgresql":
             return dialect.type_descriptor(TIMESTAMP(timezone=True))
         return dialect.type_descriptor(String(27))
@@ -167,18 +167,18 @@ class Part(StrEnum):
 def one_of(
     column: str, values: Iterable[StrEnum], *, nullable: bool = False, parts: Iterable[Part] | None = None
 ) -> CheckConstraint:
-    """The constraint that a text column holds a word of an enumeration; for ``parts`` see ``check``."""
+    """Return the constraint that a text column holds a word of an enumeration; for ``parts`` see ``check``."""
     condition = f"{column} IN ({quoted(values)})"
     return check(column, f"{column} IS NULL OR {condition}" if nullable else condition, parts)
 
 
 def check(name: str, condition: str, parts: Iterable[Part] | None = None) -> CheckConstraint:
-    """A constraint of a table; on PostgreSQL of those ``parts`` of it to whose rows it says anything."""
+    """Return a constraint of a table; on PostgreSQL of those ``parts`` of it to whose rows it says anything."""
     return CheckConstraint(condition, name=name, info={} if parts is None else {"parts": tuple(parts)})
 
 
 def key() -> Column[int]:
-    """The identity column of a table."""
+    """Return the identity column of a table."""
     return Column("id", Key, primary_key=True, autoincrement=True)
 
 
@@ -203,7 +203,7 @@ def partial_index(
     unique: bool = False,
     parts: Iterable[Part] = tuple(Part),
 ) -> Index:
-    """An index of the rows that meet a condition, on either database; by columns or expressions.
+    """Return an index of the rows that meet a condition, on either database; by columns or expressions.
 
     Args:
         condition: What its rows have in common.

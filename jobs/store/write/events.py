@@ -36,7 +36,7 @@ def publish(conn: Connection, limit: int = 500) -> int:
 
 
 def lock_publisher(conn: Connection) -> int:
-    """The last number given out; holds the publisher's row until the end of the transaction."""
+    """Return the last number given out; holds the publisher's row until the end of the transaction."""
     last: int = conn.execute(_LOCK_PUBLISHER).scalar_one()
     return last
 

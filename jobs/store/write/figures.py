@@ -123,7 +123,7 @@ def forget_depth(conn: Connection, before: datetime) -> int:
 
 
 def _rows(minute: datetime, parts: Sequence[Part]) -> list[dict[str, object]]:
-    """The rows of a minute, the one that announces the others first."""
+    """Return the rows of a minute, the one that announces the others first."""
     sums = {RunState.WAITING: Part(UNNAMED, UNNAMED, RunState.WAITING, 0, None)}
     for part in parts[MOST_PARTS:]:
         before = sums.get(part.state)

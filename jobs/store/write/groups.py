@@ -20,13 +20,13 @@ def hold(conn: Connection, names: Sequence[str]) -> None:
 
 
 def ensure(conn: Connection, name: str) -> Group:
-    """The group of this name, made if it was never named before; locked until the commit."""
+    """Return the group of this name, made if it was never named before; locked until the commit."""
     conn.execute(dialect.insert_or_ignore(conn, g).values(name=name))
     return group_from(conn.execute(select(g).where(g.c.name == name).with_for_update()).one())
 
 
 def locked(conn: Connection, name: str) -> Group:
-    """The group of this name, locked until the commit; one without pause and limits if it has no row."""
+    """Return the group of this name, locked until the commit; one without pause and limits if it has no row."""
     row = conn.execute(select(g).where(g.c.name == name).with_for_update()).one_or_none()
     return Group(name) if row is None else group_from(row)
 

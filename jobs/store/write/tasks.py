@@ -19,7 +19,7 @@ _EDITED = (
 
 
 def edited_values(task: Task) -> dict[str, Any]:
-    """The columns that people's edits set, as they are."""
+    """Return the columns that people's edits set, as they are."""
     return {
         **spec_values(task.spec),
         **declared_values(task.declared),
@@ -77,12 +77,12 @@ def save_checkpoint(conn: Connection, task_id: int, value: Json, now: datetime) 
 
 
 def declared(conn: Connection) -> list[Task]:
-    """All tasks declared in code, locked."""
+    """Return all tasks declared in code, locked."""
     statement = select(t).where(t.c.source == TaskSource.CODE.value).order_by(t.c.name).with_for_update()
     return [task_from(row) for row in conn.execute(statement)]
 
 
 def of_jobs(conn: Connection, names: Sequence[str]) -> list[Task]:
-    """All tasks of these jobs, locked."""
+    """Return all tasks of these jobs, locked."""
     statement = select(t).where(t.c.job_name.in_(names)).order_by(t.c.name).with_for_update()
     return [task_from(row) for row in conn.execute(statement)]

@@ -41,7 +41,7 @@ class PlainCommand(TyperCommand):
         super().format_help(ctx, formatter)
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - typer's own copy of click has no public name
-        """Its options and arguments."""
+        """Return its options and arguments."""
         return _without_types(super().get_params(ctx))
 
 
@@ -54,7 +54,7 @@ class PlainGroup(TyperGroup):
         super().format_help(ctx, formatter)
 
     def get_params(self, ctx: Any) -> list[Any]:  # noqa: ANN401 - see above
-        """Its options and arguments."""
+        """Return its options and arguments."""
         return _without_types(super().get_params(ctx))
 
 
@@ -76,7 +76,7 @@ class CommandLine(typer.Typer):
 
 
 def unloaded(function: str, module: str, name: str) -> PlainCommand:
-    """A command of which only the name and the help are known: enough for a list of commands, not to be run.
+    """Return a command of which only the name and the help are known: enough for a list of commands, not to be run.
 
     Args:
         function: What it is called in its module.
@@ -89,7 +89,7 @@ def unloaded(function: str, module: str, name: str) -> PlainCommand:
 
 
 def _help_in(module: ast.Module, name: str) -> str:
-    """The docstring of the function of this name, or the ``help`` of the group that is assigned to it."""
+    """Return the docstring of the function of this name, or the ``help`` of the group that is assigned to it."""
     for node in module.body:
         match node:
             case ast.FunctionDef() if node.name == name:

@@ -121,7 +121,7 @@ def takes_settings(command: Callable[Concatenate[Flags, P], None], but: Collecti
 
 
 def option(name: str, annotation: object, default: object = None) -> Parameter:
-    """An option that a command takes besides those of its own function."""
+    """Return an option that a command takes besides those of its own function."""
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 

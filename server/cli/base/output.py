@@ -93,13 +93,13 @@ def print_line(text: str) -> None:
 
 
 def faults_of(error: CronographError) -> list[str]:
-    """The sentences of an error: one each for those that list several."""
+    """Return the sentences of an error: one each for those that list several."""
     faults: list[str] | None = getattr(error, "faults", None) if not isinstance(error, UserError) else None
     return faults or [str(error)]
 
 
 def exit_code_of(error: CronographError) -> ExitCode:
-    """The exit status for an error."""
+    """Return the exit status for an error."""
     if isinstance(error, (FileLocked, CannotListenError)):
         return ExitCode.IN_USE
     if isinstance(error, (StorageError, UnreachableError)):

@@ -76,7 +76,7 @@ class Api:
         return cast("str | None", self.options.get("idempotencyKey"))
 
     def ask(self, document: str, **variables: object) -> dict[str, Any]:
-        """The data of a query."""
+        """Return the data of a query."""
         return self.client.run_operation(sent(document, variables))
 
     def change(self, document: str, /, **input: object) -> dict[str, Any]:
@@ -92,7 +92,7 @@ class Api:
         return cast("dict[str, Any]", payload)
 
     def rows(self, document: str, limit: int, **variables: object) -> Iterator[dict[str, Any]]:
-        """The rows of a list, page by page."""
+        """Yield the rows of a list, page by page."""
         after, left = None, limit
         while left > 0:
             (page,) = self.ask(document, first=min(left, PAGE), after=after, **variables).values()
@@ -116,7 +116,7 @@ class RefusedError(Refused):
 
 
 def at_server(command: Callable[Concatenate[Api, P], None]) -> Callable[..., None]:
-    """A command that takes ``--url`` and ``--json`` after its own options, and speaks to a server."""
+    """Return a command that takes ``--url`` and ``--json`` after its own options, and speaks to a server."""
     return _speaking(command)
 
 
@@ -176,7 +176,7 @@ def _sentences(run: dict[str, Any]) -> Iterator[str]:
 
 @contextmanager
 def server_at(url: str) -> Generator[api.Client]:
-    """A client of the server of address ``url``, closed at the end of the block; raises as ``speaking_to``."""
+    """Yield a client of the server of address ``url``, closed at the end of the block; raises as ``speaking_to``."""
     with speaking_to(url), api.Client(url) as client:
         yield client
 

@@ -85,7 +85,7 @@ def age_group(
 
 
 def _seconds_or_none(text: str, examples: str) -> float | None:
-    """A time, or None for the word ``none``."""
+    """Return a time, or None for the word ``none``."""
     try:
         return None if text == "none" else parse_duration(text)
     except ValueError as error:

@@ -199,7 +199,7 @@ def _at(row: Mapping[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON va
 
 
 def text_of(value: Any) -> str:  # noqa: ANN401 - any JSON value
-    """A value for people, in one line."""
+    """Return a value for people, in one line."""
     if value is None:
         return "-"
     if isinstance(value, bool):
@@ -211,7 +211,7 @@ def text_of(value: Any) -> str:  # noqa: ANN401 - any JSON value
 
 
 def details(row: Mapping[str, Any]) -> str:
-    """One thing for people, a line for each field."""
+    """Return one thing for people, a line for each field."""
     width = max(map(len, row))
     return "\n".join(f"{name.ljust(width)}  {text_of(value)}" for name, value in row.items())
 

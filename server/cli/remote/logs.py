@@ -94,7 +94,7 @@ def _archived() -> Any:  # noqa: ANN401 - a module
 
 
 def _execution_of(api: Api, key: str, *, execution: bool) -> int:
-    """The id of the execution that is meant.
+    """Return the id of the execution that is meant.
 
     Raises:
         Refused: there is none.

@@ -36,7 +36,7 @@ task_names, job_names, group_names, node_names = map(_completing, ("tasks", "job
 
 
 def job_or_task_names(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of tasks where the line says ``--task``, else of jobs."""
+    """Return names of tasks where the line says ``--task``, else of jobs."""
     return (task_names if ctx.params.get("task") else job_names)(ctx, incomplete)
 
 

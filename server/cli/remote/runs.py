@@ -194,7 +194,7 @@ def show_flow(api: Api, flow: FlowId) -> None:
 
 
 def _flow_line(run: dict[str, object], keys: dict[str, str]) -> str:
-    """A run in a line: its key, its state, what it comes after, and what is wrong."""
+    """Return a run in a line: its key, its state, what it comes after, and what is wrong."""
     place: dict[str, list[str]] = run["flowPlace"]  # type: ignore[assignment]  # the answer of our own document
     after = ", ".join(keys.get(one, one) for one in place["after"])
     error = f": {run['error']}" if run["error"] else ""

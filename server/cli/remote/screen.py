@@ -144,7 +144,7 @@ class Top(App[None]):
         table.move_cursor(row=places.get(marked or "", min(line, max(0, len(places) - 1))))
 
     def _marked(self, name: str) -> str | None:
-        """The key of the row that is marked in a table; None if it has no rows."""
+        """Return the key of the row that is marked in a table; None if it has no rows."""
         table = self._tables[name]
         if not table.row_count:
             return None

@@ -186,7 +186,7 @@ class Request:
     definition_versions: list[dict[str, Any]] | None = None
 
     def input(self, *, dry_run: bool) -> dict[str, Any]:
-        """The input of ``applyTasks``."""
+        """Return the input of ``applyTasks``."""
         asked = {
             "sets": self.sets,
             "groups": self.groups,
@@ -218,7 +218,7 @@ def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
 
 
 def _kept(path: Path) -> dict[str, Any] | None:
-    """A plan that was kept; None if the file is none."""
+    """Return a plan that was kept; None if the file is none."""
     if path.suffix != ".json" or not path.is_file():
         return None
     try:
@@ -281,7 +281,7 @@ def differs(answer: Mapping[str, Any]) -> bool:
 
 
 def in_words(answer: Mapping[str, Any], *, done: bool) -> str:
-    """A plan for people, or what was done."""
+    """Return a plan for people, or what was done."""
     planned: Sequence[Mapping[str, Any]] = answer["planned"]
     others: list[dict[str, Any]] = [
         {**one, "name": f"{one['kind'].lower()} {one['name']}"} for one in answer["definitions"]

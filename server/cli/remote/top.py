@@ -53,12 +53,12 @@ class Board:
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> "Board":
-        """The board of an answer."""
+        """Return the board of an answer."""
         lists = ("running", "groups", "nodes", "failures")
         return cls({"overview": answer["overview"], **{name: answer[name]["nodes"] for name in lists}})
 
     def summary(self) -> str:
-        """The figures in a line."""
+        """Return the figures in a line."""
         seen = self.data["overview"]
         return (
             f"{seen['running']} running of {seen['slots']} slots · {seen['waiting']} waiting · {seen['stuck']} stuck · "
@@ -67,12 +67,12 @@ class Board:
         )
 
     def running(self) -> dict[str, Row]:
-        """The runs that execute, by id."""
+        """Return the runs that execute, by id."""
         now = _time(self.data["overview"]["at"])
         return {one["id"]: _running(one, now) for one in self.data["running"]}
 
     def groups(self) -> dict[str, Row]:
-        """The groups by name, the longest queue first."""
+        """Return the groups by name, the longest queue first."""
         return {
             one["name"]: (
                 one["name"],
@@ -86,14 +86,14 @@ class Board:
         }
 
     def nodes(self) -> dict[str, Row]:
-        """The live nodes by name."""
+        """Return the live nodes by name."""
         return {
             one["name"]: (one["name"], one["state"].lower(), f"{one['running']}/{one['slots']}", one["version"])
             for one in self.data["nodes"]
         }
 
     def failures(self) -> dict[str, Row]:
-        """The newest failed executions, by the id of their run."""
+        """Return the newest failed executions, by the id of their run."""
         found: dict[str, Row] = {}
         for one in self.data["failures"]:
             at = "-" if one["completedAt"] is None else f"{_time(one['completedAt']):%H:%M:%S}"

@@ -41,7 +41,7 @@ INSIDE: Final = "inside"
 
 
 def arguments_of(text: str | None, pairs: Sequence[str] = ()) -> dict[str, Any] | None:
-    """The arguments of a job: a JSON object, and pairs ``name=value`` whose values are JSON or else text.
+    """Return the arguments of a job: a JSON object, and pairs ``name=value`` whose values are JSON or else text.
 
     Raises:
         ConfigurationError: they are none.
@@ -78,7 +78,7 @@ def pairs_of(
 
 
 def seconds_of(option: str, text: str | None) -> float | None:
-    """A duration such as ``90s``, ``10m`` or ``1h30m`` in seconds.
+    """Return a duration such as ``90s``, ``10m`` or ``1h30m`` in seconds.
 
     Raises:
         ConfigurationError: it is none.
@@ -138,7 +138,7 @@ def _no_number(word: str) -> Any:  # noqa: ANN401 - it never returns
 
 
 def json_of(text: str, option: str) -> Any:  # noqa: ANN401 - any JSON value
-    """The value of an option that is JSON.
+    """Return the value of an option that is JSON.
 
     Raises:
         ConfigurationError: it is none.
@@ -159,7 +159,7 @@ def _json_or_text(value: str) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def filter_of(terms: Sequence[str], fields: Mapping[str, str]) -> dict[str, Any] | None:
-    """The filter of a list: terms such as ``job_name=report`` or ``attempt>2``, all of which must hold.
+    """Return the filter of a list: terms such as ``job_name=report`` or ``attempt>2``, all of which must hold.
 
     Args:
         terms: As people wrote them; ``a=x,y`` means one of them, ``a=null`` no value.
@@ -196,7 +196,7 @@ def _condition(term: str, fields: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _inside(name: str, place: str, operator: str, value: str) -> dict[str, Any]:
-    """A condition on a label or an argument: `labels.customer=42`, `labels.customer=null`, `args.order.id=7`."""
+    """Return a condition on a label or an argument: `labels.customer=42`, `labels.customer=null`, `args.order.id=7`."""
     if name == "args":
         condition: dict[str, Any] = {name: {"path": place, "eq": _json_or_text(value)}}
     elif value == "null":
@@ -213,7 +213,7 @@ def given_of(**values: object) -> dict[str, Any]:
 
 
 def labels_of(pairs: Sequence[str] | None) -> dict[str, str] | None:
-    """Labels that were written as ``key=value``.
+    """Return labels that were written as ``key=value``.
 
     Raises:
         ConfigurationError: they are none.
@@ -252,7 +252,7 @@ def _typed(value: str, kind: str, name: str) -> Any:  # noqa: ANN401 - any JSON 
 
 
 def order_of(sort: Sequence[str], orders: Sequence[str]) -> list[dict[str, str]] | None:
-    """The order of a list: names of fields, with a dash in front the other way round.
+    """Return the order of a list: names of fields, with a dash in front the other way round.
 
     Raises:
         ConfigurationError: the list cannot be ordered by a field.
@@ -269,13 +269,13 @@ def order_of(sort: Sequence[str], orders: Sequence[str]) -> list[dict[str, str]]
 
 
 def camel(name: str) -> str:
-    """The name of a field in the API: `job_name`, `job-name` and `jobName` are one."""
+    """Return the name of a field in the API: `job_name`, `job-name` and `jobName` are one."""
     first, *others = re.split(r"[_-]", name)
     return first + "".join(word[:1].upper() + word[1:] for word in others)
 
 
 def rate_of(text: str) -> dict[str, float]:
-    """A rate as it is written, ``100/1m``.
+    """Return a rate as it is written, ``100/1m``.
 
     Raises:
         ConfigurationError: it is none.

@@ -43,7 +43,7 @@ class Alike:
 
 
 def for_shared_statements(url: URL) -> URL:
-    """The address by which SQLAlchemy makes an engine that shares its statements."""
+    """Return the address by which SQLAlchemy makes an engine that shares its statements."""
     return url.set(drivername=_DRIVERS[url.get_backend_name()])
 
 

@@ -74,7 +74,7 @@ registry.register(f"sqlite.{_DRIVER}", __name__, LentSQLite.__name__)
 
 @cache
 def _engine(backend: str) -> Engine:
-    """One for each kind of database: it asks the first connection once for the server's abilities."""
+    """Return one for each kind of database: it asks the first connection once for the server's abilities."""
     options: dict[str, Any] = {"use_native_hstore": False} if backend == "postgresql" else {}
     return create_engine(
         f"{backend}+{_DRIVER}://", creator=_lent.get, poolclass=NullPool, pool_reset_on_return=None, **options
@@ -99,7 +99,7 @@ def is_driver(connection: object) -> bool:
 
 @contextmanager
 def lent(driver: Any) -> Generator[Connection]:
-    """A connection whose statements belong to the transaction that is open on one of a driver's.
+    """Yield a connection whose statements belong to the transaction that is open on one of a driver's.
 
     If none is open, one begins, which they end; on a connection that commits by itself it ends with the block.
 
@@ -168,7 +168,7 @@ async def in_transaction(driver: "psycopg.AsyncConnection[Any]", work: Callable[
 
 
 def _second(driver: "psycopg.BaseConnection[Any]") -> "psycopg.Connection[Any]":
-    """A connection on the socket of theirs, without the conversions that they have put on their own."""
+    """Return a connection on the socket of theirs, without the conversions that they have put on their own."""
     if driver.pgconn.pipeline_status != psycopg.pq.PipelineStatus.OFF:
         raise InvalidState("session: the connection is in pipeline mode; enqueue before or after its pipeline block")
     made = _seconds.get(driver)

@@ -110,7 +110,7 @@ class ClusterFigures:
 
 
 def read(conn: Connection, now: datetime) -> ClusterFigures:
-    """All of them, in a few statements whose cost grows with the unfinished runs alone."""
+    """Read all of them, in a few statements whose cost grows with the unfinished runs alone."""
     groups, demand = _queue(conn, now)
     figures = ClusterFigures(
         groups=groups,

@@ -35,7 +35,7 @@ def stalled(
     task_name: str | None = None,
     group: str | None = None,
 ) -> tuple[int, ...]:
-    """The keys of the tasks that should have started and did not; only those in question are read."""
+    """Return the keys of the tasks that should have started and did not; only those in question are read."""
     conditions = [
         t.c.enabled,
         t.c.last_due_at.is_not(None),
@@ -139,7 +139,7 @@ class DepthPoint:
 
 
 def parts(conn: Connection, now: datetime) -> list[Part]:
-    """The queue as it is, the largest parts first."""
+    """Return the queue as it is, the largest parts first."""
     due = and_(r.c.state.in_(sql_literals(CLAIMABLE)), r.c.available_at <= now)
     count = func.count().label("number")
     statement = (
@@ -174,7 +174,7 @@ def over_time(
     job_name: str | None = None,
     group: str | None = None,
 ) -> list[DepthPoint]:
-    """The queue, or what one job or group has in it, in ``start <= time < end`` by buckets of ``seconds``.
+    """Return the queue, or what one job or group has in it, in ``start <= time < end`` by buckets of ``seconds``.
 
     Buckets are aligned to the epoch; those of which no minute was kept are left out.
     """

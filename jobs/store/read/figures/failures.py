@@ -40,7 +40,7 @@ VARYING: Final = re.compile(
 
 
 def without_varying(message: str) -> str:
-    """The message without what varies: equal for failures of one cause."""
+    """Return the message without what varies: equal for failures of one cause."""
     return VARYING.sub("#", message)
 
 
@@ -96,7 +96,7 @@ class FailureHistory:
 
 
 def _newest(scope: Scope, grouped: int, also: ColumnElement[bool] | None = None) -> Subquery:
-    """The newest failures of a scope; ``also``: that meet this as well."""
+    """Return the newest failures of a scope; ``also``: that meet this as well."""
     message = func.substr(e.c.error_message, 1, MESSAGE_PREFIX).label("message")
     return (
         select(e.c.job_name, e.c.error_type, message, e.c.started_at, e.c.id, e.c.node, e.c.node_id)
@@ -143,7 +143,7 @@ def failures(
 
 
 def merge_failures(rows: Iterable[FailureRow], limit: int) -> list[FailureRow]:
-    """Rows of equal fingerprints as one, the most frequent first."""
+    """Return rows of equal fingerprints as one, the most frequent first."""
     groups: dict[tuple[str, str | None, str], FailureRow] = {}
     for row in rows:
         key = (row.job_name, row.error_type, without_varying(row.message))
@@ -323,7 +323,7 @@ class _Member:
 
 
 def _members(conn: Connection, scope: Scope, error_type: str | None, seconds: int, grouped: int) -> list[_Member]:
-    """The failures with an error of this type among the newest of a scope, the newest first.
+    """Return the failures with an error of this type among the newest of a scope, the newest first.
 
     Each has how many were looked at, and when the first of those began.
     """

@@ -103,7 +103,7 @@ class Tally:
 
 
 def hour_of(instant: datetime) -> datetime:
-    """The beginning of the hour that a time is in."""
+    """Return the beginning of the hour that a time is in."""
     return instant.replace(minute=0, second=0, microsecond=0)
 
 
@@ -121,7 +121,7 @@ def first_to_count(conn: Connection, now: datetime) -> datetime | None:
 
 
 def uncounted(conn: Connection, start: datetime, now: datetime) -> list[datetime]:
-    """The hours since ``start`` that are over at ``now`` and not counted yet, oldest first."""
+    """Return the hours since ``start`` that are over at ``now`` and not counted yet, oldest first."""
     end = hour_of(now - COUNTED_AFTER)
     known = counted(conn, start, end)
     hours = (start + number * HOUR for number in range(max(0, (end - start) // HOUR)))
@@ -129,7 +129,7 @@ def uncounted(conn: Connection, start: datetime, now: datetime) -> list[datetime
 
 
 def counted(conn: Connection, start: datetime, end: datetime) -> set[datetime]:
-    """The hours that begin in ``start <= hour < end`` and are counted."""
+    """Return the hours that begin in ``start <= hour < end`` and are counted."""
     statement = select(h.c.hour).where(_of(HourKind.ALL, ""), h.c.hour >= start, h.c.hour < end)
     return set(conn.execute(statement).scalars())
 
@@ -144,7 +144,7 @@ def kind_of(scope: Scope) -> tuple[HourKind, str] | None:
 
 
 def figures() -> list[ColumnElement[int]]:
-    """The columns of a ``Tally``, over rows of the log."""
+    """Return the columns of a ``Tally``, over rows of the log."""
 
     def number_of(condition: ColumnElement[bool]) -> ColumnElement[int]:
         return func.coalesce(func.sum(case((condition, 1), else_=0)), 0)
@@ -160,7 +160,7 @@ def figures() -> list[ColumnElement[int]]:
 def tallies(
     conn: Connection, start: datetime, end: datetime, seconds: int, of: tuple[HourKind, str]
 ) -> dict[datetime, Tally]:
-    """The counts of the executions that began in ``start <= time < end``, by bucket of ``seconds``.
+    """Return the counts of the executions that began in ``start <= time < end``, by bucket of ``seconds``.
 
     Args:
         start: The beginning of the span.

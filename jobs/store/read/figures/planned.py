@@ -16,7 +16,7 @@ from ..lists import TASKS
 def planned(
     conn: Connection, start: datetime, end: datetime, first: int, cap: int, criteria: Criteria = EVERYTHING
 ) -> list[Task | UnreadableRow]:
-    """The tasks that can have one of the ``first`` earliest occurrences in ``start <= time < end``.
+    """Return the tasks that can have one of the ``first`` earliest occurrences in ``start <= time < end``.
 
     These are the tasks due before ``start`` (their later occurrences may lie in the span) and, of those due in the
     span, the ``first`` earliest. Paused tasks and those whose job no node has published are left out. In the place of

@@ -110,7 +110,7 @@ EVERYTHING = frozenset(Part)
 
 
 def overview(conn: Connection, now: datetime, wanted: AbstractSet[Part] = EVERYTHING) -> Overview:
-    """The state of the queue, and the results of the last day.
+    """Return the state of the queue, and the results of the last day.
 
     Args:
         wanted: Which parts; the others are 0 and empty.
@@ -157,7 +157,7 @@ def statistics(
     *,
     examined: int = EXAMINED,
 ) -> Statistics:
-    """The figures of a scope, in all and per bucket of ``seconds``; unwanted parts are None.
+    """Return the figures of a scope, in all and per bucket of ``seconds``; unwanted parts are None.
 
     Everything is counted; percentiles of more than ``SAMPLE`` executions are those of an even sample of about so many,
     or of fewer where more than ``examined`` would have to be looked at. A thing with several names is searched for

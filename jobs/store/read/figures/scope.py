@@ -32,7 +32,7 @@ class Scope:
     label: LabelMatch | None = None
 
     def condition(self) -> ColumnElement[bool]:
-        """The SQL of it."""
+        """Return the SQL of it."""
         conditions = [e.c.started_at >= self.start, e.c.started_at < self.end]
         if self.job_name is not None:
             conditions.append(e.c.job_name == self.job_name)
@@ -52,5 +52,5 @@ class Scope:
         return and_(*conditions)
 
     def ids(self) -> ColumnElement[bool]:
-        """The ids between which the executions of the span lie."""
+        """Return the ids between which the executions of the span lie."""
         return and_(began_after(self.start), began_before(self.end))

@@ -55,7 +55,7 @@ class Percentiles:
 def percentiles(
     conn: Connection, scope: Scope, seconds: int, wanted: Collection[Series]
 ) -> Mapping[tuple[Series, int], Percentiles]:
-    """The percentiles that are wanted, by series and the beginning of the bucket of ``seconds`` (else 0).
+    """Return the percentiles that are wanted, by series and the beginning of the bucket of ``seconds`` (else 0).
 
     Buckets begin at multiples of ``seconds`` since 1970. Where there is no execution, nothing is answered.
     """
@@ -68,7 +68,7 @@ def percentiles(
 
 
 def _looked_at(scope: Scope, seconds: int) -> CTE:
-    """The executions of the scope, read once for all series."""
+    """Return the executions of the scope, read once for all series."""
     is_first = and_(e.c.scheduled_for.is_not(None), e.c.attempt == 1)
     return (
         select(
@@ -93,7 +93,7 @@ def _postgresql(rows: Subquery) -> AnySelect:
 
 
 def _sqlite(rows: Subquery) -> AnySelect:
-    """The percentiles as PostgreSQL's ``percentile_cont`` defines them.
+    """Return the percentiles as PostgreSQL's ``percentile_cont`` defines them.
 
     The percentile p of n values is at rank p·(n-1), between two values in general: each value weighs by how near its
     rank is, and only those two have a weight at all.
@@ -142,7 +142,7 @@ def scaled(point: Point, by: int) -> Point:
 
 
 def counts(conn: Connection, scope: Scope, seconds: int) -> list[Point]:
-    """The counts per bucket of ``seconds``, aligned to the epoch, oldest first; empty buckets are left out."""
+    """Return the counts per bucket of ``seconds``, aligned to the epoch, oldest first; empty buckets are left out."""
     bucket = bucket_start(e.c.started_at, literal(seconds)).label("bucket")
     failed = func.sum(case((e.c.outcome.in_(sql_literals(FAILURES)), 1), else_=0))
     records = func.coalesce(func.sum(e.c.records_processed), 0)

@@ -45,7 +45,7 @@ _REASONS: Final = {one.value: one for one in SkipReason}
 
 
 def strips_of_tasks(conn: Connection, task_ids: Sequence[int], size: int) -> dict[int, Strip]:
-    """The newest occurrences of each of these tasks. One statement; the database puts the columns together.
+    """Return the newest occurrences of each of these tasks. One statement; the database puts the columns together.
 
     Args:
         task_ids: Keys without repetition.
@@ -141,7 +141,7 @@ def _strip(runs: list[list[Any]], skips: list[list[Any]], size: int) -> Strip:
 
 
 def _trimmed(time: str) -> str:
-    """A time as the API writes it: without needless decimals."""
+    """Return a time as the API writes it: without needless decimals."""
     return f"{time[:-1].rstrip('0')}Z" if "." in time else time
 
 

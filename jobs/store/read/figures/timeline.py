@@ -110,7 +110,7 @@ class Timeline:
 
 
 def read(conn: Connection, scope: Scope, seconds: int, first: int, now: datetime, *, most: int = LOOKED_AT) -> Timeline:
-    """The timeline of a span.
+    """Return the timeline of a span.
 
     Args:
         scope: The span, of all or of one task.
@@ -230,7 +230,7 @@ def _skips(conn: Connection, scope: Scope) -> dict[str, list[Skip]]:
 
 
 def _late(conn: Connection, scope: Scope, now: datetime) -> list[str]:
-    """The names of the tasks that are late now, if the span reaches to now."""
+    """Return the names of the tasks that are late now, if the span reaches to now."""
     if scope.end < now:
         return []
     ids = stalled(conn, now, task_name=scope.task_name)

@@ -75,7 +75,7 @@ def _special(letter: str) -> bool:
 
 
 def _class(letter: str) -> str | None:
-    """The forms of a letter, such as ``[äÄ]``; None if it has but one."""
+    """Return the forms of a letter, such as ``[äÄ]``; None if it has but one."""
     forms = [letter, *(form for form in (letter.lower(), letter.upper()) if len(form) == 1 and form != letter)]
     return f"[{''.join(forms)}]" if len(forms) > 1 else None
 
@@ -154,7 +154,7 @@ class LabelMatch:
     spread: Spread = Spread.UNKNOWN
 
     def runs(self) -> Select[int]:
-        """The keys of the runs that have it."""
+        """Return the keys of the runs that have it."""
         found = select(run_label.c.run_id).where(run_label.c.key == self.key)
         if self.values is None:
             return found.distinct()
@@ -243,12 +243,12 @@ EVERYTHING = AllOf(())
 
 
 def equal(field: str, value: Any) -> Condition:
-    """The condition ``field = value``."""
+    """Return the condition ``field = value``."""
     return Condition(field, Operator.EQ, value)
 
 
 def one_of(field: str, values: tuple[Any, ...]) -> Condition:
-    """The condition that ``field`` has one of ``values``."""
+    """Return the condition that ``field`` has one of ``values``."""
     return Condition(field, Operator.IN, values)
 
 
@@ -265,7 +265,7 @@ def conjuncts(criteria: Criteria) -> Iterator[Condition]:
 
 
 def conditions(criteria: Criteria) -> Iterator[Condition]:
-    """Every single condition, whether it has to hold or not."""
+    """Yield every single condition, whether it has to hold or not."""
     match criteria:
         case AllOf(parts) | AnyOf(parts):
             for part in parts:
@@ -288,12 +288,12 @@ def mentions(criteria: Criteria, field: str) -> bool:
 
 
 def labels_in(criteria: Criteria) -> set[LabelMatch]:
-    """The labels that a condition asks for."""
+    """Return the labels that a condition asks for."""
     return {one.value for one in conditions(criteria) if one.operator is Operator.LABELLED}
 
 
 def with_spreads(criteria: Criteria, spreads: Mapping[LabelMatch, Spread]) -> Criteria:
-    """The same where it is known how many runs have the labels."""
+    """Return the same where it is known how many runs have the labels."""
     match criteria:
         case AllOf(parts):
             return AllOf(tuple(with_spreads(part, spreads) for part in parts))
@@ -308,7 +308,7 @@ def with_spreads(criteria: Criteria, spreads: Mapping[LabelMatch, Spread]) -> Cr
 
 
 def joined(criteria: Criteria) -> Criteria:
-    """The same where the planner chooses how it looks for labels that have to hold and that many runs have.
+    """Return the same where the planner chooses how it looks for labels that have to hold and that many runs have.
 
     PostgreSQL joins two indexes then, which is the fastest way to count. Within an ``AnyOf`` or a ``Not`` it cannot.
     """
@@ -342,7 +342,7 @@ def stand_in(criteria: Criteria, field: str, ids: tuple[int, ...]) -> Criteria:
 
 
 def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
-    """The SQL of a condition."""
+    """Return the SQL of a condition."""
     match criteria:
         case AllOf(parts):
             return and_(true(), *(to_sql(part, columns) for part in parts))
@@ -359,12 +359,12 @@ def to_sql(criteria: Criteria, columns: Mapping[str, ColumnElement[Any]]) -> Col
 
 
 def _plain(value: Any) -> Any:
-    """An enumeration as the word that the tables hold."""
+    """Return an enumeration as the word that the tables hold."""
     return sql_literal(value) if isinstance(value, StrEnum) else value
 
 
 def _several(values: Iterable[Any]) -> list[Any]:
-    """Values in the order in which the conditions of the indexes name them, if they are words."""
+    """Return values in the order in which the conditions of the indexes name them, if they are words."""
     listed = list(values)
     if len(listed) > MAX_BOUND and all(isinstance(value, int) for value in listed):
         # Databases bound how many parameters a statement has.

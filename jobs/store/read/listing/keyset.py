@@ -94,7 +94,7 @@ class Page(Generic[M]):
 
 
 def page_of(request: PageRequest, found: Sequence[tuple[M, Position]]) -> Page[M]:
-    """The page behind up to ``limit + 1`` rows in the order in which they were read."""
+    """Return the page behind up to ``limit + 1`` rows in the order in which they were read."""
     more = len(found) > request.limit
     kept = found[: request.limit]
     if request.backwards:
@@ -129,7 +129,7 @@ def page_of_readable(request: PageRequest, found: Sequence[tuple[M | UnreadableR
 
 
 def order_by(request: PageRequest, columns: Mapping[str, ColumnElement[Any]]) -> list[UnaryExpression[Any]]:
-    """The ORDER BY in which a page is read (turned round when it is read from the end)."""
+    """Return the ORDER BY in which a page is read (turned round when it is read from the end)."""
     keys: list[UnaryExpression[Any]] = []
     for key in request.order:
         column = columns[key.field]
@@ -151,7 +151,7 @@ def nullable(column: ColumnElement[Any]) -> bool:
 
 
 def bounds(request: PageRequest, columns: Mapping[str, ColumnElement[Any]]) -> ColumnElement[bool]:
-    """The condition that keeps rows behind ``after`` and in front of ``before``."""
+    """Return the condition that keeps rows behind ``after`` and in front of ``before``."""
     conditions: list[ColumnElement[bool]] = [true()]
     if request.after is not None:
         conditions.append(_beyond(request.order, columns, request.after, forwards=True))
@@ -163,7 +163,7 @@ def bounds(request: PageRequest, columns: Mapping[str, ColumnElement[Any]]) -> C
 def _beyond(
     order: Sequence[OrderKey], columns: Mapping[str, ColumnElement[Any]], position: Position, *, forwards: bool
 ) -> ColumnElement[bool]:
-    """Rows strictly behind ``position`` (or in front of it): later in one key, equal in those before."""
+    """Return rows strictly behind ``position`` (or in front of it): later in one key, equal in those before."""
     alternatives: list[ColumnElement[bool]] = []
     equal: list[ColumnElement[bool]] = []
     for key, value in zip(order, position, strict=True):

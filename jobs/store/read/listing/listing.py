@@ -110,7 +110,7 @@ def search_of(indexes: Indexes, criteria: Criteria, order: tuple[OrderKey, ...] 
 
 
 def span_of(indexes: Indexes, criteria: Criteria) -> AllOf:
-    """The ranges of the key that a condition asks for; without parts there are none."""
+    """Return the ranges of the key that a condition asks for; without parts there are none."""
     return AllOf(tuple(one for one in conjuncts(criteria) if indexes.bounds(one)))
 
 
@@ -179,12 +179,12 @@ class Listing(Generic[M]):
         return _only(self, columns)
 
     def condition(self, criteria: Criteria) -> ColumnElement[bool]:
-        """The SQL of a condition, and the consequence of it that an index is made for."""
+        """Return the SQL of a condition, and the consequence of it that an index is made for."""
         hints = (hint for required in conjuncts(criteria) for hint in self.hints(required))
         return and_(to_sql(criteria, self.fields), *hints)
 
     def kinds(self, order: Sequence[OrderKey]) -> tuple[type, ...]:
-        """The Python type of each value of a position in this order."""
+        """Return the Python type of each value of a position in this order."""
         types = (self.fields[key.field].type for key in order)
         return tuple(datetime if isinstance(one, UtcDateTime) else one.python_type for one in types)
 
@@ -209,5 +209,5 @@ def _only(listing: Listing[Any], columns: tuple[str, ...]) -> Listing[tuple[Any,
 
 
 def columns(table: FromClause, names: str) -> dict[str, ColumnElement[Any]]:
-    """The columns of these names, by their names; ``names`` are separated by spaces."""
+    """Return the columns of these names, by their names; ``names`` are separated by spaces."""
     return {name: table.c[name] for name in names.split()}

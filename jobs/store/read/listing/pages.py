@@ -30,7 +30,7 @@ Parent = int | str
 
 
 def page(conn: Connection, listing: Listing[M], request: PageRequest) -> Page[M]:
-    """One page of a list."""
+    """Return one page of a list."""
     return _page(conn, listing, request, listing.model)
 
 
@@ -65,7 +65,7 @@ def _page_statement(listing: Listing[Any], request: PageRequest) -> Select[Any]:
 def page_with_newest(
     conn: Connection, tasks: Listing[M], executions: Listing[N], request: PageRequest
 ) -> Page[tuple[M, N | None]]:
-    """One page of tasks, each with its newest finished execution; None = it has none. One statement.
+    """Return one page of tasks, each with its newest finished execution; None = it has none. One statement.
 
     Args:
         tasks: ``TASKS``, or some of its columns, ``id`` among them.
@@ -151,13 +151,13 @@ def count(conn: Connection, listing: Listing[M], criteria: Criteria, cap: int = 
 
 
 def ids(conn: Connection, listing: Listing[M], criteria: Criteria, limit: int) -> list[int]:
-    """The keys of up to ``limit`` rows that meet the condition, smallest first."""
+    """Return the keys of up to ``limit`` rows that meet the condition, smallest first."""
     statement = _keys(listing).where(listing.condition(criteria)).order_by(listing.key).limit(limit)
     return list(conn.execute(statement).scalars())
 
 
 def newest_id(conn: Connection, listing: Listing[Any]) -> int:
-    """The largest key of a list, 0 if it is empty."""
+    """Return the largest key of a list, 0 if it is empty."""
     found: int | None = conn.execute(select(func.max(listing.key))).scalar_one()
     return found or 0
 
@@ -242,7 +242,7 @@ def _labels(listing: Listing[Any], request: PageRequest) -> list[ColumnElement[A
 
 
 def _position(row: Row[Any], request: PageRequest) -> Position:
-    """The last columns of every statement here are those of ``_labels``."""
+    """Return the values by which a row is ordered: its last columns, those of ``_labels``."""
     return tuple(row)[-len(request.order) :]
 
 

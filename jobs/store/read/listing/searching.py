@@ -48,7 +48,7 @@ class Keys:
 
 
 def keys_of(conn: Connection, listings: Sequence[Listing[Any]]) -> dict[str, Keys]:
-    """The keys of lists, by the list's name: two looks at an index each, however long it is."""
+    """Return the keys of lists, by the list's name: two looks at an index each, however long it is."""
     ends = [func.coalesce(select(end(one.table.c.id)).scalar_subquery(), 0) for one in listings for end in (_MIN, _MAX)]
     found = list(conn.execute(select(*ends)).one())
     pairs = zip(found[::2], found[1::2], strict=True)
@@ -80,7 +80,7 @@ def is_bounded(search: Search, order: Sequence[OrderKey] = ()) -> bool:
 def searched(
     conn: Connection, listing: Listing[M], request: PageRequest, rows: Listing[Any] | None = None, reach: int = REACH
 ) -> Page[M]:
-    """A page of the rows found among the next ``reach``; it says where the search ended if that was too early.
+    """Return a page of the rows found among the next ``reach``; it says where the search ended if that was too early.
 
     Args:
         request: The page; its order is that of the key.
@@ -99,7 +99,7 @@ def searched(
 
 
 def _edge(keys: Keys, request: PageRequest, reach: int) -> Condition | None:
-    """The condition that ends a search; None = it reaches the end of the list."""
+    """Return the condition that ends a search; None = it reaches the end of the list."""
     begin = request.before if request.backwards else request.after
     start = None if begin is None else begin[0]
     if request.order[0].descending != request.backwards:

@@ -18,7 +18,7 @@ from .transport.persisted import PersistedDocuments, TrustedDocuments
 from .transport.sharing import EventId, SharedStreams, SharePolicy
 from .transport.site import SitePolicy
 from .transport.streams import OpenStreams
-from .transport.websocket.endpoint import WebSocketEndpoint
+from .transport.websocket import WebSocketEndpoint
 
 ONLY_LISTED: Final = "This server runs trusted documents only, and so does not show its schema."
 PATH: Final = "/graphql"

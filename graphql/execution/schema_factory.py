@@ -26,9 +26,8 @@ from ..base.enums import Role
 from ..base.errors import mask_all
 from ..base.fields import object_behind, rules_of
 from ..guard.cost import Guard
-from ..guard.document import DocumentStore, Prepared, RequestRefused
+from ..guard.document import DocumentStore, Prepared, RequestRefused, check_role
 from ..guard.limits import Limits
-from ..guard.rights import check_role
 from ..guard.searches import Searches
 from .direct_resolvers import resolve_directly
 from .executor import LIMITS, PLAIN_FIELDS, OperationExecutor

@@ -33,12 +33,12 @@ from ..base.fields import Size, mutates, sized
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from ..types.common import MutationPayload
-from ..types.revision import MOST_CHANGES, TaskFieldChange, changes_shown
 from .alarms import AlarmOfSetInput
 from .base.changes import given, input_faults, perform
 from .base.inputs import GroupLimits, MutationInput, ScheduleInput, TaskSettings, optional, settings_of
 from .channels import ChannelOfSetInput
 from .hooks import HookOfSetInput
+from .revisions import MOST_CHANGES, TaskFieldChange, changes_shown
 from .webhooks import WebhookOfSetInput, document_faults
 
 describe(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cronograph.graphql.guard.answer import AnswerSize
+from cronograph.graphql.execution.executor import AnswerSize
 from cronograph.graphql.guard.limits import Limits
 from tests.graphql_api.transport.sample import SampleContext, sample_schema
 

@@ -21,7 +21,7 @@ from cronograph.graphql.transport.persisted import PersistedDocuments
 from cronograph.graphql.transport.sharing import SharedField, SharedStreams, SharePolicy
 from cronograph.graphql.transport.site import SitePolicy
 from cronograph.graphql.transport.streams import OpenStreams
-from cronograph.graphql.transport.websocket.endpoint import SocketOperations
+from cronograph.graphql.transport.websocket import SocketOperations
 from tests.graphql_api.transport.sample import Query, SampleContext, sample_app, sample_schema
 
 HEADERS = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"100")]

@@ -22,15 +22,15 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from graphql import GraphQLError
 
-from ...base.errors import UserFacingError, error_answer, mask
-from ...guard.admission import address_of
-from ...guard.document import Prepared, RequestRefused
-from ...guard.limits import LimitExceeded
-from ..engine import encode_json
-from ..gateway import Gateway
-from ..request import GraphQLRequest, as_object, parse_json, parse_request
-from ..sending import BoundedSender, CloseSocket, SlowReader
-from ..streams import Place
+from ..base.errors import UserFacingError, error_answer, mask
+from ..guard.admission import address_of
+from ..guard.document import Prepared, RequestRefused
+from ..guard.limits import LimitExceeded
+from .engine import encode_json
+from .gateway import Gateway
+from .request import GraphQLRequest, as_object, parse_json, parse_request
+from .sending import BoundedSender, CloseSocket, SlowReader
+from .streams import Place
 
 
 class SocketOperations:

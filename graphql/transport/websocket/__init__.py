@@ -1,1 +1,0 @@
-"""Serve WebSockets: the protocol, and the operations of one socket."""

@@ -12,6 +12,7 @@ from ...jobs.actions.task_sets import Applied
 from ...jobs.core.base.errors import UserError
 from ...jobs.core.task_sets import (
     LIMITS,
+    MOST_WANTED,
     ApplyOptions,
     DefinitionKind,
     FieldChange,
@@ -27,7 +28,6 @@ from ...jobs.delivery.declared import apply_files
 from ...jobs.delivery.inbound import MAX_HOOKS
 from ...jobs.delivery.rules import MAX_CHANNELS
 from ...jobs.store.db.transaction import Tx
-from ..base.arguments import MAX_TASKS
 from ..base.enums import Role, describe
 from ..base.fields import Size, mutates, sized
 from ..execution.shown import FromModel, Makers
@@ -106,11 +106,12 @@ class TaskSetInput:
 
     name: str = strawberry.field(description="The name of the set, which is stored at each of its tasks.")
     tasks: list[TaskOfSetInput] = strawberry.field(
-        description="The tasks of the set, at most 1,000.", metadata=sized(Size(most=MAX_TASKS))
+        description="The tasks of the set; with all that the sets have, at most 10,000.",
+        metadata=sized(Size(most=MOST_WANTED)),
     )
     alarms: list[AlarmOfSetInput] | None = optional(
-        "The alarms of the set, at most 1,000; its other alarms are left over. Unchanged unless given.",
-        Size(most=MAX_TASKS),
+        "The alarms of the set; its other alarms are left over. Unchanged unless given.",
+        Size(most=MOST_WANTED),
     )
     channels: list[ChannelOfSetInput] | None = optional(
         "The channels of the set, at most 200; its other channels are left over. Unchanged unless given.",
@@ -188,7 +189,7 @@ class ApplyTasksInput(MutationInput):
     expected_versions: list[TaskVersionInput] | None = optional(
         "The versions of tasks that a dry run saw: refused if any task has another one by now. Any versions unless "
         "given.",
-        Size(most=MAX_TASKS),
+        Size(most=MOST_WANTED),
     )
     expected_groups: list[GroupVersionInput] | None = optional(
         "The versions of limits that a dry run saw: refused if any group has another one by now. Any versions unless "
@@ -199,7 +200,7 @@ class ApplyTasksInput(MutationInput):
     expected_definitions: list[DefinitionVersionInput] | None = optional(
         "The versions of channels, webhooks, hooks and alarms that a dry run saw: refused if any has another one by "
         "now. Any versions unless given.",
-        Size(most=MAX_TASKS),
+        Size(most=MOST_WANTED),
     )
 
     def options(self) -> ApplyOptions:
@@ -279,7 +280,7 @@ class TasksApplied(MutationPayload):
     planned: list[PlannedTaskShown] = strawberry.field(
         description="Every task of the sets, and what was done with it (of a dry run: what would be).",
         default_factory=list[PlannedTaskShown],
-        metadata=sized(Size(default=200, most=MAX_TASKS)),
+        metadata=sized(Size(default=200, most=MOST_WANTED)),
     )
     groups: list[PlannedGroupShown] = strawberry.field(
         description="Every group that was named, and what was done with its limits (of a dry run: what would be).",
@@ -290,7 +291,7 @@ class TasksApplied(MutationPayload):
         description="Every channel, webhook, hook and alarm of the sets, and what was done with it (of a dry run: what "
         "would be).",
         default_factory=list[PlannedDefinitionShown],
-        metadata=sized(Size(default=50, most=MAX_TASKS)),
+        metadata=sized(Size(default=50, most=MOST_WANTED)),
     )
 
 

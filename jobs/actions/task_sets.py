@@ -10,6 +10,7 @@ from ..core.model import Task, TaskSource, TaskSpec
 from ..core.rules import check_name, name_faults
 from ..core.task_sets import (
     AT_CREATION,
+    MOST_WANTED,
     ApplyOptions,
     FieldChange,
     PlannedDefinition,
@@ -87,6 +88,7 @@ def apply_sets(
         UserError: a task or a group cannot be as it is wanted; all faults are reported, and nothing was changed.
     """
     options = options or ApplyOptions()
+    refuse(_too_many(wanted))
     refuse([*_faults_of_names(wanted), *_groups_named_twice(groups)])
     plan = _Plan(options, actor)
     tasks.lock_sets(tx.conn)
@@ -100,6 +102,13 @@ def apply_sets(
         _limit(tx, group, ("groups", str(place)), plan)
     refuse(plan.faults)
     return plan.applied
+
+
+def _too_many(wanted: Sequence[WantedSet]) -> Iterator[UserError]:
+    count = sum(len(one.tasks) + sum(map(len, one.definitions.values())) for one in wanted)
+    if count > MOST_WANTED:
+        what = "tasks, alarms, channels, webhooks and hooks together"
+        yield InvalidInput(f"sets: must have at most {MOST_WANTED:,} {what}, got {count:,}", path=("sets",))
 
 
 def _faults_of_names(wanted: Sequence[WantedSet]) -> Iterator[UserError]:
@@ -143,25 +152,25 @@ def _limit(tx: Tx, wanted: WantedGroup, path: Path, plan: _Plan) -> None:
 
 
 def _apply(tx: Tx, wanted: WantedSet, path: Path, plan: _Plan) -> None:
-    members = stored_tasks.of_set(tx.conn, wanted.name)
+    members = {task.name: task for task in stored_tasks.of_set(tx.conn, wanted.name)}
     for place, task in enumerate(wanted.tasks):
         try:
-            planned = _bring(tx, wanted.name, task, (*path, "tasks", str(place)), plan)
+            found = members.get(task.name) or stored_tasks.by_name(tx.conn, task.name, lock=True)
+            planned = _bring(tx, wanted.name, found, task, (*path, "tasks", str(place)), plan)
         except UserError as refusal:
             plan.faults += [fault.with_prefix(*path, "tasks", str(place)) for fault in refusal.faults]
         else:
             plan.applied.tasks.append(planned)
     names = {task.name for task in wanted.tasks}
-    others = [task for task in members if task.name not in names]
+    others = [task for name, task in members.items() if name not in names]
     try:
         plan.applied.tasks += _archive(tx, wanted.name, others, len(members), plan)
     except UserError as refusal:
         plan.faults += refusal.faults
 
 
-def _bring(tx: Tx, set_name: str, wanted: WantedTask, path: Path, plan: _Plan) -> PlannedTask:
+def _bring(tx: Tx, set_name: str, task: Task | None, wanted: WantedTask, path: Path, plan: _Plan) -> PlannedTask:
     """Change a task that is there; one that is not is noted, to be made with the others."""
-    task = stored_tasks.by_name(tx.conn, wanted.name, lock=True)
     if task is None:
         spec = _spec_of(wanted)
         planned = PlannedTask(wanted.name, set_name, TaskAction.CREATE, None, changes_between(None, spec))

@@ -14,6 +14,9 @@ from .base.times import time_text
 from .defaults import TASK_POLICIES
 from .model import Group, Json, ScheduleSpec, Task, TaskSource, TaskSpec
 
+MOST_WANTED: Final = 10_000
+"""Tasks and other definitions of all sets together that one request brings about at most."""
+
 AT_CREATION: Final = "enabled"
 """Setting that a file decides at the task's creation alone: later, pauses belong to operators."""
 

@@ -22,7 +22,7 @@ from ...jobs.core.task_sets import DefinitionKind, Named, WantedGroup, WantedSet
 from ...jobs.delivery.rules import ChannelKind
 from .model import OF_FILE, TaskFile
 
-MAX_VALUES: Final = 100_000
+MAX_VALUES: Final = 500_000
 """Of a file, each alias counted as what it stands for: ten lines can stand for thousands of millions."""
 MAX_DEPTH: Final = 40
 MAX_DIGITS: Final = 300

@@ -11,7 +11,15 @@ from cronograph.jobs.actions.tasks import declare_new, pause_task, update_task
 from cronograph.jobs.core.base.errors import ErrorCode, UserError
 from cronograph.jobs.core.model import ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.core.task_sets import ApplyOptions, FieldChange, PlannedTask, TaskAction, WantedSet, WantedTask
+from cronograph.jobs.core.task_sets import (
+    MOST_WANTED,
+    ApplyOptions,
+    FieldChange,
+    PlannedTask,
+    TaskAction,
+    WantedSet,
+    WantedTask,
+)
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema.types import SchemaText
@@ -205,3 +213,9 @@ def test_two_nodes_that_start_together_with_a_new_file_both_apply_it(working: St
     second.join()
     other.close()
     assert done == [{"a": TaskAction.KEEP, "b": TaskAction.KEEP}]
+
+
+def test_a_request_with_more_tasks_than_one_may_have_is_refused_as_a_whole(working: Stored) -> None:
+    half = [wanted(f"task-{number}") for number in range(MOST_WANTED // 2)]
+    with pytest.raises(UserError, match=r"at most 10,000 tasks, .* together, got 10,002"):
+        apply(working, billing(*half, wanted("more")), billing(*half, wanted("more"), name="other"))

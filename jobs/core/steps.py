@@ -95,6 +95,21 @@ def check_step(name: object, key: object) -> None:
     refuse([*_part_faults(name, "name", _RESERVED), *(() if key is None else _part_faults(key, "key", ""))])
 
 
+def check_label(label: str) -> None:
+    """Let a label pass that a job of a node can make.
+
+    Raises:
+        UserError: it is none, or its name or key is wrong.
+    """
+    try:
+        parsed = StepName.parse(label)
+    except ValueError:
+        parsed = None
+    if parsed is None or parsed.label != label or not 1 <= parsed.use < 2**31:
+        raise InvalidInput(f"step: must be a name, [a key] if it has one, and #2 the second time, got {label!r:.60}")
+    check_step(parsed.name, parsed.key)
+
+
 def _part_faults(value: object, field: str, reserved: str) -> Iterator[UserError]:
     if not isinstance(value, str):
         form = "text or a whole number" if field == "key" else "text"

@@ -17,12 +17,14 @@ from ...actions.signals import PATH, make_link
 from ...base.services import Services
 from ...core.admission.labels import inherited
 from ...core.arguments.secrets import references, resolved
-from ...core.base.errors import ConfigurationError, InvalidInput, UserError
+from ...core.base.errors import ConfigurationError, InvalidInput, UserError, refuse
+from ...core.base.times import check_time
 from ...core.model import Json, Run
 from ...core.outcome import Failed, time_box
 from ...core.remote.attempts import heartbeat_of
+from ...core.rules import MAX_SECONDS, number_faults
 from ...core.run_spec import RunSpec
-from ...core.steps import StepState, StoredStep
+from ...core.steps import StepState, StoredStep, check_label
 from ...queue import remote
 from ...queue.base.logs import append_lines
 from ...queue.enqueue.enqueue import put_many
@@ -63,6 +65,9 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 _LATEST: Final = datetime(9998, 12, 31, tzinfo=UTC).timestamp()
+
+_MOST_LINES: Final = 2**31 - 1
+"""The last number that a line can have in the tables and in the API."""
 
 TAKEN_FROM_NODE: Final = "the run was taken from the node that looks after it"
 
@@ -261,7 +266,7 @@ def _judged(make: Callable[..., T], *values: object) -> T:
     """
     try:
         return make(*values)
-    except (UserError, ValueError, TypeError, OverflowError, OSError) as error:
+    except (UserError, ValueError, OverflowError) as error:
         raise FrameError(str(error)) from error
 
 
@@ -273,6 +278,9 @@ def _time(at: float) -> datetime:
 
 def _keep_lines(tx: Tx, said: Speaker, message: Lines) -> int:
     first = said.attempt.log_lines + message.dropped + 1
+    last = first - 1 + len(message.lines)
+    if last > _MOST_LINES:
+        raise FrameError(f"lines: an attempt may have {_MOST_LINES:,} lines, dropped ones counted, got {last:,}")
     lines = [
         LogLine(
             said.attempt.execution_id, first + place, _judged(_time, one.at), level_name(one.level), one.message,
@@ -313,8 +321,30 @@ class _TakenError(Exception):
     """The request is refused, because the run was taken away."""
 
 
+def _check(asked: Request) -> None:
+    """Let a request pass that a job of a node could make.
+
+    Raises:
+        UserError: its label, a time or a number of seconds is none.
+    """
+    match asked:
+        case KeepStep(end=end):
+            check_label(end.label)
+            check_time(end.started_at, "startedAt")
+            check_time(end.finished_at, "finishedAt")
+        case BeginWait(wait=wanted):
+            check_label(wanted.label)
+            check_time(wanted.until, "until")
+            refuse(number_faults(wanted.seconds or 0, "seconds", 0, MAX_SECONDS))
+        case FindStep(label=label) | MakeSignalUrl(label=label):
+            check_label(label)
+        case _:
+            pass
+
+
 def _done(tx: Tx, run: Run, asked: Request, public_url: str | None) -> Answer:
     number = asked.number
+    _check(asked)
     match asked:
         case Save(value=value):
             _held(save_checkpoint(tx, run, _plain(value, "the checkpoint")) or None)

@@ -14,6 +14,7 @@ from cronograph.jobs.core.steps import (
     StepKind,
     StepName,
     StepState,
+    check_label,
     check_step,
     may_have_steps,
     results_before,
@@ -42,6 +43,24 @@ def step(label: str, attempt: int = 1, second: float = 0, error: str | None = No
 def test_a_step_is_known_by_its_name_its_key_and_the_number_of_its_use(name: StepName, label: str) -> None:
     assert name.label == label
     assert StepName.parse(label) == name
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "", "x" * 5000, "x" * (MAX_PART + 1), f"x[{'y' * (MAX_PART + 1)}]", "charge#", "charge#x", "charge#1",
+        "charge#02", "charge#0", f"charge#{2**31}", "charge#" + "9" * 5000, "charge]", "charge[42", "charge[]",
+        "charge[42]2", "a\nb",
+    ],
+)  # fmt: skip
+def test_what_no_job_can_call_a_step_is_refused(label: str) -> None:
+    with pytest.raises(UserError, match=r"^step: "):
+        check_label(label)
+
+
+@pytest.mark.parametrize("label", ["charge", "charge#2", "charge[42]", "charge[a]#2]", "charge[a[b]]#2"])
+def test_what_a_job_calls_a_step_is_taken(label: str) -> None:
+    check_label(label)
 
 
 _names = st.text(st.characters(codec="utf-8", exclude_characters="[]#"), min_size=1)

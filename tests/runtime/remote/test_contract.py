@@ -151,6 +151,8 @@ def test_a_body_that_is_no_message_is_refused_and_nothing_breaks(code: Code, bod
         ("lines", {"lines": [[1e18, 20, "x", None, None]]}, "lines: 'at' must be seconds since 1970"),
         ("lines", {"lines": [[1e12, 20, "x", None, None]]}, "lines: 'at' must be seconds since 1970"),
         ("lines", {"lines": [[-1, 20, "x", None, None]]}, "lines: 'at' must be seconds since 1970"),
+        ("lines", {**line("x"), "dropped": 2**62}, "lines: an attempt may have 2,147,483,647 lines"),
+        ("lines", {**line("x"), "dropped": 2**31 - 1}, "lines: an attempt may have 2,147,483,647 lines"),
         ("progress", {"done": 10**400, "total": 1, "message": None}, "progress: done must be"),
         ("progress", {"done": True, "total": 1, "message": None}, "a message that cannot be read"),
         ("progress", {"done": "5", "total": 1, "message": None}, "a message that cannot be read"),
@@ -165,6 +167,42 @@ def test_a_value_that_is_none_is_refused_and_not_to_be_sent_again(
     assert refused.json()["errors"][0]["message"].startswith(why)
     large = code.say(1, "save", number=1, value="x" * 1_000_001)
     assert "the checkpoint may have 1000000 characters" in large.json()["answer"]["error"]
+    assert code.finish(2).status_code == 200
+
+
+NOW = "2026-11-30T12:00:00Z"
+
+
+def ended_step(**changed: Any) -> dict[str, Any]:
+    return {"end": {"label": "charge", "started_at": NOW, "finished_at": NOW, **changed}}
+
+
+def wait_for(**changed: Any) -> dict[str, Any]:
+    return {"wait": {"label": "nap", "kind": "sleep", "seconds": 5, **changed}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "why"),
+    [
+        ("keep_step", ended_step(label="x" * 5000), "step: name must have 1 to 200 characters"),
+        ("keep_step", ended_step(label="charge#two"), "step: must be a name"),
+        ("keep_step", ended_step(started_at="2026-11-30T12:00:00"), "startedAt: must have a time zone"),
+        ("keep_step", ended_step(finished_at="9999-06-01T00:00:00Z"), "finishedAt: must be a time from 1970"),
+        ("keep_step", ended_step(started_at="1969-12-31T00:00:00Z"), "startedAt: must be a time from 1970"),
+        ("find_step", {"label": "charge#"}, "step: must be a name"),
+        ("begin_wait", wait_for(label="nap["), "step: must be a name"),
+        ("begin_wait", wait_for(seconds=1e300), "seconds: must be"),
+        ("begin_wait", wait_for(seconds=None, until="9999-06-01T00:00:00Z"), "until: must be a time from 1970"),
+        ("make_signal_url", {"label": "x" * 5000}, "step: name must have 1 to 200 characters"),
+    ],
+)
+def test_a_step_that_no_job_of_a_node_could_have_is_refused(
+    code: Code, kind: str, fields: dict[str, Any], why: str
+) -> None:
+    assert code.start().status_code == 200
+    refused = code.say(1, kind, number=1, **fields)
+    assert refused.status_code == 200, refused.text
+    assert why in refused.json()["answer"]["error"]
     assert code.finish(2).status_code == 200
 
 

@@ -34,7 +34,7 @@ from ..base.application import CommandLine
 from ..base.output import Refused
 from .api import Api, Limit, at_server, changes_server
 from .lists import Columns, Filter, Listing, Sort, Watch, add_list, show, table
-from .values import FLAG, NUMBER, TEXT, TIME, UNTIL, WORD, camel, instant_of, pairs_of
+from .values import FLAG, NUMBER, TEXT, TIME, UNTIL, WORD, camel, pairs_of
 
 ALARM_LIST: Final = Listing(
     "alarms",
@@ -198,7 +198,7 @@ def silence_alarm(
     reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
 ) -> None:
     """Let an alarm notify nobody until a time; without a time the silence ends."""
-    changed = api.change(SILENCE_ALARM, name=name, endsAt=instant_of("until", until), reason=reason)["alarm"]
+    changed = api.change(SILENCE_ALARM, name=name, endsAt=api.instant("until", until), reason=reason)["alarm"]
     ends = changed["silenceEndsAt"]
     api.result(
         {"alarm": changed}, f"Alarm {name} notifies again" if ends is None else f"Alarm {name} silent until {ends}"

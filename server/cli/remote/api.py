@@ -16,6 +16,7 @@ from ....graphql.client.command_line import sent
 from ....jobs.core.base.errors import ConfigurationError
 from ..base.options import DEFAULT_SERVER, ServerUrl, option, with_options
 from ..base.output import AS_JSON, Output, Refused, UnreachableError
+from .values import instant_of
 
 P = ParamSpec("P")
 PAGE: Final = 200
@@ -74,6 +75,21 @@ class Api:
     def key(self) -> str | None:
         """Return the idempotency key."""
         return cast("str | None", self.options.get("idempotencyKey"))
+
+    def instant(self, option: str, text: str | None) -> str | None:
+        """Return a time as the API takes it, see ``instant_of``.
+
+        Raises:
+            ConfigurationError: it is none; or it counts from now on, and the request must be the same when it is
+                repeated.
+        """
+        instant = instant_of(option, text)
+        if self.key is not None and instant != text:
+            raise ConfigurationError(
+                f"{option}: must be a time such as 2030-01-31T09:30:00Z with --idempotency-key, got {text!r:.80}: it "
+                "counts from now on, so a repetition would be another request"
+            )
+        return instant
 
     def ask(self, document: str, **variables: object) -> dict[str, Any]:
         """Return the data of a query."""

@@ -27,7 +27,7 @@ from ..base.output import Refused
 from .api import Api, ResumeAt, at_server, changes_server
 from .lists import GROUP_LIST, JOB_LIST, NODE_LIST, Watch, add_list, details, repeat
 from .names import group_names, job_names, node_names
-from .values import instant_of, rate_of, seconds_of
+from .values import rate_of, seconds_of
 
 LOOK_AGAIN: Final = 1.0
 """Seconds between two looks at a node that is waited for."""
@@ -46,7 +46,7 @@ def pause_group(
     resume_at: ResumeAt = None,
 ) -> None:
     """Pause a group: none of its runs starts any more."""
-    paused = api.change(PAUSE_GROUP, name=name, reason=reason, resumeAt=instant_of("--resume-at", resume_at))["group"]
+    paused = api.change(PAUSE_GROUP, name=name, reason=reason, resumeAt=api.instant("--resume-at", resume_at))["group"]
     api.result({"group": paused}, f"Group {name} paused")
 
 

@@ -12,7 +12,7 @@ from ...process.ending import ExitCode
 from .api import Api, DryRun, changes_server, show_preview
 from .lists import text_of
 from .names import group_names, job_names, job_or_task_names
-from .values import Label, Resource, arguments_of, instant_of, labels_of, resources_of, seconds_of
+from .values import Label, Resource, arguments_of, labels_of, resources_of, seconds_of
 
 JobName = Annotated[str, typer.Argument(help="Name of the job.", autocompletion=job_names)]
 Pairs = Annotated[list[str] | None, typer.Argument(metavar="[NAME=VALUE]...", help="Its arguments.")]
@@ -76,14 +76,14 @@ def enqueue(
     given: dict[str, Any] = {
         "jobName": job,
         "args": arguments_of(args, pairs or ()),
-        "runAt": instant_of("--at", at),
+        "runAt": api.instant("--at", at),
         "group": group,
         "priority": None if priority is None else priority.upper(),
         "uniqueKey": key,
         "labels": labels_of(label),
         "resources": resources_of(resource),
         "ttl": seconds_of("--ttl", ttl),
-        "expiresAt": instant_of("--expires-at", expires_at),
+        "expiresAt": api.instant("--expires-at", expires_at),
         "uniqueFor": seconds_of("--unique-for", unique_for),
         "uniqueAmong": ["WAITING"] if until_start else None,
         "debounce": _debounce(debounce),

@@ -53,7 +53,7 @@ def silence_failures(
     reason: Annotated[str | None, typer.Option("--reason", help="Why; shown to others.")] = None,
 ) -> None:
     """Let a group of failures count as known until a time; without a time the silence ends."""
-    given = {"fingerprint": fingerprint, "jobName": job, "endsAt": instant_of("until", until), "reason": reason}
+    given = {"fingerprint": fingerprint, "jobName": job, "endsAt": api.instant("until", until), "reason": reason}
     mark = api.change(SILENCE_FAILURES, **given)["mark"]
     ends = mark["silenceEndsAt"]
     said = "counts again" if ends is None else f"counts as known until {ends}"

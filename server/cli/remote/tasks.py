@@ -22,7 +22,7 @@ from ..base.output import Refused
 from .api import Api, DryRun, ResumeAt, at_server, changes_server, show_preview
 from .lists import TASK_LIST, add_list, details
 from .names import job_names, task_names
-from .values import arguments_of, fields_of, instant_of, rate_of, seconds_of
+from .values import arguments_of, fields_of, rate_of, seconds_of
 
 tasks = CommandLine(
     help="Look at tasks, make, change, pause and resume them, on a running server.", no_args_is_help=True
@@ -42,7 +42,6 @@ Zone = Annotated[str | None, typer.Option("--timezone", help="An IANA zone for t
 _WORDS: Final = ("priority", "overlap", "misfire")
 _READ: Final[Mapping[str, Callable[[str, str], object]]] = {
     **dict.fromkeys(("misfireGrace", "tolerance", "timeout", "maxDuration", "retryDelay", "jitter"), seconds_of),
-    **dict.fromkeys(("startAt", "endAt"), instant_of),
     "rate": lambda _, text: rate_of(text),
 }
 """Reads fields that are written as text for people."""
@@ -99,7 +98,7 @@ def create(
     dry_run: DryRun = False,
 ) -> None:
     """Make a task, e.g. tasks create nightly report '0 0 3 * * *' retries=5."""
-    given = {"name": name, "jobName": job, **_given(fields, args, schedule, syntax, timezone)}
+    given = {"name": name, "jobName": job, **_given(api, fields, args, schedule, syntax, timezone)}
     if dry_run:
         _preview(api, TRY_CREATE_TASK, given)
         return
@@ -120,7 +119,7 @@ def update(
     dry_run: DryRun = False,
 ) -> None:
     """Change fields of a task; the others stay, and FIELD=null asks for the default."""
-    given = _given(fields, args, schedule, syntax, timezone)
+    given = _given(api, fields, args, schedule, syntax, timezone)
     if not given:
         raise ConfigurationError("nothing to change; name fields, e.g. retries=5, or --schedule or --args")
     if dry_run:
@@ -136,12 +135,13 @@ def _preview(api: Api, document: str, given: dict[str, Any]) -> None:
 
 
 def _given(
-    fields: list[str] | None, args: str | None, schedule: str | None, syntax: str | None, timezone: str | None
+    api: Api, fields: list[str] | None, args: str | None, schedule: str | None, syntax: str | None, timezone: str | None
 ) -> dict[str, Any]:
     given = fields_of(fields or ())
     # The API has them as words in capital letters.
     given |= {key: str(given[key]).upper() for key in _WORDS if given.get(key) is not None}
     given |= {key: _READ[key](key, value) for key, value in given.items() if key in _READ and isinstance(value, str)}
+    given |= {key: api.instant(key, given[key]) for key in ("startAt", "endAt") if isinstance(given.get(key), str)}
     if args is not None:
         given["args"] = arguments_of(args)
     if schedule is not None:
@@ -160,7 +160,7 @@ def pause(
     resume_at: ResumeAt = None,
 ) -> None:
     """Pause a task; its occurrences are recorded as skipped until it is resumed."""
-    paused = api.change(PAUSE_TASK, name=name, reason=reason, resumeAt=instant_of("--resume-at", resume_at))["task"]
+    paused = api.change(PAUSE_TASK, name=name, reason=reason, resumeAt=api.instant("--resume-at", resume_at))["task"]
     api.result({"task": paused}, f"Task {name} paused")
 
 

@@ -122,6 +122,26 @@ def test_many_runs_are_chosen_by_filter_and_counted_first(run: Commands) -> None
     assert run.json("runs", "list", "--filter", "group=later")["runs"][0]["state"] == "CANCELLED"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("enqueue", "greet", "--at", "5m"),
+        ("enqueue", "greet", "--expires-at", "5m"),
+        ("groups", "pause", "g", "--resume-at", "5m"),
+        ("tasks", "pause", "hourly", "--resume-at", "5m"),
+        ("tasks", "update", "hourly", "endAt=5m"),
+        ("tasks", "create", "t", "greet", "@daily", "start_at=5m"),
+        ("alarms", "silence", "a", "5m"),
+        ("failures", "silence", "f", "5m"),
+    ],
+)
+def test_a_request_that_may_be_repeated_has_times_that_stay_the_same(run: Commands, words: tuple[str, ...]) -> None:
+    status, said = run(*words, "--idempotency-key", "k")
+    assert (status, "a repetition would be another request" in said) == (2, True), said
+    at = [word.replace("5m", "2090-01-01T00:00:00Z") for word in words]
+    assert "another request" not in run(*at, "--idempotency-key", f"at {words}")[1]
+
+
 @pytest.mark.costly
 def test_what_is_enqueued_may_expire_and_its_key_may_hold(run: Commands) -> None:
     expiring = run.json("enqueue", "greet", "--ttl", "10m", "--group", "paused", "--at", "2090-01-01T00:00:00Z")["run"]

@@ -7,7 +7,8 @@ and the SHA-256 of each file. A day belongs to the archive as soon as its manife
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from importlib import import_module
@@ -32,7 +33,7 @@ Row = Mapping[str, Any]
 
 
 class ArchiveError(Exception):
-    """Say that the files differ from what was to be written; nothing of the day is deleted."""
+    """Say that files differ from what was to be written, or cannot be read; nothing of the day is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +138,27 @@ class Archive:
     def write_manifest(self, day: date, files: Sequence[ArchivedFile]) -> None:
         """Say that a day is complete, and what belongs to it."""
         text = json.dumps({"version": 1, "date": f"{day}", "files": [asdict(one) for one in files]}, indent=1)
-        with self.create(_manifest(day)) as stream:
+        name = _manifest(day)
+        # In a folder a file is there as soon as it is begun, in a bucket only once it is whole.
+        begun = f"{name}.part" if self.storage.type_name == "local" else name
+        with self.create(begun) as stream:
             stream.write(text.encode())
+        if begun != name:
+            self.storage.move(self.path(begun), self.path(name))
 
     def days(self) -> list[date]:
         """Return the days that are complete, the newest first."""
         selector = self._fs.FileSelector(self.path(_MANIFESTS), allow_not_found=True)
-        names = (one.base_name.removesuffix(".json") for one in self.storage.get_file_info(selector))
-        return sorted(map(date.fromisoformat, names), reverse=True)
+        found = (_day_of(one.base_name) for one in self.storage.get_file_info(selector))
+        return sorted((day for day in found if day is not None), reverse=True)
 
     def files(self, day: date) -> list[ArchivedFile]:
-        """Return the files of a complete day."""
-        with self.storage.open_input_stream(self.path(_manifest(day))) as stream:
+        """Return the files of a complete day.
+
+        Raises:
+            ArchiveError: its manifest cannot be read.
+        """
+        with self._reading(_manifest(day)), self.storage.open_input_stream(self.path(_manifest(day))) as stream:
             return [ArchivedFile(**one) for one in json.loads(stream.read())["files"]]
 
     def counts(self, day: date) -> Mapping[str, int] | None:
@@ -180,12 +190,25 @@ class Archive:
             day: The day on which they ended.
             name: What they are called, e.g. ``executions``.
             condition: One of ``condition``, or several, put together by ``&``.
+
+        Raises:
+            ArchiveError: the manifest or a file cannot be read.
         """
         for one in reversed([each for each in self.files(day) if each.name == name]):
-            file = self._dataset.dataset(self.path(one.path), filesystem=self.storage, format="parquet")
-            groups = [group for part in file.get_fragments() for group in part.split_by_row_group(condition)]
+            with self._reading(one.path):
+                file = self._dataset.dataset(self.path(one.path), filesystem=self.storage, format="parquet")
+                groups = [group for part in file.get_fragments() for group in part.split_by_row_group(condition)]
             for group in reversed(groups):
-                yield from reversed(group.to_table(filter=condition).to_pylist())
+                with self._reading(one.path):
+                    rows: list[dict[str, Any]] = group.to_table(filter=condition).to_pylist()
+                yield from reversed(rows)
+
+    @contextmanager
+    def _reading(self, name: str) -> Generator[None]:
+        try:
+            yield
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ArchiveError(f"{self.location}/{name}: cannot be read: {error}") from error
 
     def create(self, name: str) -> Any:  # noqa: ANN401 - PyArrow has no types
         """Begin a file; returns what its content is written to."""
@@ -206,6 +229,14 @@ def _folder(name: str, day: date) -> str:
 
 def _manifest(day: date) -> str:
     return f"{_MANIFESTS}/{day}.json"
+
+
+def _day_of(name: str) -> date | None:
+    """Return the day of a manifest; None = the file is none, such as one that is being written."""
+    try:
+        return date.fromisoformat(name.removesuffix(".json")) if name.endswith(".json") else None
+    except ValueError:
+        return None
 
 
 class Writer:

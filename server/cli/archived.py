@@ -1,13 +1,14 @@
 """Executions and their log lines that the server has deleted, read from the archive itself."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
 from ...graphql.client.command_line import ARCHIVE
-from ...jobs.builtin.archive import Archive
+from ...jobs.builtin.archive import Archive, ArchiveError
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.base.times import time_text
 from ...jobs.store.read.archive import EXECUTIONS, LINES, Kind
@@ -37,6 +38,20 @@ def open_archive(api: Api) -> Archive:
     return Archive(url)
 
 
+@contextmanager
+def _reading() -> Generator[None]:
+    """Run what reads an archive.
+
+    Raises:
+        Refused: something of it cannot be read.
+    """
+    try:
+        yield
+    except (ArchiveError, OSError) as error:
+        raise Refused(f"--archive: {error}") from None
+
+
+@_reading()
 def show_archived(api: Api, shape: Shape, fixed: Mapping[str, Any] | None) -> None:
     """Show executions of the archive, the newest first, with the options of the list of executions."""
     terms, columns, sort, limit, watch = shape
@@ -52,6 +67,7 @@ def show_archived(api: Api, shape: Shape, fixed: Mapping[str, Any] | None) -> No
     )
 
 
+@_reading()
 def archived_lines(api: Api, key: int, *, execution: bool) -> Sequence[Mapping[str, Any]]:
     """Return the log lines of an execution, or of the newest one of a run.
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, delete, insert, select
 
-from cronograph.jobs.builtin.archive import Archive, ArchiveError, archive_day
+from cronograph.jobs.builtin.archive import Archive, ArchivedFile, ArchiveError, archive_day
 from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.database import Database
@@ -217,6 +217,38 @@ async def test_a_file_that_is_not_what_was_written_is_found(database: Database, 
     path.write_bytes(damaged)
     with pytest.raises(ArchiveError, match="sha256"):
         archive.check([file])
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"files": 5}', '{"files": [{"rows": 1}]}', "\xff"])
+async def test_a_manifest_that_cannot_be_read_is_named_and_nothing_goes(
+    database: Database, folder: str, text: str
+) -> None:
+    ids = await database.write(past(40))
+    day = stored.day_of(datetime.now(UTC) - 40 * DAY)
+    manifest = Path(folder) / "manifests" / f"{day.date()}.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ArchiveError, match=rf"{folder}/manifests/{day.date()}\.json: cannot be read: "):
+        await prune(database, RETENTION, archive_url=folder)
+    assert await database.read(executions) == ids
+    manifest.unlink()
+    assert (await prune(database, RETENTION, archive_url=folder)).executions == 1
+
+
+def test_a_manifest_is_there_as_a_whole_or_not_at_all(folder: str, tmp_path: Path) -> None:
+    """What is written over it does not touch what somebody reads of it."""
+    archive, day = Archive(folder), date(2026, 3, 1)
+    archive.write_manifest(day, [])
+    [written] = (Path(folder) / "manifests").iterdir()
+    read = tmp_path / "read"
+    os.link(written, read)
+    before = read.read_text()
+    archive.write_manifest(day, [ArchivedFile("executions/date=2026-03-01/0.parquet", 1, 1, "")])
+    assert read.read_text() == before
+    assert [one.rows for one in archive.files(day)] == [1]
+    for name in (".2026-03-02.json.swp", "README", "2026-03-02.json.part", "2026-03-03.txt", "soon.json"):
+        (written.parent / name).write_text("")
+    assert archive.days() == [day]
 
 
 @pytest.mark.costly

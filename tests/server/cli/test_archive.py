@@ -145,6 +145,20 @@ def test_what_the_archive_does_not_have_or_cannot_do_is_refused(archived: Archiv
 
 
 @pytest.mark.costly
+@pytest.mark.parametrize("what", ["manifests/*.json", "executions/*/0.parquet"])
+def test_what_is_damaged_in_the_archive_is_named(archived: Archived, what: str) -> None:
+    for path in Path(archived.place).glob(what):
+        path.write_bytes(path.read_bytes()[:20])
+    for words in (("log", "--archive"), ("logs", "2", "--archive")):
+        status, said = archived.run(*words)
+        assert (status, f"{archived.place}/{what.partition('/')[0]}/" in said, "cannot be read" in said) == (
+            1,
+            True,
+            True,
+        ), said
+
+
+@pytest.mark.costly
 def test_a_server_without_an_archive_says_so(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.serve(sqlite_url)
     status, said = processes.run("log", "--archive", "--url", server.url)

@@ -98,7 +98,9 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 8 for: the module of judges by code, which only servers import, and the patience of the end.
     # Raised by 6 for: A server is ready a fifth sooner: what its imports make is not searched for garbage; the table
     # measures answers of a warm server
-    "lines": 116_220,
+    # Raised by 121 for: sets of up to 10,000 tasks, labels and times of code at engines judged as those of jobs,
+    # times with idempotency keys, manifests written as a whole
+    "lines": 116_341,
     "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

@@ -13,10 +13,12 @@ from graphql import (
     GraphQLEnumType,
     GraphQLField,
     GraphQLInputObjectType,
+    GraphQLInterfaceType,
     GraphQLObjectType,
     GraphQLSchema,
     OperationType,
     build_schema,
+    is_abstract_type,
     is_leaf_type,
     is_required_argument,
     is_required_input_field,
@@ -97,6 +99,35 @@ def test_the_sdl_shows_the_rules(schema: GuardedSchema) -> None:
     text = schema.as_str()
     assert "directive @needsRole(role: Role!) on FIELD_DEFINITION" in text
     assert text.count("@needsRole(role: ") == len(schema.rules) + 1
+
+
+def reached(schema: GuardedSchema, role: Role) -> set[str]:
+    """The types of which somebody with this role can ask for fields."""
+    graph, found, wanted = core(schema), set[str](), [kind.name for _, kind, *_ in root_fields(core(schema))]
+    while wanted:
+        kind = graph.get_type(wanted.pop())
+        if kind is None or kind.name in found:
+            continue
+        found.add(kind.name)
+        if is_abstract_type(kind):
+            wanted += [one.name for one in graph.get_possible_types(kind)]
+        if isinstance(kind, GraphQLObjectType | GraphQLInterfaceType):
+            rules = {name: schema.rules.get((kind.name, name), role) for name in kind.fields}
+            wanted += [named(field.type).name for name, field in kind.fields.items() if role.includes(rules[name])]
+    return found
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.OPERATOR])
+def test_what_a_role_may_not_list_it_reaches_by_no_other_field(schema: GuardedSchema, role: Role) -> None:
+    graph = core(schema)
+    kept_back = {
+        named(field.type).name.removesuffix("Connection")
+        for operation, kind, name, field in root_fields(graph)
+        if operation is OperationType.QUERY and not role.includes(schema.rules[kind.name, name])
+    }
+    assert {"Account", "AuditEntry"} <= kept_back
+    assert kept_back <= set(graph.type_map)
+    assert kept_back & reached(schema, role) == set()
 
 
 OF_ONESELF = frozenset(

@@ -220,7 +220,7 @@ def change_sync(queue: RunQueue | None, target: RunTarget, asked: RunChange) -> 
 
 
 def no_database() -> ConfigurationError:
-    """This process does not know yet where the queue is."""
+    """Return the error that this process does not know yet where the queue is."""
     return ConfigurationError(
         "this process knows no database for its jobs: give a session, call cronograph.jobs.connect(database_url) once, "
         "or set CRONOGRAPH_DATABASE_URL"

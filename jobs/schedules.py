@@ -8,7 +8,7 @@ from .core.schedule import Syntax
 
 
 def every(interval: str | float | timedelta) -> ScheduleSpec:
-    """A fixed grid without drift: ``every("15m")``, ``every("PT1H30M")``, ``every(90)`` seconds, or a ``timedelta``.
+    """Return a grid without drift: ``every("15m")``, ``every("PT1H30M")``, ``every(90)`` seconds, or a ``timedelta``.
 
     At least one second.
 

@@ -141,7 +141,7 @@ def import_modules(modules: Sequence[str]) -> None:
 
 
 def jobs_of(module: ModuleType, registry: Registry) -> list[tuple[JobDefinition, Registry]]:
-    """The jobs that a module holds, whether it defines or imports them, or that ``registry`` has from below it."""
+    """Return the jobs that a module defines or imports, and the jobs in ``registry`` from modules below it."""
     held: list[Job[..., ..., Any]] = [value for value in vars(module).values() if isinstance(value, Job)]
     found = {id(one.definition): (one.definition, one.registry) for one in held}
     for definition in registry:

@@ -204,7 +204,7 @@ class Cronograph:
 
     @asynccontextmanager
     async def lifespan(self, _app: object = None) -> AsyncGenerator[None]:
-        """The block for an application: ``FastAPI(lifespan=cron.lifespan)``, ``Litestar(lifespan=[cron.lifespan])``.
+        """Serve while an application runs: ``FastAPI(lifespan=cron.lifespan)``, ``Litestar(lifespan=[cron.lifespan])``.
 
         Raises:
             FileLocked: see ``async with``, as for the other errors.
@@ -286,7 +286,7 @@ def _asking(who: AskWho) -> Who:
 
 
 async def _nothing_open() -> None:
-    """The requests are the application's, which ends them."""
+    """Do nothing: the application ends its own requests."""
 
 
 ADDRESS: Final = "http://localhost"

@@ -246,7 +246,7 @@ class Installation:
             await in_own_thread(self._end_traces)
 
     async def end(self, close_http: Callable[[], Awaitable[None]]) -> None:
-        """The orderly end: jobs first, while the server still answers; then readers, connections, and the database.
+        """End in order: jobs first, while the server still answers; then readers, connections, and the database.
 
         A step that fails (the database is unavailable, say) does not keep the later ones from being taken.
         """

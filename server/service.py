@@ -169,7 +169,7 @@ class Service:
 
 
 async def _first_of(*work: Coroutine[Any, Any, None] | asyncio.Task[None]) -> None:
-    """Until one is done; the other coroutines are cancelled, tasks live on. Raises what that one raised."""
+    """Wait until one is done and raise its error, if any; other coroutines are cancelled, tasks live on."""
     tasks = [one if isinstance(one, asyncio.Task) else asyncio.create_task(one) for one in work]
     done, unfinished = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     own = [task for task in unfinished if not any(task is one for one in work)]

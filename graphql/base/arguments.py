@@ -73,7 +73,7 @@ def checked_count(value: int) -> int:
 
 
 def checked_text(value: str, argument: str) -> str:
-    """Text that the database can be asked for.
+    """Return a text that can be a value in a query to the database.
 
     Raises:
         UserFacingError: it holds U+0000 or half of a surrogate pair.

@@ -237,7 +237,7 @@ def shorten(error: GraphQLError, characters: int) -> GraphQLError:
 
 
 def coded(error: GraphQLError, code: str) -> GraphQLError:
-    """The error with the classification of its code, which is ``code`` unless ``extensions.code`` has one already."""
+    """Return the error with the classification of its code; this is ``code`` unless ``extensions.code`` is set."""
     if error.extensions is None:
         error.extensions = {}
     error.extensions = {**standing(error.extensions.get("code", code)), **error.extensions}

@@ -24,7 +24,7 @@ from .raised import RAISED
 
 
 def field_behind(extensions: Mapping[str, Any]) -> StrawberryField | None:
-    """The definition of a field or an input field, from its ``extensions``; None if Strawberry has not made it."""
+    """Return the definition of a field or an input field by its ``extensions``; None if Strawberry did not make it."""
     found = extensions.get(GraphQLCoreConverter.DEFINITION_BACKREF)
     return found if isinstance(found, StrawberryField) else None
 

@@ -114,7 +114,7 @@ def mutation(field: str, given: Mapping[str, object], fields: str, convert: Call
 
 
 def changed(field: str, given: Mapping[str, object], shape: type[Shape], key: str = "") -> Operation[Shape]:
-    """A mutation whose payload holds the changed thing, under its own name unless given, e.g. a ``Run`` as ``run``."""
+    """Return a mutation whose payload holds the changed thing as ``key``, by default its type's name in lower case."""
     key = key or shape.__name__.lower()
     fields = f"{key} {{ {selection(shape)} }}"
     return mutation(field, given, fields, lambda payload: read(shape, payload.get(key), f"{field}.{key}"))

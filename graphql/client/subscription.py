@@ -177,7 +177,7 @@ class Follower(Generic[T]):
         return self._subscription.start if self._place is None else None
 
     def begin_at(self, place: str) -> None:
-        """The answer to ``question``."""
+        """Take the answer to ``question``."""
         self._place = place
 
     def body(self) -> Mapping[str, Any]:
@@ -199,7 +199,7 @@ class Follower(Generic[T]):
         raise InvalidAnswerError("the server answered the subscription with one result instead of a stream")
 
     def receive(self, chunk: bytes) -> Iterator[T]:
-        """The results in some bytes of the stream, one by one: the next connection goes on behind the last one taken.
+        """Yield the results in a chunk of the stream one by one: a new connection continues after the last one taken.
 
         Raises:
             ClientError: while iterating: the server ended the subscription with an error.

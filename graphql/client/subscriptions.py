@@ -83,7 +83,7 @@ def run_updates(id: int) -> Subscription[Run]:
 
 
 def execution_log(id: int, *, after_line: int = 0) -> Subscription[LogPart]:
-    """The log of an execution: the kept lines, then new ones as they come, each once; the last part says ``has_ended``.
+    """Follow the log of an execution: kept lines, then new ones, each once; the last part says ``has_ended``.
 
     Args:
         id: The key of the execution.

@@ -64,7 +64,7 @@ class AnswerSize:
                 self._left -= len(one) if isinstance(one, str) else _NUMBER
 
     def _add_list(self, values: list[object], pending: list[object]) -> None:
-        """Columns of thousands of texts or numbers are counted at once."""
+        """Count a list; columns of thousands of texts or numbers are counted at once."""
         kinds = set(map(type, values))
         if kinds == {str}:
             self._left -= len("".join(cast("list[str]", values)))
@@ -167,7 +167,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         grouped_field_set: Any,
         position_context: Any,
     ) -> Any:
-        """The answer of one object: plain fields from its attributes, the others, and all doubt, as graphql-core does.
+        """Resolve the fields of one object: plain ones from its attributes, others and all doubt as graphql-core does.
 
         Fields keep their order, and so do errors: what cannot be shown at once is left to ``execute_field`` in its
         turn.
@@ -277,7 +277,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
         path: Path,
         position_context: Any,  # noqa: ANN401
     ) -> Any:  # noqa: ANN401
-        """The answer of an object where ``declared`` stands in the schema; an error is met as graphql-core meets it."""
+        """Return the answer of an object at ``declared`` in the schema; errors are met as graphql-core meets them."""
         try:
             shown = self.collect_and_execute_subfields(kind, details, path, source, position_context)
         except Exception as error:  # noqa: BLE001 - it becomes an error of the answer, or is raised by this

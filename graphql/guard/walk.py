@@ -145,7 +145,7 @@ class Walk:
         return self._selection_set(node.selection_set, self._schema.get_root_type(node.operation), 1)
 
     def fragment(self, name: str, level: int) -> Tally:
-        """The tally of a fragment, computed once; unknown ones and cycles count nothing (validation refuses them)."""
+        """Return a fragment's tally, computed once; unknown ones and cycles count nothing (validation refuses them)."""
         known = self._tallies.get(name)
         if known is not None:
             self._check_level(level + known.levels)

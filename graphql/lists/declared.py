@@ -32,7 +32,7 @@ from .filters import RowFilter, criteria_of_list
 
 
 def asked_of(info: Info) -> frozenset[str]:
-    """The fields below the present one, e.g. ``points`` and ``points.p50``; what a directive may leave out counts."""
+    """Return the fields below the present one, e.g. ``points.p50``, with those that a directive may leave out."""
     return frozenset(path for path, _ in _asked_of(info))
 
 
@@ -51,7 +51,7 @@ def _paths(selections: Iterable[Selection], prefix: str) -> Iterator[tuple[str, 
 
 
 def below(asked: Iterable[str], *prefixes: str) -> frozenset[str]:
-    """Of paths as ``asked_of`` gives them those that begin with one of ``prefixes``, without that."""
+    """Return those of these paths that begin with one of ``prefixes``, without it; ``asked_of`` returns such paths."""
     return frozenset(path[len(one) :] for path in asked for one in prefixes if path.startswith(one))
 
 

@@ -185,7 +185,7 @@ class Plan:
         self._apart = apart
 
     async def page(self) -> Page[PlannedOccurrence]:
-        """Up to ``limit`` occurrences behind the cursor."""
+        """Return up to ``limit`` occurrences after the cursor."""
         found = await self._find(self._request.limit + 1)
         kept = found[: self._request.limit]
         loaded = await self._info.context.loaders.tasks.load_many([one.task_id for one in kept])

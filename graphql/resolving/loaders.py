@@ -333,7 +333,7 @@ class Loaders:
         return DataLoader(self._load_lists)
 
     def children(self, listing: Listing[M], field: str, *, searched: bool = False) -> Children[M]:
-        """The rows of a list by whose they are, which ``field`` says: the runs of tasks are ``RUNS, "task_id"``."""
+        """Return the loader of rows by the parent that ``field`` names, e.g. runs of tasks by ``RUNS, "task_id"``."""
         place = (listing, field, searched)
         if place not in self._children:
             reader = (searched and self.searches) or self._database

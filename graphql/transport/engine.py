@@ -21,7 +21,7 @@ Refused = Callable[[Any, UserFacingError], Awaitable[None]]
 
 
 async def unrecorded(_context: object, _refusal: UserFacingError) -> None:
-    """For engines whose refusals are nobody's concern."""
+    """Do nothing, for engines whose refusals are not recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ class Engine:
             await results.aclose()
 
     async def _record_refusal(self, result: ExecutionResult, context: Any) -> None:  # noqa: ANN401
-        """Before the answer: who has got it finds the refusal in the audit log."""
+        """Record a refusal before it is answered, so that its receiver finds it in the audit log."""
         if not isinstance(result, PreExecutionError):
             return
         for error in result.errors or ():

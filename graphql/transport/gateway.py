@@ -74,7 +74,7 @@ are lost."""
 
 @contextmanager
 def unwatched(_context: object, _connection: object, _lost: Callable[[UserFacingError], None]) -> Generator[None]:
-    """For servers without sign-in: nobody loses anything."""
+    """Watch nothing, for servers without sign-in: nobody can lose rights."""
     yield
 
 

@@ -32,7 +32,7 @@ def may_submit(actor: Actor | None, job_names: Iterable[str]) -> bool:
 
 
 def check_submitter(tx: Tx, job_names: Iterable[str]) -> None:
-    """A token of a lower role than its account's must not get the account's rights through a job.
+    """Check that a token of a lower role than its account's does not get the account's rights through a job.
 
     Raises:
         UserError: code ``FORBIDDEN``.

@@ -110,7 +110,7 @@ def set_state(tx: Tx, node: Node, state: NodeState, sources: Collection[NodeStat
 
 
 def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome, left_behind: Collection[int] = ()) -> int:
-    """This process' own node ends: write its last state, and let the runs that it still holds end as ``unfinished``.
+    """End this process' own node: write its last state, and end the runs that it still holds as ``unfinished``.
 
     Nothing may be left to a node that is not live any more, because only live nodes are rescued.
 
@@ -248,7 +248,7 @@ def rescue_expired(tx: Tx, dead: Sequence[Node]) -> int:
 
 
 def _skew(now: datetime) -> float:
-    """This process' clock minus the database's, in seconds."""
+    """Return this process' clock minus the database's, in seconds."""
     return (datetime.now(UTC) - now).total_seconds()
 
 

@@ -416,7 +416,7 @@ def edit_run(
 
 
 def _expiry_of_moved(tx: Tx, run: Run, at: datetime) -> dict[str, datetime | None]:
-    """The time by which a run has to start that is due at another time: the seconds that its job says count from there.
+    """Return the new expiry of a run that is moved to ``at``: seconds that its job declares count from there.
 
     Raises:
         InvalidInput: it would have to start before it is due.
@@ -514,7 +514,7 @@ def _check_all_exist(ids: Sequence[int], found: Collection[int]) -> None:
 
 
 def existing(tx: Tx, ids: Sequence[int]) -> list[Run]:
-    """These runs, which nobody else changes until the commit.
+    """Lock these runs until the commit and return them.
 
     Raises:
         NotFound: one of the ids does not exist.

@@ -433,7 +433,7 @@ def _is_inside(spec: TaskSpec, occurrence: datetime) -> bool:
 
 
 def _record_left_out(tx: Tx, task: Task, spec: TaskSpec) -> None:
-    """The occurrence that was announced as the next one and that a moved window leaves out is a recorded skip."""
+    """Record the announced next occurrence as skipped if a moved window leaves it out."""
     announced = task.next_nominal
     if announced is None or spec.schedule != task.spec.schedule:
         return

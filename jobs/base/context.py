@@ -128,11 +128,11 @@ class JobLog:
         self._host.log(logging.INFO, message, fields or None)
 
     def warning(self, message: str, /, **fields: Json) -> None:
-        """Something an operator should know of."""
+        """Log something that an operator should know of."""
         self._host.log(logging.WARNING, message, fields or None)
 
     def error(self, message: str, /, **fields: Json) -> None:
-        """Something went wrong; the job itself decides whether it fails."""
+        """Log that something went wrong; the job itself decides whether it fails."""
         self._host.log(logging.ERROR, message, fields or None)
 
     def exception(self, message: str, /, **fields: Json) -> None:

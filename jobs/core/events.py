@@ -167,7 +167,7 @@ def _of_created(listed: Iterable[Sequence[Any]], state: RunState, flow_id: int |
 
 
 def created(runs: Iterable[tuple[int, str, str]]) -> Listed:
-    """That new runs without a task wait: of each its id, its job and its group. Those that are alike stand together."""
+    """Return the events of new runs without a task, each given as id, job and group; equal ones are listed together."""
     alike: dict[tuple[str, str], list[int]] = {}
     for run_id, job_name, group in runs:
         alike.setdefault((job_name, group), []).append(run_id)

@@ -154,7 +154,7 @@ def _whole(value: object) -> object:
 
 
 def _bounded(text: str) -> str:
-    """A key that can be stored: control characters escaped, and of one that is too long a hash instead of its end."""
+    """Return a key that can be stored: control characters are escaped, and a hash replaces the end of a long one."""
     key = "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in text) or "-"
     if len(key) <= MAX_UNIQUE_KEY:
         return key

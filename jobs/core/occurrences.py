@@ -125,7 +125,7 @@ def effective_overlap(spec: TaskSpec | DueTask) -> OverlapPolicy:
 
 
 def effective_tolerance(spec: TaskSpec) -> float | None:
-    """Seconds of tolerance of an INTERVAL task (5 s unless set, at most a tenth of the interval); None for others."""
+    """Return an INTERVAL task's tolerance in seconds (default: 5, at most a tenth of the interval); None for others."""
     interval = interval_of(spec.schedule)
     if interval is None:
         return None
@@ -141,7 +141,7 @@ def effective_timeout(spec: TaskSpec | DueTask) -> float | None:
 
 
 def earliest_start(spec: TaskSpec, last_started_at: datetime | None) -> datetime | None:
-    """Before this time a run made by the schedule of an INTERVAL task is dropped: last start + interval − tolerance."""
+    """Return the time before which an INTERVAL task's scheduled run is dropped: last start + interval − tolerance."""
     interval, tolerance = interval_of(spec.schedule), effective_tolerance(spec)
     if interval is None or tolerance is None or last_started_at is None:
         return None
@@ -149,7 +149,7 @@ def earliest_start(spec: TaskSpec, last_started_at: datetime | None) -> datetime
 
 
 def jitter_offset(task_id: int, jitter: float) -> timedelta:
-    """The task's fixed delay between 0 and ``jitter`` seconds, derived from its id (so order and distances stay)."""
+    """Return the task's fixed delay of 0 to ``jitter`` seconds, derived from its id (so order and distances stay)."""
     if jitter <= 0:
         return timedelta(0)
     digest = hashlib.sha256(f"jitter:{task_id}".encode()).digest()
@@ -354,7 +354,7 @@ def _kept_when_missed(task: DueTask) -> int:
 
 
 def _due(task: DueTask, latest: datetime, limit: int) -> tuple[list[datetime], datetime | None]:
-    """Up to ``limit`` occurrences until ``latest``, oldest first, and the one after them."""
+    """Return up to ``limit`` occurrences until ``latest``, oldest first, and the next one after them."""
     due: list[datetime] = []
     occurrence = task.next_nominal
     while occurrence is not None and occurrence <= latest and len(due) < limit:

@@ -28,7 +28,7 @@ SHELL_JOB = "shell"
 
 
 def check_name(value: object) -> None:
-    """A name has 1 to 200 characters, none of them a control character or ``/``.
+    """Check that a name has 1 to 200 characters, none of them a control character or ``/``.
 
     Raises:
         InvalidInput: of the field ``name``.
@@ -88,7 +88,7 @@ def _is_refused(character: str) -> bool:
 
 
 def check_reason(reason: str | None) -> None:
-    """A reason for a change has few words.
+    """Check that the reason for a change is short.
 
     Raises:
         InvalidInput: it is longer than 1,000 characters, or has control characters.
@@ -98,7 +98,7 @@ def check_reason(reason: str | None) -> None:
 
 
 def check_resume(at: datetime | None, now: datetime) -> None:
-    """A pause ends in the future.
+    """Check that a pause ends in the future.
 
     Raises:
         InvalidInput: it would have ended already.
@@ -109,7 +109,7 @@ def check_resume(at: datetime | None, now: datetime) -> None:
 
 
 def check_silence(until: datetime | None, reason: str | None, now: datetime) -> None:
-    """A silence ends in the future, and its reason has few words.
+    """Check that a silence ends in the future, and that its reason is short.
 
     Raises:
         InvalidInput: of the reason, or it would have ended already.

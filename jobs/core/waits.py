@@ -55,7 +55,7 @@ class Awaits:
 
     @classmethod
     def for_runs(cls, run_ids: "list[int] | tuple[int, ...]", name: str | None = None) -> Self:
-        """That these runs end."""
+        """Return the wait for the end of these runs."""
         return cls(AwaitedKind.RUNS, name, tuple(sorted(run_ids)[:LISTED]), len(run_ids))
 
     def to_json(self) -> dict[str, Any]:

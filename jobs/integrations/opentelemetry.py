@@ -58,7 +58,7 @@ def start_tracing(
     logs: bool = False,
     logger_provider: LoggerProvider | None = None,
 ) -> None:
-    """From now on send to OpenTelemetry what this process enqueues, executes and answers.
+    """Start to send what this process enqueues, executes and answers to OpenTelemetry.
 
     Args:
         traces: How attempts go together with what put their run into the queue: ``auto``, ``link`` or ``child``.
@@ -292,7 +292,7 @@ class RequestByOpenTelemetry:
         return _carrier(self._span)
 
     def answered(self, status: int) -> None:
-        """The answer has come."""
+        """Note the status of the answer."""
         self._span.set_attribute("http.response.status_code", status)
         if status >= 400:
             self._span.set_attribute("error.type", str(status))
@@ -306,7 +306,7 @@ class OperationByOpenTelemetry:
         self._span = span
 
     def failed(self) -> None:
-        """Its answer has errors."""
+        """Note that its answer has errors."""
         self._span.set_status(Status(StatusCode.ERROR))
 
 

@@ -41,7 +41,7 @@ def give_async_sessions(url: str, *, registry: Registry | None = None) -> None:
 
 
 def give_sessions(url: str, *, registry: Registry | None = None) -> None:
-    """The same for ``Session`` and ``Engine``, in jobs that are plain functions.
+    """Give a ``Session`` or ``Engine`` to jobs that are plain functions, as ``give_async_sessions`` does to coroutines.
 
     Args:
         url: As ``create_engine`` takes it.

@@ -59,7 +59,7 @@ class Gate:
         self._left.release()
 
     def renew(self) -> None:
-        """Nobody is inside in a new process."""
+        """Start again in a new process, where no thread is inside."""
         self._left, self._inside = threading.Condition(), 0
 
 

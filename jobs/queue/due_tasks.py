@@ -108,7 +108,7 @@ _SCHEDULE, _OVERLAP, _MISFIRE, _ENABLED, _RATE = map(
 
 
 def due(conn: Connection, now: datetime | None, limit: int) -> list[Found]:
-    """Up to ``limit`` due tasks, the longest due first, that no other node is dispatching; locked until the commit.
+    """Return up to ``limit`` due tasks that no other node dispatches, the longest due first; locked until the commit.
 
     On PostgreSQL, later statements of the transaction are planned as on an ``AutocommitConnection``.
 
@@ -209,7 +209,7 @@ def move(conn: Connection, moved: Sequence[Moved]) -> None:
 
 
 def unfinished_counts(conn: Connection, task_ids: Sequence[int]) -> dict[int, tuple[int, int]]:
-    """For each of these tasks that has any: how many unfinished runs, and the oldest of them."""
+    """Return the number of unfinished runs and the oldest of them, for each of these tasks that has any."""
     rows = statements.execute(conn, "count_unfinished", {"ids": list(task_ids)})
     return {row.task_id: (row.runs, row.oldest) for row in rows}
 
@@ -246,7 +246,7 @@ def _all_but_task(row: Occurrence | Moved) -> tuple[object, ...]:
 
 
 def _listed(rows: Sequence[Occurrence | Moved]) -> str:
-    """Rows as a JSON array of objects, each for all neighbours that differ by their tasks alone, and with its place."""
+    """Return rows as a JSON array: neighbours that differ only by their tasks share an object, which has its place."""
     listed: list[dict[str, Any]] = []
     for place, (_, some) in enumerate(groupby(rows, _all_but_task)):
         alike = list(some)

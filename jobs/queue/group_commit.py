@@ -57,7 +57,7 @@ class _Asked(Generic[A, R]):
         self._error = error
 
     def wait(self) -> None:
-        """Until it is over, or this thread leads."""
+        """Wait until it is over, or this thread leads."""
         self._woken.acquire()
 
     def wake(self) -> None:

@@ -306,7 +306,7 @@ def _decide_each(
     known: Collection[str],
     keys: TaskKeys,
 ) -> list[tuple[DueTask, Decision]]:
-    """A decision for each task; one whose schedule cannot be computed is set aside and does not hold up the others."""
+    """Decide each task; one whose schedule cannot be computed is set aside and does not hold up the others."""
     limit = max(1, OCCURRENCES // len(due))
     decided: list[tuple[DueTask, Decision]] = []
     # Many tasks that are due at one moment have their schedule and their policies in common.

@@ -84,7 +84,7 @@ class _Call:
         self.task: asyncio.Task[None] | None = None
 
     def leave(self) -> None:
-        """A run of it was stopped; without any the call is stopped as well."""
+        """Note that one of its runs was stopped; when all were, the call is stopped as well."""
         if self.task is not None and all(one.done() for one in self.answers):
             self.task.cancel()
 

@@ -265,7 +265,7 @@ def _declared(options: JobOptions) -> ScheduleSpec | None:
 
 
 def schedule_from(schedule: object, timezone: object) -> ScheduleSpec:
-    """A schedule as an author writes it: a six-field cron string, in UTC unless ``timezone`` says otherwise, or whole.
+    """Return the schedule that an author wrote: a six-field cron string, by default in UTC, or a ``ScheduleSpec``.
 
     Raises:
         ValueError: it is whole, and so has a time zone of its own.
@@ -294,7 +294,7 @@ def _refuse_without_schedule(options: JobOptions) -> None:
 
 
 def _check_declared_args(definition: JobDefinition, options: JobOptions) -> None:
-    """The runs of a declared schedule have arguments that fit, for nobody else gives any."""
+    """Check that a declared schedule's runs have arguments that fit, for nobody else gives any."""
     if definition.schedule is None:
         return
     wrong = unwritable(definition.declared_args) or unstorable(definition.declared_args)
@@ -349,7 +349,7 @@ def _resources(value: object) -> Resources:
 
 
 def _check_importable(handler: Handler, isolation: str) -> None:
-    """Another process imports the handler's module again and looks it up by its name."""
+    """Check that another process can import the handler's module and find it there by its name."""
     module, qualname = getattr(handler, "__module__", None), getattr(handler, "__qualname__", "")
     fault = None
     if module is None:
@@ -401,7 +401,7 @@ def labels_of(fixed: object, taken: object, names: Mapping[str, str], schema: Ma
 
 
 def _pairs(taken: object) -> dict[str, str]:
-    """By the keys of labels, the arguments that they are taken from, as they were given."""
+    """Return the arguments from which labels are taken, by the keys of the labels, as they were given."""
     if taken is None:
         return {}
     given: dict[Any, Any]

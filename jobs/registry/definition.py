@@ -252,7 +252,7 @@ class JobDefinition:
         return None if key is None else key.of(self.name, document)
 
     def bind(self, args: Mapping[str, Json], context: JobContext | None) -> dict[str, Any]:
-        """The keyword arguments of the handler: validated, converted, and with the context injected if it takes one.
+        """Return the handler's keyword arguments: validated, converted, and with the context if it takes one.
 
         Raises:
             InvalidInput: the arguments do not fit; they may have been stored for an older version of the job.

@@ -99,7 +99,7 @@ def check_failure_job(name: str, where: str, chosen: str | None, registry: Known
 
 
 def check_expiry_job(name: str, where: str, chosen: str | None, registry: KnownJobs) -> None:
-    """The same for ``on_expired``, whose job takes the run that expired.
+    """Check that the job named by ``on_expired`` exists and takes the run that expired.
 
     Raises:
         ConfigurationError: there is no such job, or it takes something else.
@@ -108,7 +108,7 @@ def check_expiry_job(name: str, where: str, chosen: str | None, registry: KnownJ
 
 
 def check_cancel_job(name: str, where: str, chosen: str | None, registry: KnownJobs) -> None:
-    """The same for ``on_cancel``, whose job takes the run that was cancelled.
+    """Check that the job named by ``on_cancel`` exists and takes the run that was cancelled.
 
     Raises:
         ConfigurationError: there is no such job, or it takes something else.

@@ -63,7 +63,7 @@ class JobLoop(uvloop.Loop):
         context: Context | None = None,
         **kwargs: Any,
     ) -> asyncio.Task[T]:
-        """A task; a job finds by ``asyncio.all_tasks()`` those that it has created itself, and likes to cancel them."""
+        """Create a task, hidden from ``asyncio.all_tasks()`` unless a job creates it: jobs like to cancel them all."""
         task: asyncio.Task[T] = super().create_task(coro, name=name, context=context, **kwargs)
         of = owner.get()
         if of is not None and context is not None:
@@ -81,7 +81,7 @@ class JobLoop(uvloop.Loop):
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        """As always; what a job has called cannot end the loop."""
+        """Call soon, as always; a callback of a job cannot end the loop."""
         of = owner.get() if context is None else context.get(owner)
         if of is None:
             return _call_soon(self, callback, *args, context=context)
@@ -124,7 +124,7 @@ class JobLoop(uvloop.Loop):
 
     @override
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """As always; a job may have replaced the handler."""
+        """Call the handler, as always; a job may have replaced it."""
         of = owner.get()
         try:
             super().call_exception_handler(context)

@@ -187,12 +187,12 @@ class BlockageWriter(Service):
         self._written: Blocked | None = None
 
     def blocked(self, blocked: Blocked) -> None:
-        """The loop does not turn; safe from any thread, as long as the writer's own loop is open."""
+        """Report that the loop does not turn; safe from any thread, as long as the writer's own loop is open."""
         self._newest = blocked
         self._loop.call_soon_threadsafe(self._wanted.set)
 
     def free(self) -> None:
-        """The loop turns again; as ``blocked``."""
+        """Report that the loop turns again; as ``blocked``."""
         self._newest = None
         self._loop.call_soon_threadsafe(self._wanted.set)
 

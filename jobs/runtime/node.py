@@ -62,7 +62,7 @@ class DrainWatcher(Service):
         return self._asked.is_set()
 
     def on_state(self, state: NodeState) -> None:
-        """The database says that the node is in this state; called in the event loop after every heartbeat."""
+        """Note the node's state in the database; called in the event loop after every heartbeat."""
         if state is NodeState.DRAINING and not self.asked:
             self._taken_back.clear()
             self._asked.set()
@@ -414,7 +414,7 @@ class NodeLife:
         self._heartbeat.stop()
 
     async def abandon(self) -> None:
-        """This node is taken for dead, or soon will be: end everything, and leave nothing to its name."""
+        """End everything and leave nothing to the node's name: it is taken for dead, or soon will be."""
         self._heartbeat.stop()
         self._fence.fall(silent=self._silent())
         await self.drain_watcher.stop()

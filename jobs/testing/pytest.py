@@ -31,12 +31,12 @@ _KNOWN: Final = _OF_QUEUE | _OF_CLOCK | _OF_SERVER
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The option that names modules."""
+    """Add the option that names modules."""
     parser.addini(_INI, "modules whose jobs the fixture cronograph_server runs", type="args", default=[])
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """The marker is known."""
+    """Declare the marker."""
     config.addinivalue_line(
         "markers", f"{_MARKER}(registry, resources, secrets, start, jobs, arguments): see its fixtures"
     )

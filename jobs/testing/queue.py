@@ -404,7 +404,7 @@ class Queue:
         await self.database.write(save_checkpoint, started.run, value)
 
     async def next_time(self, *, schedules: bool) -> datetime | None:
-        """When something is due by time alone: a retry, a later run, a token, and with ``schedules`` an occurrence."""
+        """Return when something is due by time alone: a retry, a later run, a token, or with ``schedules`` a task."""
         due = await self.database.write(_next_time, schedules)
         return min((at for at in (due, *self._tokens_at) if at is not None), default=None)
 

@@ -98,7 +98,7 @@ def defaults_of(definition: JobDefinition | None) -> Mapping[str, Any]:
 def find_enqueued(
     runs: Sequence[Run], args: Mapping[str, object] | None, options: RunOptions, defaults: Mapping[str, Any]
 ) -> Run | None:
-    """The first of these runs with these arguments and options, see ``Queue.assert_enqueued``; None = there is none."""
+    """Return the first run with these arguments and options, see ``Queue.assert_enqueued``; None = there is none."""
     wanted = _wanted(args, options)
     return next((run for run in runs if not _differences(run, wanted, defaults)), None)
 

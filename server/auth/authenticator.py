@@ -164,7 +164,7 @@ class Authenticator:
         self._forgotten += 1
 
     def on_wake(self, wakes: Wake) -> None:
-        """Some node has committed what may make a credential allow less."""
+        """Forget all credentials if some node has committed a change that may take rights away."""
         if wakes & Wake.RIGHTS:
             self.forget_all()
 

@@ -68,7 +68,7 @@ class RelyingParty:
     """
 
     def __init__(self, url: str) -> None:
-        """The server that people open under an address."""
+        """Take the origin and the name from the URL by which people open the server."""
         parts = urlsplit(url)
         self.origin = f"{parts.scheme}://{parts.netloc}"
         self.name = None if _is_address(parts.hostname or "") else parts.hostname

@@ -223,7 +223,7 @@ class SignIn:
         return [*self.pages.routes(), *self._passkeys.routes(), *self._oauth.routes(), *self._providers.routes()]
 
     def on_wake(self, wakes: Wake) -> None:
-        """Some node has committed something."""
+        """Pass on that some node has committed something."""
         self.authenticator.on_wake(wakes)
         self.watch.on_wake(wakes)
 

@@ -171,7 +171,7 @@ def _did_you_mean(name: str, known: Collection[str]) -> str:
 
 
 def _validated(sources: _Sources) -> Settings:
-    """The settings, checked one by one and then together; what is wrong by itself takes no part in the second check."""
+    """Return the settings, checked one by one and then together; the second check skips values that are wrong alone."""
     values = sources.merged()
     try:
         settings = Settings.model_validate(values)

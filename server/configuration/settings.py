@@ -134,7 +134,7 @@ def _parts(text: str) -> list[str]:
 
 
 def _names(value: object) -> object:
-    """A list of names, which may hold blanks: written as one string, separated by commas, or as several of them."""
+    """Split a list of names, which may hold blanks: one string, separated by commas, or several of them."""
     if isinstance(value, str):
         parts = [part.strip() for part in value.split(",")]
         if any(parts) and not all(parts):
@@ -392,7 +392,7 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Nothing but what is handed over: ``config`` reads the sources itself, to know where each value is from."""
+        """Return only the values handed over: ``config`` reads the sources itself, to know where each value is from."""
         return (init_settings,)
 
 

@@ -61,7 +61,7 @@ class Finding:
     advice: str = ""
 
     def as_json(self) -> dict[str, str]:
-        """For programs."""
+        """Return the fields for programs."""
         return {name: str(value) for name, value in asdict(self).items()}
 
 

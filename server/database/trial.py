@@ -78,7 +78,7 @@ class Figures:
     late: Spread
 
     def as_json(self) -> dict[str, Any]:
-        """For programs."""
+        """Return the fields for programs."""
         return asdict(self)
 
 

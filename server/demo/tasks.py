@@ -212,7 +212,7 @@ def demo_tasks(now: datetime) -> Sequence[TaskSpec]:
 
 
 def first_runs() -> Sequence[NewRun]:
-    """Runs that start as soon as the server serves, so that nobody waits for the first schedule."""
+    """Return runs that start as soon as the server serves, so that nobody waits for the first schedule."""
     return (
         NewRun("import_orders", Trigger.API, {"source": "backlog"}, group="shop", retry_delay=5, submitter=SUBMITTER),
         NewRun("send_newsletter", Trigger.API, {"subject": "Welcome"}, group="marketing", submitter=SUBMITTER),

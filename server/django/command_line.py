@@ -18,7 +18,7 @@ from .choices import OF_TASK, Choices, choices
 
 
 def job_modules(chosen: Choices) -> list[str]:
-    """The modules whose jobs the project runs: ``jobs.py`` of each app, those that the settings name, and of tasks."""
+    """Return the modules with the project's jobs: ``jobs.py`` of each app, those in the settings, those with tasks."""
     found = [f"{app.name}.jobs" for app in apps.get_app_configs()] if chosen.autodiscover else []
     own = [name for name in found if not name.startswith("cronograph.") and find_spec(name) is not None]
     of_tasks = {one.handler.__module__ for one in default_registry() if hasattr(one.handler, OF_TASK)}

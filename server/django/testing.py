@@ -29,7 +29,7 @@ class CronographTestMixin:
         self.queue = this.enterContext(Queue())
 
     def assertEnqueued(self, job: AnyJob, args: Mapping[str, object] | None = None) -> None:  # noqa: N802
-        """A run of this job waits, with these arguments among others; fails with what is there instead."""
+        """Check that a run of this job waits with these arguments among others; fail with the waiting runs if not."""
         self.queue.assert_enqueued(job, args)
 
     def drain(self) -> list[DrainedRun]:

@@ -125,7 +125,7 @@ class Parts:
         return None if self.who is None else HostSignIn(self.who)
 
     def context(self, who: Person) -> Context:
-        """That of an operation which somebody asks for."""
+        """Return the context of an operation that this person asks for."""
         return Context(
             self.database,
             self.feeds.bus,

@@ -113,7 +113,7 @@ def raise_file_limit() -> None:
 
 
 def _listen_on_all(addresses: list[str], host: str, port: int) -> list[socket.socket]:
-    """One socket per address, all on one port; with port 0 the first address chooses and the others must agree."""
+    """Return one socket per address, all on one port; if 0, the first address chooses and the others must agree."""
     for attempt in range(1, PORT_TRIES + 1):
         sockets: list[socket.socket] = []
         try:

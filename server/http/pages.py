@@ -140,7 +140,7 @@ class Site:
         return response
 
     def _unpacked(self, path: str) -> Response | None:
-        """The file as it is, where the build has kept the smaller forms only: for clients that are no browsers."""
+        """Return the file as it is where the build kept only smaller forms: for clients that are not browsers."""
         if (self._folder / path).is_file() or not (self._folder / f"{path}.gz").is_file():
             return None
         packed, found = self._files.lookup_path(f"{path}.gz")

@@ -67,7 +67,7 @@ class GatheringTransport:
             self._timer = self._loop.call_later(self._close_seconds, self._transport.abort)
 
     def lost(self) -> None:
-        """The connection has ended."""
+        """Forget the request when its connection has ended."""
         self._parts.clear()
         self._size = 0
         if self._timer is not None:
@@ -142,7 +142,7 @@ class BoundedHeadProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _name_target(self) -> None:
-        """A target in absolute form names the host, no matter what the header says (RFC 9112, 3.2.2)."""
+        """Name the host by a target in absolute form, no matter what the header says (RFC 9112, 3.2.2)."""
         found = _ABSOLUTE.match(self.url)
         if found is not None:
             self.headers[:] = [pair for pair in self.headers if pair[0] != b"host"]

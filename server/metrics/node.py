@@ -42,14 +42,14 @@ class RequestCounts:
         self.operation_seconds: dict[tuple[str, ...], Histogram] = {}
 
     def requested(self, method: str, route: str, status: int, seconds: float | None) -> None:
-        """A request was answered; ``seconds`` None: by a stream."""
+        """Count an answered request; ``seconds`` is None for a stream."""
         key = (method if method in _METHODS else OTHER, route, str(status))
         self.requests[key] = self.requests.get(key, 0) + 1
         if seconds is not None:
             self.request_seconds.setdefault((route,), Histogram()).observe(seconds)
 
     def executed(self, prepared: Prepared, seconds: float, *, failed: bool) -> None:
-        """A query or mutation was executed. Its fields are those of the schema, so there are not many."""
+        """Count an executed query or mutation. Its fields are those of the schema, so there are not many."""
         kind, field = prepared.operation.operation.value, prepared.root_field or OTHER
         key = (kind, field, "error" if failed else "ok")
         self.operations[key] = self.operations.get(key, 0) + 1

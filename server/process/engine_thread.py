@@ -152,7 +152,7 @@ class EngineThread:
         self.left_behind = self._thread.unfinished()
 
     async def _leave_at_once(self, engine: Engine, fault: LoopEndedError) -> None:
-        """The loop has ended, and with it the node: its runs go to others, or to the next start."""
+        """Give the node's runs to others, or to the next start: the loop has ended, and with it the node."""
         engine.stop_beating()
         if engine.node is not None:
             await leave_broken(self._api_database, engine.node, str(fault))

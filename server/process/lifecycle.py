@@ -99,7 +99,7 @@ class StopRequest:
         self._loop.call_soon_threadsafe(self._event.set)
 
     async def wait(self) -> None:
-        """Until a stop is requested."""
+        """Wait until a stop is requested."""
         await self._event.wait()
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:

@@ -382,7 +382,7 @@ def _stands_for(found: re.Match[str], environment: Mapping[str, str]) -> tuple[s
 
 
 def _is_of_other_form(fault: Mapping[str, Any]) -> bool:
-    """A schedule is text or a table: a table that is wrong is not wrong because it is no text, nor the reverse."""
+    """Return whether a fault is about the form in which the schedule was not given: text or table."""
     is_table = isinstance(fault.get("input"), dict)
     return "schedule" in fault["loc"] and fault["type"] == ("string_type" if is_table else "model_type")
 

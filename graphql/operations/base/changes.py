@@ -287,7 +287,7 @@ def parse_key(value: str, *path: str) -> int:
 
 
 def digest(info: Info, input: object) -> str:
-    """A hash of a request; the same key with another request is another request, and gets nobody else's answer."""
+    """Hash who asks, the field and its input, so that a reused key never returns the answer to another request."""
     person = info.context.person
     asks = person.name if person.account_id is None and person.name != LOCAL_ADMINISTRATOR_NAME else person.account_id
     text = json.dumps([asks, info.field_name, _plain(input)], sort_keys=True, default=str)

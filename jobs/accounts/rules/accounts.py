@@ -108,7 +108,7 @@ def check_account_name(name: str) -> str:
 
 
 def check_password(password: str, name: str) -> None:
-    """A new password is long enough to resist guessing, short enough to be hashed, and not the name.
+    """Check that a new password is long enough to resist guessing, short enough to hash, and not the name.
 
     Raises:
         InvalidInput: says which; the password is never in the message.

@@ -119,7 +119,7 @@ def finished_families(conn: Connection, now: datetime) -> list[str]:
 
 
 def _whole_families(conn: Connection, families: Sequence[str], limit: int) -> list[str]:
-    """As many of the first of ``families`` as have at most ``limit`` tokens together, but at least one."""
+    """Return as many of the first ``families`` as have at most ``limit`` tokens together, but at least one."""
     statement = (
         select(refresh_token.c.family, func.count())
         .where(refresh_token.c.family.in_(families))

@@ -108,13 +108,13 @@ class Bucket:
         return Bucket(self.rate, now + microseconds * _MICROSECOND if microseconds > 0 else None)
 
     def due(self, now: datetime, tokens: int = 1) -> datetime:
-        """When there are so many tokens, at most the burst: now, or the instant at which the last of them comes."""
+        """Return when there are so many tokens, at most the burst: now, or the instant when the last of them comes."""
         # Missing so much, it has as many tokens and no more.
         left = (self.rate.burst - tokens) * self.rate.length // self.rate.limit
         return now + max(0, self._lacking(now) - left) * _MICROSECOND
 
     def look_at(self, now: datetime) -> datetime:
-        """When to look at an empty bucket again: for a fast rate not at each token, so that a claim takes several."""
+        """Return when to look at an empty bucket again: at a fast rate only after several tokens, for one claim."""
         return self.due(now, max(1, min(int(self.rate.limit * _LOOK / self.rate.per), self.rate.burst // 2)))
 
     def _lacking(self, now: datetime) -> int:

@@ -49,7 +49,7 @@ def ttl_faults(ttl: object) -> Iterator[InvalidInput]:
 
 
 def expiry_of(expires_at: datetime | None, ttl: float | None, available_at: datetime) -> datetime | None:
-    """By when a run has to start; None = whenever."""
+    """Return the time by which a run has to start; None = it never expires."""
     return expires_at if ttl is None else available_at + timedelta(milliseconds=round(ttl * 1000))
 
 

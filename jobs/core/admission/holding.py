@@ -74,7 +74,7 @@ class Hold:
         return own if self.max_wait is None else {**own, "max_wait": self.max_wait}
 
     def held_until(self, start: datetime) -> datetime | None:
-        """Until when a run that is enqueued for this time holds its key, with any outcome; None = no time."""
+        """Return the time until which a run enqueued for ``start`` holds its key, with any outcome; None = no time."""
         if self.kind is Holding.DEBOUNCE or self.seconds == 0:
             return None
         return start + timedelta(seconds=self.seconds)

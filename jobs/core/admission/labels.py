@@ -143,7 +143,7 @@ class LabelRule:
 
 
 def inherited(parent: Mapping[str, str] | None, own: Mapping[str, str] | None) -> dict[str, str] | None:
-    """The labels of a run that another one has made: its own, then those of its maker as far as there is room."""
+    """Return the labels of a run that another run creates: its own, then its creator's as far as there is room."""
     if not parent:
         return dict(own) if own else None
     merged = dict(own or {})

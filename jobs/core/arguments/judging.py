@@ -33,7 +33,7 @@ _PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
 
 
 def no_code(_name: str, _signature: str) -> None:
-    """No job's code is known."""
+    """Return nothing: no job's code is known."""
 
 
 def check_args(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json]) -> None:

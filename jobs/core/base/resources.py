@@ -55,7 +55,7 @@ class Resources:
             raise ValueError(fault.message)
 
     def over(self, others: "Resources") -> "Resources":
-        """These resources, and where one is not given, that of ``others``; options likewise, one by one."""
+        """Return these resources, with the missing ones taken from ``others``; options likewise, one by one."""
         given: dict[str, Any] = {**others.document(), **self.document()}
         given["options"] = {**others.options, **self.options}
         return Resources(**given)

@@ -9,7 +9,7 @@ from .errors import InvalidInput, refuse
 
 
 def time_text(instant: datetime) -> str:
-    """An aware time as the API writes it: ``2026-03-01T12:00:05Z``, with as many decimals as there are, at most six."""
+    """Write an aware time as the API does: ``2026-03-01T12:00:05Z``, with up to six decimals where there are any."""
     utc = instant if instant.tzinfo is UTC else instant.astimezone(UTC)
     # Without its offset, which is always written as +00:00.
     text = utc.isoformat()[:-6]
@@ -17,7 +17,7 @@ def time_text(instant: datetime) -> str:
 
 
 def number_text(value: float) -> str:
-    """A number without exponent and needless decimals: ``2``, ``0.001``, ``316,224,000``; rounded to six decimals.
+    """Write a number without exponent or needless decimals: ``2``, ``0.001``, ``316,224,000``; rounded to six decimals.
 
     Numbers of 10^15 and more, which nobody means, are shortened: ``1e+300``.
     """

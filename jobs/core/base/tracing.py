@@ -100,7 +100,7 @@ class AttemptSpan(Protocol):
     def end(
         self, outcome: str, *, error_type: str | None = None, message: str | None = None, traceback: str | None = None
     ) -> None:
-        """The attempt has ended; with an ``error_type`` it failed."""
+        """End the span with the attempt; with an ``error_type`` it failed."""
         ...
 
 
@@ -113,7 +113,7 @@ class RequestSpan(Protocol):
         ...
 
     def answered(self, status: int) -> None:
-        """The answer has come."""
+        """Note the status of the answer."""
         ...
 
 
@@ -121,7 +121,7 @@ class OperationSpan(Protocol):
     """The span of a GraphQL operation."""
 
     def failed(self) -> None:
-        """Its answer has errors."""
+        """Note that its answer has errors."""
         ...
 
 

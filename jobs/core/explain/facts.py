@@ -253,7 +253,7 @@ def brief_span(seconds: float) -> str:
 def no_job(
     job_name: str, group: str, facts: RunFacts | TaskFacts, details: tuple[str, ...], consequence: str
 ) -> Explanation | None:
-    """That no node knows the job, or no live one can run it; None = there is one that can."""
+    """Explain that no node knows the job, or that no live node can run it; None = one can."""
     if not facts.job_known:
         sentence = f"No node knows the job '{job_name}', so {consequence}. Start a node whose code has it."
         return Explanation(ExplanationCode.NO_JOB, sentence, details)
@@ -268,7 +268,7 @@ def no_job(
 
 
 def all_stalled(facts: RunFacts | TaskFacts) -> Explanation | None:
-    """Of those nodes that can run it, none makes progress."""
+    """Explain that none of the nodes that can run it makes progress."""
     stalled = [f"the {facts.stalls[name]} of node {name}" for name in facts.nodes if name in facts.stalls]
     if not stalled or len(stalled) < len(facts.nodes):
         return None

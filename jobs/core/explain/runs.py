@@ -73,7 +73,7 @@ def _deadline(deadline_at: datetime, now: datetime) -> str:
 
 
 def _earlier_attempt(facts: RunFacts) -> tuple[str, ...]:
-    """That an earlier attempt may still be at work."""
+    """Explain that an earlier attempt may still be at work."""
     lost = facts.lost
     if lost is None:
         return ()
@@ -218,7 +218,7 @@ def _places(blockage: Blockage) -> tuple[str, ...]:
 
 
 def loops_blocked(facts: RunFacts | TaskFacts, now: datetime) -> Explanation | None:
-    """Of those nodes that can take a run, none has an event loop that turns."""
+    """Explain that the event loop is blocked on all nodes that can take the run."""
     blockages = [(name, facts.blockages[name]) for name in facts.nodes if name in facts.blockages]
     if not blockages or len(blockages) < len(facts.nodes):
         return None
@@ -229,7 +229,7 @@ def loops_blocked(facts: RunFacts | TaskFacts, now: datetime) -> Explanation | N
 
 
 def _no_children(facts: RunFacts) -> Explanation | None:
-    """Of those nodes that can take a run, none can start the child process that it needs."""
+    """Explain that no node that can take the run can start the child process that it needs."""
     faults = [(name, facts.launcher_faults[name]) for name in facts.nodes if name in facts.launcher_faults]
     if not faults or len(faults) < len(facts.nodes):
         return None
@@ -326,7 +326,7 @@ def _limited(run: Run, facts: RunFacts, now: datetime) -> Explanation | None:
 
 
 def _without_token(bucket: Bucket, whose: str, before: int, now: datetime) -> Explanation | None:
-    """That a run waits for a token; ``before``: how many others take one first."""
+    """Explain that a run waits for a token; ``before`` other runs take one first."""
     left = bucket.take(before, now) if before else bucket
     if left.tokens(now) > 0:
         return None
@@ -395,7 +395,7 @@ def _place_in_line(facts: RunFacts) -> Explanation:
 
 
 def kept_until(run: Run, ended: datetime, retained: Retained) -> tuple[str, ...]:
-    """Until when a run that ended at ``ended`` is kept with its executions, and why."""
+    """Explain until when a run that ended at ``ended`` is kept with its executions, and why."""
     if retained.pruning is None:
         return ("Its history is kept for good: no task prunes it.",)
     if retained.is_paused:

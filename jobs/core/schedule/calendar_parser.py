@@ -98,7 +98,7 @@ class _Parser:
         )
 
     def _weekdays(self) -> None:
-        """A list of weekdays and ranges of them, up to the next space. A trailing comma is allowed."""
+        """Read a list of weekdays and ranges of them, up to the next space. A trailing comma is allowed."""
         range_from: int | None = None
         range_at = first_at = self.at
         while match := _WEEKDAY.match(self.text, self.at):

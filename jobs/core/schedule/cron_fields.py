@@ -153,7 +153,7 @@ def _single(item: _Item, sets: FieldSets) -> None:
 
 
 def _split_nth(item: _Item) -> tuple[str, int]:
-    """The part before the first ``#``, and which occurrence in the month is meant: ``_EACH``, 1 to 5, or ``_LAST``."""
+    """Return the part before the first ``#``, and the occurrence in the month: ``_EACH``, 1 to 5, or ``_LAST``."""
     body, hash_sign, nth = item.text.partition("#")
     if item.text.endswith("l"):
         return body, _LAST
@@ -280,7 +280,7 @@ def _with_near_name(item: _Item) -> str | None:
 
 
 def _replacements() -> tuple[tuple[str, str], ...]:
-    """Names and their numbers, in the order in which they are replaced: long before short, weekdays before months."""
+    """Return names and their numbers in the order of replacement: long before short, weekdays before months."""
     days = [(name, str(number)) for number, name in enumerate(WEEKDAYS)]
     months = [(name, str(number)) for number, name in enumerate(MONTHS, start=1)]
     # Sunday ends a range as 7 (`SAT-SUN`) and begins one as 0.

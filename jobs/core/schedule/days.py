@@ -75,7 +75,7 @@ class DayRule:
         return self.days == EVERY_DAY and self.weekdays == EVERY_WEEKDAY
 
     def matching(self, first_weekday: int, length: int) -> int:
-        """The matching days (bit 1 to 31) of a month that begins on ``first_weekday`` and has ``length`` days."""
+        """Return the matching days (bits 1 to 31) of a month of ``length`` days that begins on ``first_weekday``."""
         return self._by_day(first_weekday, length) & self._by_weekday(first_weekday, length)
 
     def _by_day(self, first_weekday: int, length: int) -> int:
@@ -99,7 +99,7 @@ class DayRule:
 
 
 def month_length(year: int, month: int) -> int:
-    """Number of days of a Gregorian month."""
+    """Return the number of days of a Gregorian month."""
     if month == 2 and year % 4 == 0 and (year % 100 != 0 or year % 400 == 0):
         return 29
     return _MONTH_LENGTHS[month]

@@ -32,7 +32,7 @@ def joined(words: Sequence[str], conjunction: str = "and") -> str:
 
 
 def missing_day(months: int, days: int) -> str | None:
-    """That none of the months (bits 1 to 12) has any of the days (bits 1 to 31), in words; None if one has."""
+    """Say that none of the months (bits 1 to 12) has any of the days (bits 1 to 31); None if one has."""
     chosen = [number for number in range(1, 13) if months >> number & 1]
     first = (days & -days).bit_length() - 1
     if not chosen or first < 1 or any(first <= _LONGEST[number - 1] for number in chosen):
@@ -191,7 +191,7 @@ _LAST_MOMENT: Final = 60 * SECOND - 1
 
 
 def describe_pattern(pattern: WallPattern, clock: str) -> str:
-    """One English sentence, e.g. ``At 00:00 on Friday the 13th``; the clock's name in brackets unless it is UTC."""
+    """Describe a pattern in English, e.g. ``At 00:00 on Friday the 13th``; the clock in brackets unless it is UTC."""
     time, days = _time(pattern), describe_days(pattern)
     if time.startswith("At ") and pattern.hours != EVERY_HOUR and pattern.days.is_every_day:
         days = f"every day {days}"

@@ -71,7 +71,7 @@ def describe_duration(microseconds: int) -> str:
 
 
 def _parts(text: str, offset: int) -> list[tuple[str, str, int]]:
-    """Number, unit and position of each part of the unit form."""
+    """Return the number, unit and position of each part of the unit form."""
     parts: list[tuple[str, str, int]] = []
     end = 0
     while end < len(text):
@@ -161,7 +161,7 @@ class IntervalSchedule:
         return self.microseconds / MICROSECONDS
 
     def next_after(self, instant: datetime) -> datetime | None:
-        """The first instant of the grid strictly later than ``instant``; aware, in UTC. None only at the end of time.
+        """Return the first instant of the grid strictly after ``instant``, aware, in UTC; None only at the end of time.
 
         Raises:
             ValueError: ``instant`` is naive.

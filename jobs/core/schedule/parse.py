@@ -100,7 +100,7 @@ ROUNDS: Final = 6
 
 
 def proven(error: ScheduleError, value: str, attempt: Callable[[str], object]) -> ScheduleError:
-    """The error with ``corrected`` filled in, and without its suggestion if that is no better than the refused one.
+    """Return the error with ``corrected`` filled in, without its suggestion if that is no better than the wrong value.
 
     Where the suggestion is for the value as a whole, the suggestion becomes the corrected value, and all else that is
     wrong in it is corrected too. ``attempt`` parses a value and raises ScheduleError.

@@ -85,7 +85,7 @@ class WallPattern:
         return any(self.days.matching(*kind) for kind in kinds_of_month(self.months))
 
     def at_or_after(self, start: datetime) -> datetime | None:
-        """The earliest matching wall time that is not before ``start``; both are naive. None past the last year."""
+        """Return the earliest matching wall time not before ``start``; both are naive. None past the last year."""
         day = (start.year, start.month, start.day)
         found = self._day_at_or_after(*day)
         if found is not None and found == day:

@@ -65,7 +65,7 @@ def find_zone(name: str, *, position: int | None = None) -> ZoneInfo | None:
 
 
 def near_zone_names(name: str) -> list[str]:
-    """Up to three IANA names that resemble the given one, best first. The city alone is enough to find its zone.
+    """Return up to three IANA names that resemble a name, best first. The city alone is enough to find its zone.
 
     Only cities of about the same length and with the same first letter are compared, which bounds the work.
     """
@@ -97,7 +97,7 @@ def _load(name: str) -> ZoneInfo | None:
 
 
 def next_match(pattern: WallPattern, zone: ZoneInfo | None, shift: timedelta, instant: datetime) -> datetime | None:
-    """The first instant strictly after ``instant`` at which the pattern occurs on the local clock; aware, in UTC.
+    """Return the first instant strictly after ``instant`` at which the pattern matches the local clock, aware, in UTC.
 
     The local clock is ``zone``, or UTC moved by ``shift`` when ``zone`` is None.
 

@@ -40,7 +40,7 @@ def created_changes(runs: Sequence[Run]) -> Listed:
 
 
 def many_changes(entry: str, node: str, runs: Iterable[tuple[Run | HeldRun, int]]) -> Listed:
-    """The two events of each attempt that began (``STARTED``) or succeeded (``ENDED``): its run and its execution."""
+    """Return the run and the execution event of each attempt that began (``STARTED``) or succeeded (``ENDED``)."""
     listed = [
         (run.id, execution_id, run.job_name, run.group, run.task_id, run.task_name)
         if run.flow_id is None

@@ -205,7 +205,7 @@ def skip(conn: Connection, ids: Sequence[int], error: str, now: datetime, reason
 
 
 def has_expired(now: datetime) -> tuple[ColumnElement[bool], ...]:
-    """That a run is too old to start."""
+    """Return the conditions of a run that is too old to start."""
     return (r.c.expires_at <= now, *_MAY_EXPIRE)
 
 
@@ -299,7 +299,7 @@ _IS_OCCUPYING = r.c.state.in_(sql_literals(OCCUPYING))
 
 
 def occupied(node_id: int) -> tuple[ColumnElement[bool], ...]:
-    """That a node holds a run, scheduled or running."""
+    """Return the conditions of a run that a node holds, scheduled or running."""
     return (r.c.node_id == node_id, _IS_OCCUPYING)
 
 

@@ -68,7 +68,7 @@ def pending_of(conn: Connection, jobs: Collection[str]) -> tuple[str, ...]:
 
 
 def next_available(conn: Connection, now: datetime) -> datetime | None:
-    """When the next run becomes available by time alone, or a group gets the token that it waits for; or None."""
+    """Return when a run next becomes available by time alone, or a group gets the token that it waits for; or None."""
     at: datetime | None = statements.execute(conn, "next_available", {"now": now}).one().available_at
     return at if at is not None and at < NEVER else None
 

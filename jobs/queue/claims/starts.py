@@ -38,7 +38,7 @@ _LIVE_AND_NOW = LIVE.add_columns(func.statement_timestamp().label("now"), litera
 
 
 def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetime | None]:
-    """The state of a live node (nobody declares it dead before the commit), and the time if the database returns it.
+    """Return the state of a live node, locked until the commit, and the time if the database returns it.
 
     On PostgreSQL, what follows in its transaction is planned as on an ``AutocommitConnection``.
     """

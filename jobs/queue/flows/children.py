@@ -85,7 +85,7 @@ def _attach(tx: Tx, parent: Run, asked: Wait, runs: dict[int, int]) -> None:
 
 
 def _all_awaited(conn: Connection, run_ids: Collection[int]) -> set[int]:
-    """These runs, those that they wait for, and so on."""
+    """Return these runs, all runs that they wait for, and so on."""
     found, following = set[int](), set(run_ids)
     while following:
         found |= following

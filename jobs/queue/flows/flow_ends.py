@@ -334,7 +334,7 @@ def end_if_over(tx: Tx, flow_ids: Collection[int], last: Mapping[int, int] = NOT
 
 
 def emit_flow(tx: Tx, flow_id: int, state: FlowState, kind: EventKind = EventKind.FLOW_UPDATED) -> None:
-    """The event of a flow that is in ``state`` now."""
+    """Emit the event of a flow that is now in ``state``."""
     tx.emit([Change(kind, flow_id=flow_id, state=state.value)])
     tx.wake(Wake.EVENTS)
 

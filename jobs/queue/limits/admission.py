@@ -124,7 +124,7 @@ class Admission:
     _settled: set[BucketName] = field(default_factory=set[BucketName])
 
     def capacities(self, groups: Sequence[str]) -> dict[str, int]:
-        """For those of ``groups`` that have a limit: how many more may start now. Locks these groups' rows."""
+        """Return how many runs may start now in each of ``groups`` that has a limit. Locks these groups' rows."""
         self.at, self._groups, self._buckets, self._awaited = None, {}, {}, set()
         self.waits = {}
         limits = lock_limits(self.tx.conn, groups) if groups else {}
@@ -222,7 +222,7 @@ class Admission:
         return tokens
 
     def _moment(self) -> datetime:
-        """The time by which tokens are counted, once their buckets are locked: the runs start at this very time."""
+        """Return the time by which tokens are counted, once their buckets are locked: the runs start at that time."""
         at = self.at
         if at is None:
             now: datetime = self.tx.own_now or self.tx.conn.execute(_CLOCK).scalar_one()
@@ -254,7 +254,7 @@ def hold_back(conn: Connection, ids: Sequence[int]) -> None:
 
 
 def buckets(conn: Connection, wanted: Collection[BucketName], *, lock: bool = False) -> dict[BucketName, Bucket]:
-    """These buckets; one whose job says no rate any more is left out.
+    """Return these buckets, without those whose job no longer declares a rate.
 
     Args:
         lock: Whether to lock their rows until the commit; a claim has locked their names.

@@ -258,7 +258,7 @@ class Attempts:
         await self._complete(attempt, outcome)
 
     def _grace_of(self, attempt: Attempt) -> float:
-        """Seconds between "please stop" and the hard stop; code at an engine learns of it by its next sign of life."""
+        """Return the seconds from "please stop" to the hard stop; code at an engine learns of it later."""
         at_engine = self._remote is not None and attempt.definition.isolation is Isolation.REMOTE
         return self._grace + self._remote.heartbeat if at_engine and self._remote is not None else self._grace
 
@@ -371,7 +371,7 @@ class Attempts:
             self._progressed.set()
 
     def _on_task_done(self, started: Started, task: asyncio.Task[None]) -> None:
-        """The attempt went on to its next state, or its task broke outside the job: then it is forgotten."""
+        """Forget an attempt whose task broke outside the job; any other has gone on to its next state."""
         self._tasks.discard(task)
         if not task.cancelled() and task.exception() is None:
             return
@@ -407,7 +407,7 @@ class Attempts:
         self._on_free()
 
     def _not_stored(self, lost: Sequence[Finish]) -> None:
-        """Nobody stores these ends any more; the node that closes what this node held takes care of their runs."""
+        """Forget ends that nobody stores any more; the node that closes what this one held takes care of their runs."""
         for one in lost:
             self._forget(one.execution_id)
         self._on_fault()

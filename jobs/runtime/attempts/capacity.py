@@ -57,11 +57,11 @@ class Overcommit:
         self._since: float | None = None
 
     def begin(self, now: float) -> None:
-        """Runs begin where none was under way: what was idle time says nothing about how fast they end."""
+        """Start to measure as runs begin after none was under way: idle time does not say how fast they end."""
         self._ends, self._is_dry, self._since = 0, False, now
 
     def end(self, waiting: int) -> None:
-        """A run has ended.
+        """Count the end of a run.
 
         Args:
             waiting: How many runs that were begun wait for its place; if none does, more could have ended.
@@ -70,11 +70,11 @@ class Overcommit:
         self._is_dry = self._is_dry or not waiting
 
     def claimed(self, seconds: float) -> None:
-        """A claim took that long."""
+        """Note how long a claim took."""
         self._claim += (seconds - self._claim) / 4
 
     def stall(self) -> None:
-        """A run that was begun ahead got no place in time: runs are not as short as they were."""
+        """Start over: a run that was begun ahead got no place in time, so runs have become longer."""
         self._rate, self._ends, self._is_dry, self._since = 0.0, 0, False, None
 
     def count(self, now: float, waiting: int) -> int:
@@ -98,7 +98,7 @@ class Overcommit:
         return min(most, waiting) if waiting * 2 > most and self._gather > 0 else most
 
     def gathering(self, waiting: int) -> float:
-        """Seconds for which an end may wait, so that its transaction and a claim end before a place is without a run.
+        """Return how many seconds an end may wait: its transaction and a claim must end before a place has no run.
 
         Args:
             waiting: How many runs that were begun wait for a place now.
@@ -209,11 +209,11 @@ class Capacity:
         return tuple(sorted(names))
 
     def note_left(self, allowance: Allowance, *, is_left: bool) -> None:
-        """A claim left some of the slots that it was for, or it left none."""
+        """Note whether a claim left some of the slots that it was for."""
         self._left = self._left | allowance.kinds if is_left else self._left - allowance.kinds
 
     def used(self, held: Counter[Isolation]) -> dict[Isolation, tuple[int, int]]:
-        """For each kind how many slots its attempts hold, and how many they may; coroutines may use all."""
+        """Return for each kind how many slots its attempts hold and how many they may hold; coroutines may use all."""
         limits = {Isolation.ASYNC: self._slots, **self._limits}
         if self._apart:
             limits[Isolation.REMOTE] = self._apart
@@ -247,7 +247,7 @@ class Capacity:
         self._closed.discard(kind)
 
     def begun(self, kind: Isolation, held: int) -> None:
-        """Runs of a kind begin, in addition to ``held`` others of it.
+        """Note that runs of a kind begin, in addition to ``held`` others of it.
 
         Where there were none, the kind was idle, unless claims are full: then its places waited for the last one.
         """
@@ -256,13 +256,13 @@ class Capacity:
             self._overcommit[kind].begin(self._clock())
 
     def ended(self, kind: Isolation, waiting: int) -> None:
-        """A run of this kind has ended, and ``waiting`` others that were begun wait for its place."""
+        """Note that a run of this kind has ended, while ``waiting`` others that were begun wait for its place."""
         self._ended.add(kind)
         if kind in self._overcommit:
             self._overcommit[kind].end(waiting)
 
     def stalled(self, kind: Isolation) -> None:
-        """A run of this kind was begun and found no place."""
+        """Note that a run of this kind was begun and found no place."""
         if kind in self._overcommit:
             self._overcommit[kind].stall()
 
@@ -275,12 +275,12 @@ class Capacity:
         return self._overcommit[kind].gathering(waiting) if waiting and kind in self._overcommit else 0.0
 
     def claimed(self, seconds: float) -> None:
-        """A claim took that long."""
+        """Note how long a claim took."""
         for one in self._overcommit.values():
             one.claimed(seconds)
 
     def filled(self, *, is_full: bool) -> None:
-        """The free slots were filled, as far as runs were found; ``is_full``: more of them may wait.
+        """Note that free slots were filled, as far as runs were found; ``is_full``: more of them may wait.
 
         To be said after what was found has begun: whether that began from idleness is said by the claims before.
         """
@@ -347,7 +347,7 @@ class Capacity:
         return sum(self._notices[kind] for kind in allowance.kinds)
 
     def note_empty(self, allowance: Allowance, notices: int) -> None:
-        """A claim brought nothing. It need not have seen what was noticed since it began.
+        """Note that a claim brought nothing. It need not have seen what was noticed since it began.
 
         Args:
             notices: How many ``notices`` had come when it began.
@@ -360,11 +360,11 @@ class Capacity:
         return self._empty.get(allowance.kinds, 0.0) > self._clock()
 
     def forget_empty(self) -> None:
-        """A notice of runs has come."""
+        """Forget empty claims, as a notice of runs has come."""
         self._forget_empty(Isolation)
 
     def ends_stored(self) -> None:
-        """The ends of runs of this node are stored: others of their kinds may have waited for them."""
+        """Forget empty claims of the kinds whose ends were stored: other runs may have waited for these ends."""
         self._forget_empty(self._ended)
         self._ended = set()
 

@@ -94,15 +94,15 @@ class Finisher:
         return task is not None and task is self._writer
 
     def go_on(self, heir: Callable[[], Claimant | None], begin: Callable[[Sequence[Started]], None]) -> None:
-        """From now on ``begin`` gets the runs that follow at once, while ``heir`` returns the node that may do so."""
+        """Give ``begin`` the runs that follow at once from now on, while ``heir`` returns the node that may do so."""
         self._heir, self._begin = heir, begin
 
     def lend(self, helper: Callable[[], None]) -> None:
-        """From now on ``helper`` gets ends and takes them along."""
+        """Let ``helper`` take ends along from now on."""
         self._helper = helper
 
     def reclaim(self) -> None:
-        """Nobody takes ends along any more."""
+        """Stop lending ends to a helper."""
         self._helper = None
         self._write_soon()
 
@@ -148,7 +148,7 @@ class Finisher:
         return list(taken.values())
 
     def confirm(self, batch: Sequence[Finish], finished: Finished) -> None:
-        """These ends are durable."""
+        """Note that these ends are durable."""
         if finished.foreign is not None and self.on_foreign is not None:
             self.on_foreign(finished.foreign)
         if finished.started and self._begin is not None:
@@ -167,7 +167,7 @@ class Finisher:
             self.pulse.done()
 
     def give_back(self, batch: Sequence[Finish]) -> None:
-        """These ends may be durable or not: the finisher sees to it by itself."""
+        """Take back ends that may be durable or not: the finisher sees to them by itself."""
         self._waiting = [*batch, *self._waiting]
         if batch:
             self._write_soon()

@@ -332,7 +332,7 @@ class Worker(Service):
             self.attempts.begin(started)
 
     def _set_timer(self, seconds: float | None) -> None:
-        """Nothing is due now: look again when the next run becomes available by time alone."""
+        """Look again in ``seconds``, when the next run becomes available by time alone; None = do not."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -127,15 +127,15 @@ class Pulse:
             self._since = self._clock()
 
     def beat(self) -> None:
-        """Some of it was done, and more is to do."""
+        """Note that some of it was done, and that more is to do."""
         self._since = self._clock()
 
     def done(self) -> None:
-        """All of it was done."""
+        """Note that all of it was done."""
         self._since = None
 
     def age(self) -> float:
-        """For how many seconds there has been something to do of which nothing was done."""
+        """Return for how many seconds there has been something to do of which nothing was done."""
         since = self._since
         return 0.0 if since is None else self._clock() - since
 
@@ -227,7 +227,7 @@ class Service(ABC):
         return self._task is not None and self._task.done()
 
     def passed(self, *, more: bool = False) -> None:
-        """Something was done: what failed before is over. ``more``: there is more to do at once."""
+        """Note a success, which ends earlier failures. ``more``: there is more to do at once."""
         self._got_on = True
         if more:
             self.pulse.beat()

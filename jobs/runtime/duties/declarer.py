@@ -51,7 +51,7 @@ class Declarer(Service):
         return await persistently(lambda: self._database.write(declare, declared, self._registry.names(), alarms))
 
     def on_wake(self, wakes: Wake) -> None:
-        """A task may have caught up."""
+        """Look again if a task may have caught up."""
         if wakes & Wake.TASKS:
             self._moved.set()
 

@@ -335,7 +335,7 @@ class LocalHost:
             listener(reason)
 
     def wants_exit(self, error: BaseException) -> None:
-        """A task or callback of the job wants to end the process or the loop; called in the event loop."""
+        """Cancel the job, as a task or callback of it wants to end the process or the loop; called in the loop."""
         if self._is_over or (self.main is not None and self.main.done()):
             words = "what run %d (job '%s') left behind raised %s, and nothing else ends"
             log.error(words, self.run.id, self.run.job_name, type(error).__name__, exc_info=error)
@@ -345,7 +345,7 @@ class LocalHost:
             self.main.cancel()
 
     def hurry(self) -> None:
-        """A job that was asked to stop gets no more time; called in the event loop."""
+        """Give no more time to a job that was asked to stop; called in the event loop."""
         self.hurried = True
         if self._on_hurry is not None:
             self._on_hurry()
@@ -357,7 +357,7 @@ class LocalHost:
             listener()
 
     def abandon(self) -> None:
-        """Nobody waits any more; called in the event loop."""
+        """Note that nobody waits any more; called in the event loop."""
         self.abandoned.set()
 
     def note_unstoppable(self, steps: Collection[str] = ()) -> None:
@@ -393,7 +393,7 @@ class LocalHost:
             time.sleep(pause)
 
     def hide(self, secrets: Mapping[str, str]) -> None:
-        """From now on cut these secrets out of what the job says.
+        """Start to cut these secrets out of what the job says.
 
         Args:
             secrets: Value by name.

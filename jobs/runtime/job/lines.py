@@ -94,7 +94,7 @@ def _is_plain(key: str, value: Json) -> bool:
 
 
 def keep_lines_of_jobs(host: Host | None = None) -> None:
-    """From now on keep what jobs log by ``logging`` with their executions; for the life of the process.
+    """Start to keep what jobs log by ``logging`` with their executions; for the life of the process.
 
     Nothing that configures ``logging`` changes that: neither what becomes of handlers nor ``disable_existing_loggers``,
     by which a logger is muted everywhere but in jobs. Our own loggers are not muted at all. An own level, ``disabled``

@@ -343,7 +343,7 @@ class Middleware:
         raise raised or RuntimeError("a resource ended without the job")
 
     def outside(self, context: JobContext) -> HookStack:
-        """Of a plain handler: the hooks that need an event loop, which go around ``call``."""
+        """Return the hooks of a plain handler that need an event loop, which go around ``call``."""
         return HookStack([hook for hook in self._hooks if hook.is_async], context)
 
     def call_without_loop(self, context: JobContext, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
@@ -373,7 +373,7 @@ def middleware_of(definition: JobDefinition, hooks: Hooks, opened: Mapping[Any, 
 
 
 def middleware_of_all(registry: Registry, opened: Mapping[Any, object]) -> dict[str, Middleware]:
-    """Of those jobs that have any, by name; a child process opens what its job takes itself."""
+    """Return the middleware of the jobs that have any, by name; a child process opens what its job takes itself."""
     found = {
         one.name: middleware_of(
             one, registry.hooks, {} if one.isolation in (Isolation.PROCESS, Isolation.REMOTE) else opened

@@ -25,7 +25,7 @@ _submit_to_pool: Final = ThreadPoolExecutor.submit
 
 
 def let_threads_belong_to_jobs() -> None:
-    """From now on hand ``current_host`` on to threads and to calls in thread pools; for the life of the process.
+    """Start to hand ``current_host`` on to threads and to calls in thread pools; for the life of the process.
 
     Code that runs in no job is left as it was. Doing it again changes nothing.
     """
@@ -68,7 +68,7 @@ class Owner(Protocol):
     """An attempt, or something else that runs code of the user."""
 
     def wants_exit(self, error: BaseException) -> None:
-        """This code wanted to end the process or the loop, outside of what anybody awaits; called in the loop."""
+        """Note that this code wanted to end the process or the loop, outside of any await; called in the loop."""
         ...
 
     def note_task(self, task: "asyncio.Task[Any]") -> None:
@@ -87,7 +87,7 @@ class Outsider:
         self._what = what
 
     def wants_exit(self, error: BaseException) -> None:
-        """Nobody awaits this, so it is logged."""
+        """Log it, as nobody awaits this code."""
         log.error("%s raised %s, and nothing ends by it", self._what, type(error).__name__, exc_info=error)
 
     def note_task(self, task: "asyncio.Task[Any]") -> None:
@@ -167,7 +167,7 @@ def as_node(call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 def retrieve(error: BaseException) -> None:
-    """Nobody else has to know what tasks of jobs ended with: it ends the attempt whose code raised it.
+    """Retrieve the exception of the tasks that ended with it: it ends the attempt whose code raised it.
 
     Otherwise asyncio logs it, whenever such a task is collected, as an exception that was never retrieved.
     """

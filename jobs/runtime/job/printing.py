@@ -72,7 +72,7 @@ class Pieces:
             self._say(ready, show, keep=keep)
 
     def end(self) -> None:
-        """The job has ended: nothing waits any more."""
+        """Write what still waits, as the job has ended."""
         with self._lock:
             held, self._held, self._ended = self._held, {}, True
         for (show, keep), text in held.items():
@@ -121,7 +121,7 @@ class GuardedStream(io.TextIOBase):
         return self._guarded.keeps
 
     def keep(self) -> None:
-        """From now on keep it."""
+        """Start to keep what is printed."""
         self._guarded.keeps = True
 
     @override
@@ -204,7 +204,7 @@ class GuardedBytes(io.RawIOBase):
 
 
 def guard_output() -> None:
-    """From now on cut secrets out of standard output and error; for the life of the process.
+    """Start to cut secrets out of standard output and error; for the life of the process.
 
     Handlers of ``logging`` that write there already go along. Doing it again changes nothing.
     """
@@ -228,7 +228,7 @@ def _stream_handlers() -> list[logging.StreamHandler[Any]]:
 
 
 def let_prints_belong_to_jobs() -> None:
-    """From now on also keep what jobs print to standard output. Doing it again changes nothing."""
+    """Start to keep what jobs print to standard output as well. Doing it again changes nothing."""
     guard_output()
     cast("GuardedStream", sys.stdout).keep()
 

@@ -38,7 +38,7 @@ _DONE = Succeeded()
 
 
 def from_return(returned: object, redactor: Redactor = NOTHING_HIDDEN) -> JobOutcome:
-    """The outcome of a handler that returned None, an ``int`` (records processed, no ``bool``) or a ``Result``."""
+    """Return the outcome of a handler that returned None, an ``int`` (records processed, no bool) or a ``Result``."""
     if returned is None:
         return _DONE
     result = returned if isinstance(returned, Result) else None
@@ -154,7 +154,7 @@ def _leaves(group: BaseExceptionGroup[Suspend]) -> Iterator[Suspend]:
 
 
 def failure(error_type: str, message: str, trace: str | None, stop: StopReason | None) -> JobOutcome:
-    """The outcome of an attempt that ended badly, in the light of why it had been asked to stop (None = it had not)."""
+    """Return the outcome of an attempt that ended badly, given why it had been asked to stop (None = it had not)."""
     match stop:
         case StopReason.CANCEL:
             return Cancelled(f"cancelled; the job left with {message}")
@@ -167,7 +167,7 @@ def failure(error_type: str, message: str, trace: str | None, stop: StopReason |
 
 
 def stopped(reason: StopReason | None) -> JobOutcome:
-    """The outcome of an attempt that did not leave when it was asked to, for ``reason``, and was stopped hard."""
+    """Return the outcome of an attempt that was stopped hard, as it did not leave when asked to for ``reason``."""
     match reason:
         case StopReason.CANCEL:
             return Cancelled("did not stop when asked to and was stopped hard")

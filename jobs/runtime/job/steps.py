@@ -44,7 +44,7 @@ class StepStore(Protocol):
         ...
 
     async def signal_url(self, started: Started, label: str, page: Mapping[str, Json] | None) -> str | None:
-        """A new address for the signal that a wait takes; None = refused, since the run was taken from this node."""
+        """Return a new URL for the signal that a wait takes; None = refused, since the run was taken from this node."""
         ...
 
 

@@ -202,7 +202,7 @@ class EventBus(Watch):
         return _PAUSE if self._audience else _LONG_PAUSE
 
     async def look(self) -> None:
-        """Number what was committed and fan out what was numbered, by whichever node."""
+        """Number what was committed, and fan out what any node has numbered."""
         await self.publish()
 
     async def _number(self) -> None:
@@ -283,7 +283,7 @@ class EventBus(Watch):
             self._audience.discard(subscriber)
 
     async def _catch_up(self) -> None:
-        """Nothing was handed out while nobody was there: begin with what comes from now on."""
+        """Begin with the events from now on if there was no audience, to which nothing was handed out."""
         if self._audience:
             return
         async with self._round:
@@ -331,7 +331,7 @@ class EventBus(Watch):
                 await subscriber.ready.wait()
 
     async def publish(self) -> None:
-        """Number and hand out what is committed by now; by the bus in each round, and for an orderly stop."""
+        """Number and hand out all commits so far; called by the bus in each round, and for an orderly stop."""
         # Two at once would offer the same events twice, and fill a queue that they fit in.
         async with self._round:
             await self._number()

@@ -48,7 +48,7 @@ class ProgressWriter(Watch):
             self._loop.call_soon_threadsafe(self.poke)
 
     def forget(self, run_id: int) -> None:
-        """The run ended; its last progress is written with its end."""
+        """Forget a run that ended; its last progress is written with its end."""
         with self._lock:
             self._newest.pop(run_id, None)
 

@@ -308,7 +308,7 @@ def set_log_levels(levels: Mapping[str, int]) -> None:
 
 
 def run_child(peer: socket.socket) -> None:
-    """The whole life of a child process."""
+    """Live the whole life of a child process."""
     connection = Connection(peer)
     begin = to_child(connection.receive())
     if not isinstance(begin, Begin):
@@ -337,4 +337,4 @@ def _info() -> RunInfo:
 
 
 def _do_nothing() -> None:
-    """The job."""
+    """Serve as a job."""

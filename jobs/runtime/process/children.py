@@ -35,7 +35,7 @@ class WaitLimit:
         self._ends_seen = -1
 
     def ended(self) -> None:
-        """A place was left."""
+        """Note that a place was left."""
         self._ends += 1
 
     def begin(self) -> None:
@@ -153,7 +153,7 @@ class ChildPool:
             self._busy -= 1
 
     def recall_all(self) -> None:
-        """No turn comes any more for those that wait now."""
+        """Give up the turns of all that wait now."""
         for turn in list(self._turns):
             self._give_up(turn)
 
@@ -176,11 +176,11 @@ class ChildPool:
         return found
 
     def note_store(self) -> None:
-        """A child imported the store: those that follow find it."""
+        """Note that a child imported the store: the following ones find it imported."""
         self._spawner.import_too(STORE)
 
     def report_shortage(self, reason: str) -> None:
-        """No child process could be had."""
+        """Report that no child process could be had."""
         self._on_shortage(reason)
 
     def _used_before(self, job_name: str, reuse: Reuse) -> PooledChild | None:

@@ -49,7 +49,7 @@ def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition,
 
 @cache
 def _defined_again(name: str, handler: Callable[..., Any]) -> JobDefinition:
-    """The job that a function alone makes; to make the model of its arguments takes longer than most of a fork."""
+    """Define the job again from its function; making the model of its arguments takes longer than most of a fork."""
     return define(name, handler, isolation=Isolation.PROCESS)
 
 
@@ -103,7 +103,7 @@ def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_set: bool) 
 
 
 def findable(jobs: Iterable[JobDefinition], modules: Container[str]) -> list[tuple[str, str, str]]:
-    """By what a new process finds those of the jobs that are in these modules: the arguments of ``find_job``."""
+    """Return the arguments of ``find_job`` by which a new process finds the jobs that are in these modules."""
     places = [(one.name, *_place(one.handler)) for one in jobs]
     return [place for place in places if place[1] in modules]
 

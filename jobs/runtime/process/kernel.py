@@ -106,7 +106,7 @@ def kill_marked(pid: int, marks: set[bytes]) -> Verdict:
 
 
 def _environment_of(pid: int) -> bytes:
-    """As the process got it when its program started; empty also while that starts, and of a zombie."""
+    """Read the environment with which a process started; empty while it starts, and of a zombie."""
     return (_PROCESSES / str(pid) / "environ").read_bytes()
 
 

@@ -31,7 +31,7 @@ _AT_TEXT: Final = """to_char({at} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.U
 
 
 def linking(at: str, when: str = "true") -> str:
-    """Two parts of a statement for PostgreSQL that continue the chain by one entry: ``advanced`` and ``audited``.
+    """Return two parts of a PostgreSQL statement that add one entry to the chain: ``advanced`` and ``audited``.
 
     The hash is that of ``chained``. Where there is no entry yet that it could follow, neither does anything.
 

@@ -93,7 +93,7 @@ class Rollbacks:
         self._open: WeakKeyDictionary[Connection, _Levels] = WeakKeyDictionary()
 
     def watch(self, session: Any, numbers: Sequence[int]) -> None:
-        """These numbers belong to the transaction of a session; one begins if there is none yet.
+        """Note that these numbers belong to the transaction of a session; begin one if there is none yet.
 
         A connection of a driver does not say how its transaction ends: its numbers are never taken back.
         """

@@ -158,7 +158,7 @@ class Database:
         self.elsewhere: Elsewhere | None = None
 
     def with_deadline(self, deadline: float | None) -> "Database":
-        """The same access, whose reads end at ``deadline`` by the event loop's clock: with TimeoutError; None = never.
+        """Return a copy whose reads raise TimeoutError at ``deadline`` by the event loop's clock; None = never.
 
         A statement that is under way then is cancelled, and gives its connection back.
         """
@@ -340,7 +340,7 @@ class Database:
         return self._access.own_transactions()
 
     def autocommit_connection(self) -> AutocommitConnection | None:
-        """A connection of its own for the statements of the hot path; None on SQLite, whose writer they would pass by.
+        """Return a connection of its own for the hot path; None on SQLite, where statements would bypass the writer.
 
         A database whose time is replaced has none either.
         """

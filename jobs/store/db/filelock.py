@@ -82,7 +82,7 @@ class FileLock:
         return handle
 
     def holder(self) -> str | None:
-        """The process id of the process that holds the lock now, ``"?"`` if it cannot be read, None if nobody does."""
+        """Return the id of the process that holds the lock now, ``"?"`` if it cannot be read, None if none does."""
         try:
             handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:

@@ -47,7 +47,7 @@ T = TypeVar("T")
 
 
 def spelled(name: str, kind: TypeEngine[T], *, postgresql: str, sqlite: str) -> Callable[..., ColumnElement[T]]:
-    """A function of this type, compiled to these texts, in which ``{0}`` stands for its first operand, and so on."""
+    """Return a function of this type that compiles to these texts, in which ``{0}`` is its first operand, and so on."""
     settings = {"type": kind, "inherit_cache": True, "name": f"cronograph_{name}"}
     function: type[GenericFunction[T]] = type(name, (GenericFunction,), settings)
     for database, text in (("postgresql", postgresql), ("sqlite", sqlite)):

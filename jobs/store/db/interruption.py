@@ -57,7 +57,7 @@ class SocketHandles:
         self._known: WeakKeyDictionary[Any, SocketHandle] = WeakKeyDictionary()
 
     def add(self, connection: Any) -> None:
-        """A connection was opened."""
+        """Note that a connection was opened."""
         with self._lock:
             self._known[connection] = SocketHandle(connection)
 
@@ -168,7 +168,7 @@ class _Interruption:
             self._cancel = cancel
 
     def _end(self) -> bool:
-        """Nothing is under way any more; whether it was cancelled."""
+        """Note that nothing is under way any more; return whether it was cancelled."""
         with self._lock:
             self._cancel = None
             self._over.set()

@@ -143,7 +143,7 @@ def create_tables(url: str) -> None:
 
 @contextmanager
 def scratch_database(database_url: str) -> Generator[str]:
-    """The address of an empty place: a schema of its own in the same PostgreSQL database, or a file next to SQLite's.
+    """Yield the address of an empty place: an own schema in the same PostgreSQL database, or a file next to SQLite's.
 
     The database's contents are neither read nor changed. The caller closes it before the block ends.
 

@@ -59,7 +59,7 @@ class PostgresAccess:
         self._kept = _KeptConnection(url, self.sockets)
 
     def separate_pool(self, party: str, bounds: ReadBounds | None = None) -> "PostgresAccess":
-        """Another access to the same database: with a pool of its own, neither can use up the other's connections."""
+        """Return another access to the same database with its own pool: neither can use up the other's connections."""
         return PostgresAccess(self._url, party, bounds)
 
     async def read(self, function: Callable[[Connection], T]) -> T:
@@ -108,10 +108,10 @@ class PostgresAccess:
         return self._kept.transact(function)
 
     def version(self) -> None:
-        """A server announces commits by notifications."""
+        """Return nothing: a server announces commits by notifications."""
 
     def own_transactions(self) -> int:
-        """Nobody needs the number: a server says whose commits it announces."""
+        """Return 0, as nobody needs the number: a server says whose commits it announces."""
         return 0
 
     def pool(self) -> Pool:

@@ -233,10 +233,10 @@ class SqliteAccess:
         return self._writer.transactions
 
     def pool(self) -> None:
-        """Each thread keeps its own."""
+        """Return nothing: each thread keeps its own connection."""
 
     def hang_up(self) -> None:
-        """A file is never out of reach in the way that a server is."""
+        """Do nothing: a file is never out of reach in the way that a server is."""
 
     def close(self) -> None:
         """End the threads and close the connections; closing twice is fine."""

@@ -130,7 +130,7 @@ class Tx:
         return "" if self.actor is None or self.actor is FILE else self.actor.name
 
     def monotonic(self, at: datetime) -> float:
-        """When ``time.monotonic()`` of this machine will say that it is ``at`` by the database's time, or a bit later.
+        """Return ``time.monotonic()`` of this machine when it is ``at`` by the database's time, or a little later.
 
         The bit is the time that the answer took to arrive: a look at that time is not too early.
         """

@@ -125,7 +125,7 @@ def _batch(row: Row[Any]) -> _Batch:
 
 
 def position_of(cursor: Cursor) -> Position:
-    """A cursor as a place in the list of the stored events: a batch, a place in it, and the mark of the batch."""
+    """Return a cursor's place in the list of stored events: a batch, a place in it, and the mark of the batch."""
     return cursor.seq, cursor.index, cursor.mark
 
 

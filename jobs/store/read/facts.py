@@ -282,7 +282,7 @@ def _runs_awaited_by(run: Run) -> tuple[int, ...]:
 
 
 def _awaited(conn: Connection, runs: Sequence[Run]) -> dict[int, list[AwaitedRun]]:
-    """Of each suspended run some of the unfinished runs that it waits for."""
+    """Return some of the unfinished runs that each suspended run waits for."""
     named = {run.id: _runs_awaited_by(run) for run in runs if run.awaits is not None}
     ids = sorted({one for listed in named.values() for one in listed})
     found: dict[int, list[AwaitedRun]] = {key: [] for key in named}

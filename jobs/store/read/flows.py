@@ -40,7 +40,7 @@ def members_of(conn: Connection, flow_ids: Sequence[int]) -> list[Member]:
 
 
 def members_by_run(conn: Connection, run_ids: Sequence[int]) -> dict[int, Member]:
-    """Of those of these runs that have a place in a flow, that place."""
+    """Return the place in a flow of each of these runs that has one."""
     return {row.run_id: _member(row) for row in conn.execute(select(m).where(m.c.run_id.in_(run_ids)))}
 
 
@@ -49,7 +49,7 @@ def _member(row: Row[Any]) -> Member:
 
 
 def before(conn: Connection, run_ids: Sequence[int]) -> dict[int, list[int]]:
-    """The runs that each of these comes after, in the order of their ids; those that come after none are left out."""
+    """Return the runs that each of these runs comes after, ordered by id; those that come after none are left out."""
     statement = select(e.c.run_id, e.c.after_id).where(e.c.run_id.in_(run_ids)).order_by(e.c.run_id, e.c.after_id)
     found: dict[int, list[int]] = {}
     for run_id, after_id in conn.execute(statement):
@@ -58,7 +58,7 @@ def before(conn: Connection, run_ids: Sequence[int]) -> dict[int, list[int]]:
 
 
 def templates(conn: Connection, run_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-    """The arguments of those of these runs that take results from others, as they were before these were filled in."""
+    """Return the arguments of runs that take results from others, as they were before these were filled in."""
     statement = select(m.c.run_id, m.c.uses).where(m.c.run_id.in_(run_ids), m.c.uses.is_not(None))
     return {run_id: uses["args"] for run_id, uses in conn.execute(statement)}
 

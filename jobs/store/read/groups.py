@@ -46,7 +46,7 @@ group_from = reader_of(Group, {"rate": _rate, "cap": _cap})
 
 
 def all_names() -> Subquery:
-    """The names of all groups: of tasks, of unfinished runs, of those with a row of their own, and of the default one.
+    """Return the names of all groups: of tasks, of unfinished runs, with a row of their own, and the default one.
 
     The queue may be long and have few groups, so its index is walked by jumps from each name to the next: its cost
     depends on the groups and not on the runs. The runs of nodes are bounded by their slots.
@@ -64,7 +64,7 @@ def all_names() -> Subquery:
 
 
 def _walk(name: str, condition: ColumnElement[bool]) -> CTE:
-    """The groups of the runs that meet a condition, one step along an index that begins with the group for each."""
+    """Return the groups of the runs that meet a condition, one step per group along an index that begins with it."""
     # Not by ``min``, for which PostgreSQL 16 may read all of them.
     one = select(r.c.group_name).where(condition).order_by(r.c.group_name).limit(1)
     walk = select(one.scalar_subquery().label("name")).cte(name, recursive=True)
@@ -106,7 +106,7 @@ UNBEGUN_STATES: Final = (RunState.WAITING, RunState.SCHEDULED)
 
 
 def unbegun(but: Collection[int] = ()) -> list[ColumnElement[bool]]:
-    """That a run has never begun, was not put into the queue with a whole flow, and is none of these."""
+    """Return the conditions of a run, none of ``but``, that never began and was not enqueued with a whole flow."""
     without = [r.c.id.not_in(but)] if but else []
     of_step = exists().where(f.c.id == r.c.flow_id, f.c.parent_id.is_not(None))
     alone = or_(r.c.flow_id.is_(None), of_step)

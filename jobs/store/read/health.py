@@ -48,7 +48,7 @@ class IndexFault:
 
 
 def missing_columns(conn: Connection) -> list[str]:
-    """The columns of this version that the database does not have, as ``table.column``, or as ``table`` if all are.
+    """Return the columns of this version that the database lacks, as ``table.column``, or ``table`` if all are missing.
 
     More columns than these are no fault: a newer version may have made them.
     """
@@ -103,7 +103,7 @@ def _meaning(statement: str) -> str:
 
 
 def _indexes(conn: Connection) -> Iterator[tuple[str, str, str]]:
-    """The table, the name and the statement of each index; on PostgreSQL one for each part of a table that has it."""
+    """Yield the table, name and statement of each index; on PostgreSQL one for each part of a table that has it."""
     for table in metadata.sorted_tables:
         blocks = [one.number for one in blocks_of(conn, in_history(table, table.name))] if has_parts(table) else []
         for index in sorted(table.indexes, key=lambda index: str(index.name)):

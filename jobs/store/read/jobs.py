@@ -50,7 +50,7 @@ def job_from(row: Row[Any], nodes: Sequence[str] = ()) -> JobInfo:
 
 
 def _in_force(limits: Limits | None, of_operator: dict[str, Any] | None) -> Rate | None:
-    """The rate that holds; where the code says none, the runs have no bucket, and no operator can give them one."""
+    """Return the rate in force: an operator's only where the code declares one, as other runs have no bucket."""
     if limits is None or limits.rate is None or of_operator is None:
         return None if limits is None else limits.rate
     return Rate.from_json(of_operator)
@@ -150,7 +150,7 @@ def defaults(conn: Connection, names: Collection[str]) -> dict[str, JobDefaults]
 def declaring(
     conn: Connection, names: Collection[str] | None = None, known_nodes: Sequence[Node] | None = None
 ) -> dict[str, list[str]]:
-    """The live nodes whose code declares a schedule of these jobs, by the job's name; left out where there is none.
+    """Return the live nodes whose code declares a schedule of these jobs, by job name; jobs without any are left out.
 
     Args:
         names: Which jobs; all unless given.

@@ -32,7 +32,7 @@ class LogLine:
 
 
 def after(conn: Connection, execution_id: int, line: int, limit: int) -> list[LogLine]:
-    """Up to ``limit`` lines of an execution after ``line``, in order."""
+    """Return up to ``limit`` lines of an execution after ``line``, in order."""
     statement = (
         select(log).where(log.c.execution_id == execution_id, log.c.line > line).order_by(log.c.line).limit(limit)
     )
@@ -60,7 +60,7 @@ line_from = reader_of(LogLine)
 
 
 def parts_after(conn: Connection, execution_ids: Sequence[int], after: int, limit: int) -> dict[int, LogPart]:
-    """For each execution, up to ``limit`` kept lines behind line number ``after``; two statements for all together."""
+    """Return for each execution up to ``limit`` kept lines after line ``after``; two statements for all together."""
     rows = [(one,) for one in execution_ids]
     wanted, parameters = dialect.batch(conn, {"id": dialect.KINDS[int]}, rows, name="wanted")
     mine = (
@@ -98,7 +98,7 @@ def _first_kept(conn: Connection, execution_ids: Sequence[int]) -> dict[int, int
 
 
 def follow(conn: Connection, execution_id: int, after: int, limit: int) -> tuple[Execution | None, LogPart]:
-    """An execution and the next of its lines, from one snapshot: if it is over, nothing but these lines is left."""
+    """Return an execution and its next lines from one snapshot: if it is over, no later lines can follow."""
     found = by_ids(conn, [execution_id]).get(execution_id)
     return found, parts_after(conn, [execution_id], after, limit)[execution_id]
 
@@ -175,7 +175,7 @@ def _wanted(searched: Searched, behind: LogPlace | None) -> list[ColumnElement[b
 def holding(
     conn: Connection, text: str, execution_ids: Sequence[int], behind: LogPlace | None, limit: int
 ) -> list[LogLine]:
-    """Lines of these executions that hold a text, in any case, of those behind a place; the newest, at most so many."""
+    """Return the newest lines, at most ``limit``, of these executions that hold a text in any case, behind a place."""
     fits = contains(log.c.message, text)
     if behind is not None:
         fits &= or_(log.c.execution_id < behind.execution_id, log.c.line < behind.line)

@@ -78,7 +78,7 @@ def recovered(conn: Connection, ids: Collection[int]) -> dict[int, bool]:
 
 
 def key_until(conn: Connection, run_id: int) -> datetime | None:
-    """Until when a run holds its unique key, with any outcome; None = it does not."""
+    """Return the time until which a run holds its unique key, with any outcome; None = it does not."""
     found: datetime | None = conn.execute(select(r.c.key_until).where(r.c.id == run_id)).scalar()
     return found
 

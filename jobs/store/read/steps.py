@@ -67,7 +67,7 @@ def of_runs(conn: Connection, run_ids: Sequence[int], limit: int | None = None, 
 
 
 def _page(run_ids: Sequence[int], limit: int | None, skip: int) -> Executable:
-    """The rows of steps. Only their keys are numbered, so that the values of those that are left out are not read."""
+    """Return the statement of a page of steps. Only keys are numbered: values of rows that are left out stay unread."""
     order = (s.c.attempt, s.c.started_at, s.c.step)
     mine = s.c.run_id.in_(run_ids)
     if limit is None and not skip:
@@ -86,7 +86,7 @@ def counts(conn: Connection, run_ids: Sequence[int]) -> dict[int, int]:
 
 
 def results_of_runs(conn: Connection, run_ids: Sequence[int]) -> dict[int, dict[str, StoredStep]]:
-    """The results that runs have and the waits that they began, by run and label; runs without any are left out."""
+    """Return the results of runs and the waits that they began, by run and label; runs without any are left out."""
     return stored_by_run(conn.execute(_RESULTS.add_columns(s.c.run_id).where(s.c.run_id.in_(run_ids))))
 
 

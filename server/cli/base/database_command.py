@@ -91,7 +91,7 @@ def _bring_up_to_date(url: str) -> None:
 
 
 def database_command(function: Callable[Concatenate[DatabaseCommand, P], None]) -> Callable[..., None]:
-    """A command that takes ``--database-url``, ``--config``, ``--create`` and ``--json`` after its own options."""
+    """Return a command with ``--database-url``, ``--config``, ``--create`` and ``--json`` after its own options."""
 
     def working(*args: P.args, **given: P.kwargs) -> None:
         values = cast("dict[str, Any]", given)

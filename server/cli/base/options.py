@@ -105,7 +105,7 @@ OF_THE_API: Final = frozenset({"host", "port", "tls_cert", "tls_key", "trusted_p
 
 
 def takes_settings(command: Callable[Concatenate[Flags, P], None], but: Collection[str] = ()) -> Callable[..., None]:
-    """A command with these flags before its own, ``but`` for some: what was given of them is its first argument."""
+    """Return a command with settings as flags before its own, except ``but``; its first argument has their values."""
     taken = {name: annotation for name, annotation in SETTINGS.items() if name not in but}
 
     def taking(*args: P.args, **given: P.kwargs) -> None:

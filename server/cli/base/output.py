@@ -40,7 +40,7 @@ class Output:
         print_line(json.dumps(data, default=str) if self.as_json else text)
 
     def note(self, text: str) -> None:
-        """Something besides the result, for people only, on standard error."""
+        """Print something besides the result on standard error, for people only."""
         if not self.as_json:
             sys.stderr.write(f"{text}\n")
 
@@ -68,7 +68,7 @@ AS_JSON: Final = option("as_json", AsJson, default=False)
 
 
 def answering(command: Callable[Concatenate[Output, P], None]) -> Callable[..., None]:
-    """A command that takes ``--json`` after its own options, and answers by its first argument, errors included."""
+    """Return a command that takes ``--json`` after its own options, and prints by its first argument, also errors."""
 
     def speaking(*args: P.args, **given: P.kwargs) -> None:
         output = Output(as_json=cast("dict[str, Any]", given).pop("as_json", False))

@@ -169,7 +169,7 @@ def chosen(listing: Listing, columns: str | None) -> Sequence[str]:
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], room: int | None = None) -> str:
-    """Rows in columns, for people; with ``room`` for fewer characters in a line, a line for each field of a row."""
+    """Return rows in columns, for people; if a line is longer than ``room``, each field is on a line of its own."""
     cells = [[_heading(column) for column in columns]]
     cells += [[text_of(_at(row, column)) for column in columns] for row in rows]
     widths = [min(WIDEST, max(len(line[at]) for line in cells)) for at in range(len(columns))]
@@ -217,7 +217,7 @@ def details(row: Mapping[str, Any]) -> str:
 
 
 def stream_line(api: Api, data: Mapping[str, Any], text: str) -> None:
-    """One line of an endless answer: JSON lines for programs."""
+    """Print one line of an endless answer: JSON lines for programs."""
     print_line(json.dumps(data, default=str) if api.output.as_json else text)
 
 

@@ -136,7 +136,7 @@ def _shown(at: str, level: object, message: str, fields: Mapping[str, Any] | Non
 
 
 def _search(api: Api, named: tuple[Listing, str] | None, **variables: Any) -> None:  # noqa: ANN401 - any JSON value
-    """The lines that were found, and behind them how far the search went."""
+    """Print the lines that were found, and then how far the search went."""
     found = api.ask(SEARCH_LOGS, **variables)["logSearch"]
     if named is not None and not found["executions"]:
         check_there(api, *named)

@@ -41,7 +41,7 @@ def job_or_task_names(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def names(kind: str, url: str, beginning: str, now: Callable[[], float] = time.time) -> list[str]:
-    """Up to 200 names that begin so; none if the server is unavailable or does not let this account see them.
+    """Return up to 200 names with this beginning; none if the server is unavailable or hides them from this account.
 
     Args:
         kind: ``tasks``, ``jobs``, ``groups`` or ``nodes``.

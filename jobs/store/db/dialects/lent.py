@@ -40,16 +40,16 @@ class _Leaving:
     """Leaves transaction and connection as they are."""
 
     def do_rollback(self, dbapi_connection: Any) -> None:
-        """Nothing: they roll back."""
+        """Do nothing: callers roll back."""
 
     def do_commit(self, dbapi_connection: Any) -> None:
-        """Nothing: they commit."""
+        """Do nothing: callers commit."""
 
     def do_close(self, dbapi_connection: Any) -> None:
-        """Nothing: they close."""
+        """Do nothing: callers close."""
 
     def on_connect(self) -> Any:
-        """Nothing: neither functions nor handlers are put on the connection."""
+        """Return nothing: neither functions nor handlers are put on the connection."""
 
 
 class LentPostgres(_Leaving, PGDialect_psycopg):

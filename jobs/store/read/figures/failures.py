@@ -166,7 +166,7 @@ def _together(one: FailureRow, other: FailureRow) -> FailureRow:
 def history(
     conn: Connection, scope: Scope, name: str, seconds: int, now: datetime, *, grouped: int = GROUPED
 ) -> FailureHistory | None:
-    """The group of failures with this fingerprint, by buckets of ``seconds``; None if none is among the newest."""
+    """Return the group of failures with this fingerprint, in buckets of ``seconds``; None if no recent one has it."""
     found = next((row for row in failures(conn, scope, grouped, grouped=grouped) if row.fingerprint == name), None)
     if found is None:
         return None

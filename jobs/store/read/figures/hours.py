@@ -135,7 +135,7 @@ def counted(conn: Connection, start: datetime, end: datetime) -> set[datetime]:
 
 
 def kind_of(scope: Scope) -> tuple[HourKind, str] | None:
-    """As what the executions of a scope are counted ahead; None if they are not, since it has several names."""
+    """Return the kind and name by which a scope is counted ahead; None if it has several names or a label."""
     names = {kind: getattr(scope, attribute) for kind, attribute in _FILTERS.items()}
     named: list[tuple[HourKind, str]] = [(kind, name) for kind, name in names.items() if name is not None]
     if len(named) > 1 or scope.label is not None:

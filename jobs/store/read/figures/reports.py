@@ -201,7 +201,7 @@ def _found(scope: Scope) -> Scope:
 
 
 def _counted(conn: Connection, scope: Scope, seconds: int, every: int = 1) -> list[Point]:
-    """The counts of a scope: whole hours as they were counted ahead; of several names one of ``every`` execution."""
+    """Return a scope's points from the counted hours or, with several names, from one of ``every`` executions."""
     of = hours.kind_of(scope)
     if of is None:
         return [scaled(point, every) for point in counts(conn, replace(scope, every=every), seconds)]

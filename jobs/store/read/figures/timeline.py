@@ -149,7 +149,7 @@ _NEWEST_FAILED: Final = func.max(case((_FAILED, e.c.id)))
 
 
 def _since(conn: Connection, scope: Scope, most: int) -> datetime | None:
-    """From when on the executions of a span are not more than so many; None if all of them are not."""
+    """Return the time after which ``most`` executions of a span started; None if it has no more than these."""
     statement = select(e.c.started_at).where(scope.condition()).order_by(e.c.started_at.desc()).offset(most).limit(1)
     return conn.execute(statement).scalar()
 
@@ -201,7 +201,7 @@ def _bars(
 
 
 def _of_rows(shown: Collection[RowName]) -> ColumnElement[bool]:
-    """That an execution belongs to one of these rows: those of others are not put into parts of the span.
+    """Return the condition that an execution belongs to one of these rows: others are not put into parts of the span.
 
     The columns that SQLite cannot look up by name: it would read all that these rows ever did, and not the span.
     """
@@ -212,7 +212,7 @@ def _of_rows(shown: Collection[RowName]) -> ColumnElement[bool]:
 
 
 def _skips(conn: Connection, scope: Scope) -> dict[str, list[Skip]]:
-    """By the names of their tasks. A stretch was last written at its last nominal time or after it."""
+    """Return skips by task name. A stretch was last written at its last nominal time or after it."""
     conditions = [s.c.at >= scope.start, s.c.last_scheduled_for >= scope.start, s.c.first_scheduled_for < scope.end]
     if scope.task_name is not None:
         conditions.append(s.c.task_name == scope.task_name)

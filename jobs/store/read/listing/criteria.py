@@ -203,7 +203,7 @@ class Condition:
     value: Any
 
     def values(self) -> frozenset[Any]:
-        """The only values that a row can have in the field if the condition holds; None = no value, empty = many."""
+        """Return the only values that the field can have if the condition holds (None: no value); empty: many."""
         match self.operator:
             case Operator.EQ:
                 return frozenset({self.value})
@@ -322,7 +322,7 @@ def joined(criteria: Criteria) -> Criteria:
 
 
 def stand_in(criteria: Criteria, field: str, ids: tuple[int, ...]) -> Criteria:
-    """The same with conditions on keys in place of those on a truth value that holds for just the rows ``ids``."""
+    """Return the criteria with conditions on keys in place of a truth value that holds for just the rows ``ids``."""
     match criteria:
         case AllOf(parts):
             return AllOf(tuple(stand_in(part, field, ids) for part in parts))

@@ -182,7 +182,7 @@ def _beyond(
 
 
 def _past(column: ColumnElement[Any], value: Value, *, ascending: bool, nulls_lead: bool) -> ColumnElement[bool]:
-    """Values behind ``value`` in the direction of reading, in which rows without a value are met first or last."""
+    """Return the condition of values after ``value`` in reading order; ``nulls_lead``: rows without one come first."""
     if value is None:
         return column.is_not(None) if nulls_lead else false()
     bound = literal(value, column.type)

@@ -175,7 +175,7 @@ class Listing(Generic[M]):
         return cast("RowReader[M]", reader)
 
     def only(self, columns: tuple[str, ...]) -> "Listing[tuple[Any, ...]]":
-        """The same list with no more than these columns of its rows, at least two: their values in this order."""
+        """Return the same list with only these columns of its rows, at least two: their values in this order."""
         return _only(self, columns)
 
     def condition(self, criteria: Criteria) -> ColumnElement[bool]:

@@ -135,7 +135,7 @@ def _statement_with_newest(tasks: Listing[Any], executions: Listing[Any], reques
 
 
 def newest_finished_of(task_id: ColumnElement[int]) -> ScalarSelect[int]:
-    """The id of the newest finished execution of a task; ``task_id`` is a column of another table of the statement."""
+    """Return the id of a task's newest finished execution; ``task_id`` is a column of another table of the query."""
     one = job_execution.alias("one")
     # Not "=", as in ``pages_of``: only the index that begins with the task is to serve the order.
     mine = and_(one.c.task_id >= task_id, one.c.task_id <= task_id, one.c.completed_at.is_not(None))
@@ -165,7 +165,7 @@ def newest_id(conn: Connection, listing: Listing[Any]) -> int:
 def pages_of(
     conn: Connection, listing: Listing[M], field: str, parents: Sequence[Parent], request: PageRequest
 ) -> dict[Parent, Page[M]]:
-    """For each parent, its own page of the rows whose ``field`` names it.
+    """Return for each parent its own page of the rows whose ``field`` names it.
 
     Args:
         field: The field of the list that holds the parent's key.
@@ -216,7 +216,7 @@ def counts_of(
     criteria: Criteria,
     cap: int = COUNT_CAP,
 ) -> dict[Parent, int]:
-    """For each parent, how many of its rows meet the condition, counted up to ``cap`` + 1."""
+    """Return for each parent how many of its rows meet the condition, counted up to ``cap`` + 1."""
     owners, parameters = _parents(conn, parents)
     mine = and_(listing.fields[field] == owners.c.parent, listing.condition(criteria))
     rows = _keys(listing).where(mine).limit(cap + 1).correlate(owners).subquery("counted")

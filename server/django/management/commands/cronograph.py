@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: str, **options: Any) -> None:
-        """For ``call_command("cronograph", "check")``.
+        """Run a command for ``call_command("cronograph", "check")``.
 
         Raises:
             CommandError: the command ended with another status than 0.

@@ -38,7 +38,7 @@ def graphql_routes(
     watch: Watch = unwatched,
     admission: Admission | None = None,
 ) -> list[Route | WebSocketRoute]:
-    """Routes for POST, Server-Sent Events and WebSocket at ``/graphql``, and for the SDL at ``/schema.graphql``.
+    """Return routes for POST, Server-Sent Events and WebSocket at ``/graphql``, and for the SDL at ``/schema.graphql``.
 
     The limits are those the schema was built with.
 

@@ -63,7 +63,7 @@ class EventCursor(SchemaExtension):
     """
 
     async def on_execute(self) -> AsyncIterator[None]:
-        """Ask the bus first."""
+        """Ask the bus for its cursor before the execution."""
         context: Any = self.execution_context.context
         if isinstance(context, Context) and "asOf" in (self.execution_context.query or ""):
             context.as_of = str(await context.bus.cursor())

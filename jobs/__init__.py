@@ -111,5 +111,5 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Return what enqueues is imported at its first use."""
+    """Import a name for enqueueing at its first use."""
     return getattr(lazy, name)

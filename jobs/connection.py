@@ -103,7 +103,7 @@ class Connection:
             return chosen.write_sync(action)
 
     def _check_file(self) -> None:
-        """Let pass what is there: SQLite itself would make an empty file of a mistyped path."""
+        """Check that the database file exists: SQLite itself would create an empty file at a mistyped path."""
         url = self._database.url
         if is_sqlite(url) and not sqlite_path(url).exists():
             raise StorageError(
@@ -122,18 +122,18 @@ class Connection:
         return self._group_of(run).put(run)
 
     async def put_in_loop(self, spec: RunSpec) -> Enqueued:
-        """``put`` for a task of an event loop."""
+        """Do the same as ``put`` in a task of an event loop."""
         run = new_run(traced(spec))
         return await self._group_of(run).put_in_loop(run)
 
     def _group_of(self, run: NewRun) -> GroupCommit[NewRun, Enqueued]:
-        """Have what may have to wait for others keep nothing else waiting."""
+        """Choose the group of a run: runs that may have to wait for others must not hold up the rest."""
         return self._puts if run.unique_key is None and run.hold is None and run.cap is None else self._patient_puts
 
     def _put_together(
         self, database: Database, connection: SyncAutocommitConnection | None, runs: Sequence[NewRun]
     ) -> list[Enqueued]:
-        """Put runs of several callers into the queue."""
+        """Put runs of several callers into the queue together."""
         if connection is not None:
             stored = None
             try:
@@ -272,7 +272,7 @@ def put_in_session(registry: Registry, session: Transaction, spec: RunSpec) -> E
 
 
 def change_in_session(registry: Registry, session: Transaction, target: RunTarget, change: RunChange) -> Run:
-    """Change a run as part of the transaction of ``session``; the run then."""
+    """Change a run as part of the transaction of ``session``; return the run then."""
     queue = queue_of(registry)
     if queue is not None:
         return queue.change(target, change, session)
@@ -280,7 +280,7 @@ def change_in_session(registry: Registry, session: Transaction, target: RunTarge
 
 
 def put_many_in_session(registry: Registry, session: Transaction, runs: Iterable[RunSpec]) -> list[int]:
-    """``put_in_session`` for many runs, all or none; their ids, in order."""
+    """Do the same as ``put_in_session`` for many runs, all or none; return their ids in order."""
     queue = queue_of(registry)
     if queue is not None:
         return queue.put_many_in(session, runs)
@@ -288,7 +288,7 @@ def put_many_in_session(registry: Registry, session: Transaction, runs: Iterable
 
 
 def put_flow_in_session(registry: Registry, session: Transaction, flow: FlowSpec) -> int:
-    """``put_in_session`` for a flow; its id."""
+    """Do the same as ``put_in_session`` for a flow; return its id."""
     queue = queue_of(registry)
     if queue is not None:
         return queue.put_flow_in(session, flow)

@@ -117,7 +117,7 @@ class Job(Generic[F, P, R]):
         return RunHandle(put.run, queue, put.deduplicated)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /, *args: P.args, **kwargs: P.kwargs) -> RunHandle:
-        """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
+        """Do the same as ``enqueue`` without an event loop, and for synchronous sessions and connections."""
         self._check_session(session, "enqueue_sync")
         asked, queue = self._asked(args, kwargs), lazy.queue_of(self.registry)
         if session is not None:
@@ -168,7 +168,7 @@ class Job(Generic[F, P, R]):
         run_id: int | None = None,
         reason: str | None = None,
     ) -> RunState:
-        """``cancel`` for code without an event loop, and for synchronous sessions and connections."""
+        """Do the same as ``cancel`` without an event loop, and for synchronous sessions and connections."""
         return self._change_sync("cancel_sync", session, RunTarget(run_id, unique_key), Cancel(reason))
 
     async def signal(
@@ -210,7 +210,7 @@ class Job(Generic[F, P, R]):
         unique_key: str | None = None,
         run_id: int | None = None,
     ) -> RunState:
-        """``signal`` for code without an event loop, and for synchronous sessions and connections."""
+        """Do the same as ``signal`` without an event loop, and for synchronous sessions and connections."""
         sent = Signal(name, payload, reject)
         return self._change_sync("signal_sync", session, RunTarget(run_id, unique_key), sent)
 
@@ -250,7 +250,7 @@ class Job(Generic[F, P, R]):
         unique_key: str | None = None,
         run_id: int | None = None,
     ) -> RunState:
-        """``reschedule`` for code without an event loop, and for synchronous sessions and connections."""
+        """Do the same as ``reschedule`` without an event loop, and for synchronous sessions and connections."""
         return self._change_sync("reschedule_sync", session, RunTarget(run_id, unique_key), Reschedule(run_at))
 
     async def replace_args(
@@ -289,7 +289,7 @@ class Job(Generic[F, P, R]):
         unique_key: str | None = None,
         run_id: int | None = None,
     ) -> RunState:
-        """``replace_args`` for code without an event loop, and for synchronous sessions and connections."""
+        """Do the same as ``replace_args`` without an event loop, and for synchronous sessions and connections."""
         target, change = self._replacement("replace_args_sync", by, unique_key, run_id)
         return self._change_sync("replace_args_sync", session, target, change)
 
@@ -337,7 +337,7 @@ class Job(Generic[F, P, R]):
     def run_with(
         self, results: Mapping[object, Json], args: tuple[object, ...], kwargs: Mapping[str, object]
     ) -> RunSpec:
-        """``run``, where some arguments are not known yet; ``Flow.add`` asks for it.
+        """Return the same as ``run`` while some arguments are not known yet; called by ``Flow.add``.
 
         Args:
             results: What stands in the stored arguments for each value that is not known yet.

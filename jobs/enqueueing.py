@@ -51,7 +51,7 @@ async def enqueue(
     carried: Mapping[str, Json] | None = None,
     **options: Unpack[RunOptions],
 ) -> Run:
-    """``enqueue_sync`` for an asynchronous session or connection; the arguments are the same."""
+    """Do the same as ``enqueue_sync`` for an asynchronous session or connection; the arguments are the same."""
     _check_session(session, "enqueue", asynchronous=True)
     spec = _spec(job_name, args, carried, options)
     return (await in_transaction(session, lambda inner: put_in_session(default_registry(), inner, spec))).run
@@ -76,7 +76,7 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec]) -> list[int
 
 
 async def enqueue_many(session: AsyncTransaction, runs: Iterable[RunSpec]) -> list[int]:
-    """``enqueue_many_sync`` for an asynchronous session or connection."""
+    """Do the same as ``enqueue_many_sync`` for an asynchronous session or connection."""
     _check_session(session, "enqueue_many", asynchronous=True)
     return await in_transaction(session, lambda inner: put_many_in_session(default_registry(), inner, runs))
 
@@ -89,7 +89,7 @@ def _spec(
 
 
 def _check_session(session: object, called: str, *, asynchronous: bool) -> None:
-    """Let a session pass; by the names of their jobs runs are put into the queue in one only.
+    """Check that a session is given: runs by job name can only be enqueued in a session's transaction.
 
     Raises:
         TypeError: it is none.

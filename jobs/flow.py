@@ -194,7 +194,7 @@ class Flow:
         return self
 
     async def enqueue(self, session: "AsyncTransaction | None" = None, /) -> int:
-        """Put the flow into the queue; its id.
+        """Put the flow into the queue; return its id.
 
         Args:
             session: An asynchronous SQLAlchemy session or connection, of whose transaction the flow is a part (you
@@ -214,7 +214,7 @@ class Flow:
         return await own_threads.briefly_in_thread(self.enqueue_sync)
 
     def enqueue_sync(self, session: "Transaction | None" = None, /) -> int:
-        """``enqueue`` for code without an event loop, and for synchronous sessions and connections."""
+        """Do the same as ``enqueue`` without an event loop, and for synchronous sessions and connections."""
         check_session(session, "Flow.enqueue_sync", asynchronous=False)
         if session is not None:
             return self._put_in(session)

@@ -107,7 +107,7 @@ class RunHandle:
         return change_sync(self._queue, RunTarget(self.run_id), Cancel(reason))
 
     async def reschedule(self, run_at: datetime) -> RunState:
-        """Give the run, which must be waiting, another time; its state then.
+        """Give the run, which must be waiting, another time; return its state then.
 
         Raises:
             NotFound: see ``status``.
@@ -120,7 +120,7 @@ class RunHandle:
         return change_sync(self._queue, RunTarget(self.run_id), Reschedule(run_at))
 
     async def replace_args(self, args: Mapping[str, Json]) -> RunState:
-        """Give the run, which must not have begun, other arguments instead of all that it has; its state then.
+        """Give the run, which must not have begun, other arguments instead of all that it has; return its state then.
 
         Raises:
             NotFound: see ``status``.
@@ -133,7 +133,7 @@ class RunHandle:
         return change_sync(self._queue, RunTarget(self.run_id), ReplaceArgs(args))
 
     async def signal(self, name: str, payload: Json = None, *, reject: str | None = None) -> RunState:
-        """Send a signal to the run, for ``ctx.wait_for`` of this name; where the run stands then.
+        """Send a signal to the run, for ``ctx.wait_for`` of this name; return where the run stands then.
 
         Args:
             name: Of the wait; of one with a key ``name[key]``.
@@ -202,7 +202,7 @@ class RunHandle:
 
 
 async def change(queue: RunQueue | None, target: RunTarget, asked: RunChange) -> RunState:
-    """Change a run in a transaction of its own; its state then. Within a job, its node does it if ``queue`` is None."""
+    """Change a run in its own transaction; return its state. Within a job, its node does it if ``queue`` is None."""
     host = current_host.get()
     if queue is None and host is not None:
         return await host.change(target, asked)
@@ -210,7 +210,7 @@ async def change(queue: RunQueue | None, target: RunTarget, asked: RunChange) ->
 
 
 def change_sync(queue: RunQueue | None, target: RunTarget, asked: RunChange) -> RunState:
-    """``change`` for code without an event loop."""
+    """Do the same as ``change`` for code without an event loop."""
     host = current_host.get()
     if queue is None and host is not None:
         return host.change_waiting(target, asked)

@@ -182,7 +182,7 @@ class Cronograph:
         return self.client_with({})
 
     def client_with(self, headers: Mapping[str, str]) -> AsyncClient:
-        """``client`` whose requests carry these headers, from which ``who`` or a token finds out who asks.
+        """Return a ``client`` whose requests carry these headers, by which ``who`` or a token finds out who asks.
 
         Args:
             headers: Those of the request that is being answered, or ``{"authorization": "Bearer …"}``. What they say of
@@ -192,7 +192,7 @@ class Cronograph:
         return AsyncClient(ADDRESS, transport=InProcess(self.asgi, passed))
 
     async def client_of(self, connection: HTTPConnection) -> AsyncGenerator[AsyncClient]:
-        """``client`` with the rights of who sends a request.
+        """Yield a ``client`` with the rights of the sender of a request.
 
         In FastAPI: ``client: Annotated[AsyncClient, Depends(cron.client_of)]``.
 
@@ -213,7 +213,7 @@ class Cronograph:
             yield
 
     def as_system(self, name: str = "system") -> AsyncClient:
-        """``client`` with the rights of an administrator, for code of the application itself: scripts, commands, tests.
+        """Return a ``client`` with an administrator's rights, for the application's own code: scripts, commands, tests.
 
         Args:
             name: In whose name the audit log keeps what it changes.
@@ -231,7 +231,7 @@ class Cronograph:
         return AsyncClient(ADDRESS, transport=InProcess(build_app(parts)))
 
     async def asgi(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """API and dashboard, for the event loop in which the block was entered."""
+        """Serve API and dashboard in the event loop in which the block was entered."""
         made = self._installation
         if made is not None:
             await made.asgi(scope, receive, send)
@@ -241,7 +241,7 @@ class Cronograph:
             await PlainTextResponse("Cronograph has not been started.\n", 503)(scope, receive, send)
 
     def below(self, path: str) -> ASGIApp:
-        """``asgi`` for a framework that mounts without saying where, as Litestar does.
+        """Return ``asgi`` for a framework that mounts without saying where, as Litestar does.
 
         ``asgi("/ops/jobs", is_mount=True, copy_scope=True)(cron.below("/ops/jobs"))``. FastAPI and Starlette say it.
 
@@ -346,7 +346,7 @@ class Exchange(httpx.AsyncByteStream):
         self._failure: BaseException | None = None
 
     async def run(self, app: ASGIApp, scope: dict[str, Any]) -> None:
-        """Let the application answer."""
+        """Run the application."""
         try:
             await app(scope, self._receive, self._pieces.put)
         except Exception as error:  # noqa: BLE001 - any fault reaches who asked

@@ -14,5 +14,5 @@ __all__ = ["CronographTestMixin", "TaskBackend", "enqueue_on_commit", "staff", "
 
 
 def __getattr__(name: str) -> object:
-    """Imported at its first use: Django imports this package before its apps are ready."""
+    """Import the name at its first use: Django imports this package before its apps are ready."""
     return getattr(_made, name)

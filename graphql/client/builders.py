@@ -35,7 +35,7 @@ Arguments = Mapping[str, Argument]
 
 
 def document(kind: str, field: str, arguments: Arguments, fields: str) -> str:
-    """``query Tasks($first: Int) { tasks(first: $first) { … } }``; no braces when ``fields`` is empty."""
+    """Write ``query Tasks($first: Int) { tasks(first: $first) { … } }``; no braces when ``fields`` is empty."""
     declared = ", ".join(f"${key}: {argument.type}" for key, argument in arguments.items())
     passed = ", ".join(f"{key}: ${key}" for key in arguments)
     name = f"{kind} {_title(field)}"

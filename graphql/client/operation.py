@@ -134,7 +134,7 @@ def _decoded(decode: Callable[[], object]) -> Mapping[str, Any] | None:
 
 
 def data_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
-    """``data`` of a GraphQL answer; rows that its lists leave out because they cannot be read are logged.
+    """Return ``data`` of a GraphQL answer, and log rows that its lists leave out because they cannot be read.
 
     Raises:
         OperationError: it has other errors.

@@ -35,7 +35,7 @@ def resolve_directly(schema: GraphQLSchema, config: StrawberryConfig) -> None:
 
 
 def _plain_resolver(field: StrawberryField) -> "StrawberryResolver[Any] | None":
-    """Return what resolves a field, if it asks for its object and perhaps the context, and is not waited for."""
+    """Return a field's resolver if it takes only its object and perhaps the context, and is synchronous."""
     resolver: StrawberryResolver[Any] | None = cast("Any", field).base_resolver
     if resolver is None or resolver.is_async or field.extensions or field.permission_classes:
         return None

@@ -39,7 +39,7 @@ class AnswerSize:
         self.exceeded = False
 
     def add(self, value: Any) -> bool:  # noqa: ANN401 - any JSON value
-        """Count a value; whether it still fits."""
+        """Count a value; return whether it still fits."""
         if isinstance(value, str):
             self._left -= len(value)
         elif isinstance(value, dict | list):

@@ -65,7 +65,7 @@ class PlainField:
     nullable: bool
 
     def shown(self, value: object) -> object:
-        """Return what the answer shows of a value; ``Undefined`` = that is to be found out in the ordinary way."""
+        """Return the value as the answer shows it; ``Undefined`` leaves it to graphql-core."""
         kind = type(value)
         if kind is self.same:
             return serialize_bigint(cast("int", value)) if kind is int else value
@@ -117,7 +117,7 @@ class PlainColumn:
     kept: frozenset[type] | None = None
 
     def shown(self, values: object) -> object:
-        """Return what the answer shows of a list; ``Undefined`` = that is to be found out in the ordinary way."""
+        """Return the list as the answer shows it; ``Undefined`` leaves it to graphql-core."""
         if type(values) is not list:
             return Undefined
         column = cast("list[object]", values)
@@ -199,7 +199,7 @@ class PlainFields:
 
 
 def _plain(attribute: str, kind: Any) -> PlainField | None:  # noqa: ANN401 - any type of the schema
-    """Return how the values of a type are shown; None if it is no leaf."""
+    """Return the plan for values of a type; None if it is not a leaf."""
     nullable = not isinstance(kind, GraphQLNonNull)
     leaf: Any = kind if nullable else cast("Any", kind).of_type
     if not is_leaf_type(leaf):

@@ -123,7 +123,7 @@ class Fields:
         return (lambda stored: by(read(stored))) if len(paths) == 1 else (lambda stored: by(*read(stored)))
 
     def cut(self, kind: type[Any], asked: Iterable[str]) -> Cut | None:
-        """Return what is read when only these fields of ``kind`` are asked for.
+        """Return the columns to read when only these fields of ``kind`` are selected.
 
         Args:
             kind: The type to make.

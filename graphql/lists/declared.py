@@ -206,14 +206,14 @@ async def is_searched(
 
 
 def in_time(loaders: Loaders, listing: Listing[Any], search: Search | None) -> AbstractContextManager[None]:
-    """``Searches.in_time`` for a block that searches a list; nothing where it does not search."""
+    """Enter ``Searches.in_time`` for a block that searches a list; do nothing if it does not search."""
     if search is None or loaders.searches is None:
         return nullcontext()
     return loaders.searches.in_time(lambda: f"{_reason(listing, search)} {_narrowing(listing)}")
 
 
 async def _in_span(searches: Searches, listing: Listing[Any], criteria: Criteria, rows: int) -> int:
-    """Return how many of so many rows are to be sorted: a range of the key is counted up to one more than may be."""
+    """Return the number of rows to sort, at most ``rows``; a range of the key is counted to just above the limit."""
     most = searches.lane.limits.sorted_rows
     assert listing.indexes is not None, "it was searched"
     span = span_of(listing.indexes, criteria)

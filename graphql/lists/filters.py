@@ -394,7 +394,7 @@ def _labels(name: str, asked: LabelFilter, path: str) -> Iterable[Criteria]:
 
 
 def _own_labels(asked: LabelFilter, path: str) -> Iterable[Criteria]:
-    """``_labels`` of tasks and flows, which have theirs in a document: there are far fewer of them than runs."""
+    """Yield ``_labels`` for tasks and flows, whose labels are in a document: there are far fewer of them than runs."""
     for one in _labels("labels", asked, path):
         yield _in_document(one)
 

@@ -63,7 +63,7 @@ class Occurrences:
 
 
 def _bound(position: Position | None, kind: int) -> Position | None:
-    """Return where a position in the merged list is in the list of one kind."""
+    """Translate a position in the merged list into one in the list of one kind."""
     if position is None:
         return None
     at, its_kind, key = position

@@ -102,7 +102,7 @@ class Reach:
 
 
 def reach_of(found: Sequence[Logged], *, executions: int, lines: int) -> Reach:
-    """Return how far a search looks within its bounds.
+    """Return how many executions and lines a search covers within its bounds.
 
     Args:
         found: The executions to be looked through, in their order, one more than the bound if there are so many.

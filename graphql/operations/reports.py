@@ -244,7 +244,7 @@ class Plan:
 
 
 def _apart(seconds: float | None) -> timedelta | None:
-    """Return how far occurrences shall be from each other at least."""
+    """Return the minimum distance between occurrences."""
     if seconds is None:
         return None
     most = DAY.total_seconds()
@@ -458,7 +458,7 @@ def optional_text(value: str | None, argument: str) -> str | None:
 
 
 def _wanted(asked: frozenset[str]) -> reports.Wanted:
-    """Percentiles cost a look at every execution, stalled tasks one at every task: only if somebody asks."""
+    """Return the figures to compute: percentiles read every execution, stalled tasks every task: only if selected."""
     return reports.Wanted(
         total=not asked.isdisjoint({"p50", "p95", "p99"}),
         points=not asked.isdisjoint({"points.p50", "points.p95"}),

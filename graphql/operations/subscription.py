@@ -77,7 +77,7 @@ def parse_cursor(text: str | None, argument: str = "after") -> Cursor | None:
 async def follow_executions(
     info: Info, job_name: str | None, *, snapshot: bool = False
 ) -> AsyncGenerator[JobExecution, None]:
-    """Executions as they start and end, with a ``snapshot`` the newest ones first.
+    """Yield executions as they start and end; with a ``snapshot``, yield the newest ones first.
 
     When the reader fell behind, what it missed is made good by what is there now: the newest executions, and those
     whose start it received, so that none seems to run forever.

@@ -67,11 +67,11 @@ class OverviewSource(Protocol):
     """Read the overview for all who look."""
 
     async def latest(self, database: Database, wanted: frozenset[Part], /) -> Overview:
-        """Return how things are, or were a moment ago."""
+        """Return the current overview, or one that is a moment old."""
         ...
 
     async def read(self, database: Database, wanted: frozenset[Part], /) -> Overview:
-        """Return how things are."""
+        """Read the current overview."""
         ...
 
 
@@ -115,7 +115,7 @@ class Person:
 
     @property
     def key(self) -> str:
-        """Tell one who asks from another: by the account, or by the name under which an application knows them."""
+        """Return a key that identifies the caller: the account, or the name by which an application knows a person."""
         return f"person {self.name}" if self.account_id is None else f"account {self.account_id}"
 
     @property
@@ -207,7 +207,7 @@ class Context:
         return await self.loaders.now()
 
     async def overview(self, wanted: frozenset[Part], *, again: bool = False) -> Overview:
-        """Return how things are.
+        """Return the current overview.
 
         Args:
             again: Whether it is shown again and again, so that it may be a moment old.

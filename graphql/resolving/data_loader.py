@@ -69,7 +69,7 @@ def by_key(
 def by_key_and_slice(
     database: Database, read: Callable[[Connection, list[int], int, int], Mapping[int, M]]
 ) -> DataLoader[tuple[int, int, int], M]:
-    """Return what ``read`` finds of so much of each thing: a key is an id and two numbers, which ``read`` takes."""
+    """Return a loader of slices: a key is an id and two numbers, which are passed to ``read``."""
 
     async def load(keys: list[tuple[int, int, int]]) -> list[M]:
         found: dict[tuple[int, int, int], M] = {}

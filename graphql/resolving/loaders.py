@@ -65,7 +65,7 @@ class Slices:
         self._admitting = False
 
     async def turn(self) -> None:
-        """Come back when it is time to compute for some milliseconds at most: at once unless the slice is over."""
+        """Wait for a turn to compute for some milliseconds at most; return at once unless the slice is over."""
         if not self._waiting and not self._over():
             return
         place = asyncio.get_running_loop().create_future()
@@ -86,7 +86,7 @@ class Slices:
         self._admit()
 
     def _admit(self) -> None:
-        """Let the next one compute, and look again when it has."""
+        """Give the next one its turn, and look again afterwards."""
         while self._waiting and self._waiting[0].done():
             # Cancelled with its operation.
             self._waiting.popleft()
@@ -101,7 +101,7 @@ class Slices:
 
 
 def retained(conn: Connection, now: datetime) -> Retained:
-    """Return what holds now; without the task that prunes, what would hold by its defaults."""
+    """Return the present retention; without a task that prunes, the one that its defaults would give."""
     task = tasks.by_name(conn, JOB)
     args = {} if task is None else task.spec.args
     usual = timedelta(days=args.get("max_age_days", DEFAULT_AGE_DAYS))

@@ -296,11 +296,11 @@ class SharedExecution:
         return len(self._members)
 
     def add(self, member: Member) -> None:
-        """Let a subscriber have every answer from now on."""
+        """Add a subscriber, who gets every answer from now on."""
         self._members.add(member)
 
     def remove(self, member: Member) -> None:
-        """Let a subscriber go."""
+        """Remove a subscriber."""
         self._members.discard(member)
 
     async def stop(self) -> None:
@@ -489,7 +489,7 @@ class Meeting:
         self._recent: deque[str] = deque(maxlen=RECENT)
 
     async def at(self, cursor: str | None) -> bool:
-        """Look again, after one's own execution has yielded the answer at ``cursor``."""
+        """Look for the shared execution again, after this subscriber's own one yielded the answer at ``cursor``."""
         if cursor is None:
             return False
         first = self._member.first

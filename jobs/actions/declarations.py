@@ -83,7 +83,7 @@ def _is_to_resume(task: Task, spec: TaskSpec) -> bool:
 
 
 def _bring(tx: Tx, task: Task, spec: TaskSpec | None) -> bool:
-    """Let a task follow its declaration; False if it is too far behind for that now."""
+    """Update a task to its declaration; False if it is too far behind for that now."""
     due = task.next_execution
     if due is not None and (tx.now - due).total_seconds() > _CAUGHT_UP:
         return False

@@ -18,10 +18,10 @@ def keep_depth(tx: Tx, minute: datetime, parts: Sequence[Part]) -> bool:
 
 
 def count_hour(tx: Tx, hour: datetime) -> bool:
-    """Count an hour that is over, unless something that began in it still runs; whether it is counted now."""
+    """Count an hour that is over, unless something that began in it still runs; return whether it is counted now."""
     return figures.count_hour(tx.conn, hour)
 
 
 def make_block(tx: Tx, history: History, newest: int) -> bool:
-    """Make the block into which this history will grow, if ids will be there soon; whether it was made."""
+    """Make the block into which this history will grow if ids will be there soon; return whether it was made."""
     return blocks.cut(tx.conn, history, newest)

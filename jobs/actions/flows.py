@@ -104,7 +104,7 @@ def cancel_flow(tx: Tx, flow_id: int, *, reason: str | None = None, actor: str |
 
 
 def cancel_overdue(tx: Tx) -> int:
-    """Cancel one flow whose deadline is over; how many were.
+    """Cancel one flow whose deadline is over; return how many were.
 
     One in a transaction, as ``cancel_flow`` does: so each locks its flow before the runs of others.
     """
@@ -252,7 +252,7 @@ def _to_retry(tx: Tx, runs: Mapping[int, Run], members: Mapping[int, stored.Memb
 
 
 def _replace(tx: Tx, flow_id: int, again: Sequence[Run], changed: Mapping[int, NewRun], actor: str | None) -> None:
-    """Put new runs in the place of these, those ``changed`` as they are, and let those wait that come after others."""
+    """Replace these runs by new ones, ``changed`` ones by those given, and let those wait that come after others."""
     before = stored.before(tx.conn, [run.id for run in again])
     templates = stored.templates(tx.conn, [run.id for run in again])
     defaults = jobs.defaults(tx.conn, {run.job_name for run in again})

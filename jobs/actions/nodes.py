@@ -234,7 +234,7 @@ def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> Beat:
 
 
 def rescue_expired(tx: Tx, dead: Sequence[Node]) -> int:
-    """Rescue the runs of nodes that the caller has watched for a full lease; how many runs."""
+    """Rescue the runs of nodes that the caller has watched for a full lease; return how many runs."""
     rescued: dict[int, int] = {}
 
     def take(nodes_left: Sequence[Node]) -> None:

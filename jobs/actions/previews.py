@@ -43,7 +43,7 @@ def preview(tx: Tx, job_names: Sequence[str], enqueue: Callable[[Tx], Sequence[E
 
 
 def preview_triggered(tx: Tx, name: str, trigger: Callable[[Tx], Run]) -> Preview:
-    """``preview`` of a run of the task of this name, which nothing can stand for."""
+    """Preview a run of the task of this name; no existing run can take its place."""
     task = stored_tasks.by_name(tx.conn, name)
     job_names = [] if task is None else [task.spec.job_name]
     return preview(tx, job_names, lambda tx: [Enqueued(trigger(tx), deduplicated=False)])

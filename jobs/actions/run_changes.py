@@ -16,7 +16,7 @@ from .signals import signal_run
 
 
 def changed(tx: Tx, target: RunTarget, change: RunChange) -> Run:
-    """Change the run that a target names; the run afterwards.
+    """Change the run that a target names; return the run afterwards.
 
     Raises:
         NotFound: there is no such run.

@@ -71,7 +71,7 @@ def with_judge(name: str, schema: Schema, known_code: KnownCode) -> Schema:
 
 
 def check_job_args(tx: Tx, job_name: str, args: Mapping[str, Json]) -> Schema:
-    """Let a job pass that some node has published and whose schema the arguments fit; what is known of that version.
+    """Check that some node has published the job and that the arguments fit its schema; return that version's schema.
 
     Raises:
         UserError: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
@@ -158,7 +158,7 @@ def trigger_job(
 
 
 def trigger(tx: Tx, run: NewRun) -> Enqueued:
-    """``trigger_job`` of a run that follows its job in all that it inherits; for errors see there."""
+    """Do as ``trigger_job`` for a run that inherits all it can from its job; the errors are the same."""
     schemas = published(tx, {run.job_name})
     refuse(request_faults(run, schemas))
     return put(tx, [derived(run, schemas)])[0]
@@ -211,7 +211,7 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
 
 def put_new(tx: Tx, run: NewRun, asked: str) -> Run:
-    """``put`` of one run that must not have been there already.
+    """Put one run that must not have been there already.
 
     Args:
         asked: The requested thing, for the message.

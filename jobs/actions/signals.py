@@ -72,7 +72,7 @@ def _found(tx: Tx, name: str, run_id: int | None, unique_key: str | None) -> wai
 
 
 def _check_fits(found: waits.Addressed, signal: Signal) -> None:
-    """Let a signal pass that fits the wait which takes it next, if that has begun.
+    """Check that a signal fits the wait that takes it next, if that has begun.
 
     Raises:
         UserError: it brings along something else, or its sender may not send it.
@@ -152,7 +152,7 @@ def make_link(tx: Tx, held: Run | HeldRun, label: str, page: Mapping[str, Json] 
 
 
 def addressee(conn: Connection, token: str) -> Addressee:
-    """Return where an address leads that can be used now.
+    """Return the wait to which the address of a signal leads.
 
     Raises:
         NotFound: there is none with this token.
@@ -163,7 +163,7 @@ def addressee(conn: Connection, token: str) -> Addressee:
 
 
 def signal_by_link(tx: Tx, token: str, payload: Json, rejects: str | None, *, address: str | None) -> Run:
-    """Send a signal by an address, which is used up by it; the run afterwards. A refused request uses up nothing.
+    """Send a signal by an address, which is used up by it; return the run. A refused request uses up nothing.
 
     Args:
         token: That of the address.
@@ -232,7 +232,7 @@ def _count(conn: Connection, run_id: int) -> int:
 def _keep(
     conn: Connection, token_hash: str, run_id: int, step: str, page: Mapping[str, Any] | None, now: datetime
 ) -> None:
-    """Keep a new one, with what its page shows."""
+    """Store a new address, with the contents of its page."""
     shown = None if page is None else dict(page)
     conn.execute(insert(k).values(token_hash=token_hash, run_id=run_id, step=step, page=shown, created_at=now))
 
@@ -245,5 +245,5 @@ def _find(conn: Connection, token_hash: str, *, lock: bool = False) -> _Link | N
 
 
 def _spend(conn: Connection, link_id: int, now: datetime) -> None:
-    """Use one up that is locked."""
+    """Mark a locked address as used."""
     conn.execute(update(k).where(k.c.id == link_id).values(used_at=now))

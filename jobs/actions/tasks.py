@@ -74,7 +74,7 @@ def create_task(tx: Tx, spec: TaskSpec, *, source: TaskSource = TaskSource.API, 
 def create_tasks(
     tx: Tx, specs: Sequence[TaskSpec], *, source: TaskSource = TaskSource.API, submitter: str | None = None
 ) -> list[Task]:
-    """``create_task`` for many, all or none, in a few statements.
+    """Create many tasks as ``create_task`` does, all or none, in a few statements.
 
     Raises:
         UserError: see ``create_task``, with the place in ``tasks`` in the path.
@@ -198,7 +198,7 @@ def update_task(tx: Tx, name: str, changes: Mapping[str, Any], *, actor: str | N
 
 
 def edited(tx: Tx, spec: TaskSpec, changes: Mapping[str, Any]) -> TaskSpec:
-    """``spec`` after an edit: a set field no longer follows the job, a policy set to None does so again."""
+    """Return ``spec`` after an edit: a set field no longer follows the job, a policy set to None does so again."""
     filled: dict[str, Any] = {key: _DEFAULTS[key] if value is None else value for key, value in changes.items()}
     given_up = {key for key, value in changes.items() if value is None and key in TASK_POLICIES}
     edited = replace(spec, **filled, inherits=spec.inherits.difference(filled).union(given_up))
@@ -423,7 +423,7 @@ def set_columns(tx: Tx, task: Task, values: Mapping[str, Any], *, actor: Actor |
 
 
 def by(actor: str | None) -> str:
-    """`` by ada`` at the end of a reason, if it is known who did it."""
+    """Return `` by ada`` for the end of a reason, or nothing if nobody knows who did it."""
     return f" by {actor}" if actor else ""
 
 

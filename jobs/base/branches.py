@@ -69,7 +69,7 @@ class Branches:
             return frozenset(self._at_work) | {one.label for one in self._calls if not one.is_over}
 
     def note(self, task: "asyncio.Task[Any]") -> None:
-        """Own a task; called in the event loop."""
+        """Make the attempt own a task; called in the event loop."""
         if not task.done():
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
@@ -135,7 +135,7 @@ class Branches:
             keep(answer.result())
 
     def _end_call(self, call: "_Call") -> bool:
-        """Note that the function of a step has returned in its thread; whether the attempt goes on."""
+        """Note that the function of a step has returned in its thread; return whether the attempt goes on."""
         with self._lock:
             self._calls.discard(call)
             self._moved_at = time.monotonic()
@@ -177,7 +177,7 @@ class Branches:
     async def end(
         self, *, let_go_on: bool, is_abandoned: Callable[[], bool], on_late: Callable[[frozenset[str]], object]
     ) -> bool:
-        """Wait until all is over that the attempt has begun; whether something of it was cut off.
+        """Wait until everything that the attempt has begun is over; return whether some of it was cut off.
 
         Args:
             let_go_on: Let tasks go on until each stands or waits for others; else they are cancelled at once.

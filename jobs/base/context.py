@@ -74,19 +74,19 @@ class Host(Protocol):
         ...
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
-        """Put runs into the queue now; their ids."""
+        """Put runs into the queue now; return their ids."""
         ...
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
-        """``enqueue`` for code that no event loop of ours runs."""
+        """Do the same as ``enqueue`` for code that no event loop of ours runs."""
         ...
 
     def enqueue_flow(self, flow: FlowSpec) -> Awaitable[int]:
-        """Put a flow into the queue now, all of its runs or none; its id."""
+        """Put a flow into the queue now, all of its runs or none; return its id."""
         ...
 
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
-        """``enqueue_flow`` for code that no event loop of ours runs."""
+        """Do the same as ``enqueue_flow`` for code that no event loop of ours runs."""
         ...
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
@@ -94,11 +94,11 @@ class Host(Protocol):
         ...
 
     def change(self, target: RunTarget, change: RunChange) -> Awaitable[RunState]:
-        """Change a run of the queue now; its state then."""
+        """Change a run of the queue now; return its state then."""
         ...
 
     def change_waiting(self, target: RunTarget, change: RunChange) -> RunState:
-        """``change`` for code that no event loop of ours runs."""
+        """Do the same as ``change`` for code that no event loop of ours runs."""
         ...
 
 
@@ -136,7 +136,7 @@ class JobLog:
         self._host.log(logging.ERROR, message, fields or None)
 
     def exception(self, message: str, /, **fields: Json) -> None:
-        """Like ``error``, with the traceback of the exception being handled."""
+        """Log as ``error`` does, with the traceback of the exception being handled."""
         self._host.log(logging.ERROR, f"{message}\n{traceback.format_exc().rstrip()}", fields or None)
 
 
@@ -254,7 +254,7 @@ class JobContext(DurableContext):
     @overload
     async def enqueue(self, job: str, /, **kwargs: Json) -> int: ...
     async def enqueue(self, job: Any, /, *args: Any, **kwargs: Any) -> int:
-        """Put a run of a job into the queue of this run's database, at once; its id. For ``async`` jobs.
+        """Put a run of a job into the queue of this run's database, at once; return its id. For ``async`` jobs.
 
         Args:
             job: What ``@job`` made, where ``job.options(…)`` says more about the run; or a name, for a job of any node:
@@ -273,15 +273,15 @@ class JobContext(DurableContext):
     @overload
     def enqueue_sync(self, job: str, /, **kwargs: Json) -> int: ...
     def enqueue_sync(self, job: Any, /, *args: Any, **kwargs: Any) -> int:
-        """``enqueue`` for jobs that are plain functions."""
+        """Do the same as ``enqueue`` for jobs that are plain functions."""
         return self._host.enqueue_waiting([_asked(job, args, kwargs)])[0]
 
     async def enqueue_many(self, runs: Iterable[RunSpec]) -> list[int]:
-        """Put many runs into the queue, all or none: ``[mail.run(to=one) for one in people]``; their ids, in order."""
+        """Put many runs into the queue, all or none: ``[mail.run(to=one) for one in people]``; return ids in order."""
         return await self._host.enqueue(_several(runs))
 
     def enqueue_many_sync(self, runs: Iterable[RunSpec]) -> list[int]:
-        """``enqueue_many`` for jobs that are plain functions."""
+        """Do the same as ``enqueue_many`` for jobs that are plain functions."""
         return self._host.enqueue_waiting(_several(runs))
 
     @overload
@@ -303,7 +303,7 @@ class JobContext(DurableContext):
     @overload
     async def run(self, job: str, /, **kwargs: Json) -> Json: ...
     async def run(self, job: Any, /, *args: Any, **kwargs: Any) -> Json:
-        """Begin a run of a job as a step, and wait without a slot until it has ended; the value of its ``Result``.
+        """Begin a run of a job as a step, wait without a slot until it has ended, and return its ``Result``'s value.
 
         The step is known by the job's name. For ``async`` jobs; ``run_sync`` is for plain functions. To have several at
         the same time use ``run_all``.
@@ -322,7 +322,7 @@ class JobContext(DurableContext):
     @overload
     def run_sync(self, job: str, /, **kwargs: Json) -> Json: ...
     def run_sync(self, job: Any, /, *args: Any, **kwargs: Any) -> Json:
-        """``run`` for jobs that are plain functions."""
+        """Do the same as ``run`` for jobs that are plain functions."""
         asked = _asked(job, args, kwargs)
         found = self._steps.wait_waiting(_wait_of((asked,), asked.job_name), asked.job_name, None)
         return _values(found, return_exceptions=False)[0]
@@ -335,7 +335,7 @@ class JobContext(DurableContext):
         return_exceptions: bool = False,
         max_concurrent: int | None = None,
     ) -> list[Any]:
-        """Begin many runs as one step, all or none, and wait without a slot until all have ended; their values.
+        """Begin many runs as one step, all or none, wait without a slot until all have ended, and return their values.
 
         ``await ctx.run_all([mail.run(to=one) for one in people])``.
 
@@ -363,7 +363,7 @@ class JobContext(DurableContext):
         return_exceptions: bool = False,
         max_concurrent: int | None = None,
     ) -> list[Any]:
-        """``run_all`` for jobs that are plain functions."""
+        """Do the same as ``run_all`` for jobs that are plain functions."""
         wanted = tuple(_several(runs))
         asked = _wait_of(wanted, name, max_concurrent)
         if not wanted:

@@ -121,7 +121,7 @@ class DurableContext:
         retry_delay: Seconds = 1.0,
         cleanup: Cleanup[T] | None = None,
     ) -> T:
-        """``step`` for jobs that are plain functions."""
+        """Do the same as ``step`` for jobs that are plain functions."""
         wanted = Wanted.of(name, function, key=key, retries=retries, retry_delay=retry_delay, cleanup=cleanup)
         done: T = self._steps.take_waiting(wanted, partial(function, *args))
         return done
@@ -144,7 +144,7 @@ class DurableContext:
         await self._steps.take(Wanted.of(name, _nothing, key=key, cleanup=run), _nothing)
 
     def cleanup_sync(self, name: str, run: RunSpec, /, *, key: str | int | None = None) -> None:
-        """``cleanup`` for jobs that are plain functions."""
+        """Do the same as ``cleanup`` for jobs that are plain functions."""
         self._steps.take_waiting(Wanted.of(name, _nothing_sync, key=key, cleanup=run), _nothing_sync)
 
     async def sleep(self, name: str, seconds: Seconds, *, key: str | int | None = None) -> None:
@@ -165,15 +165,15 @@ class DurableContext:
         await self._steps.wait(_sleep(seconds, None), *_named(name, key))
 
     def sleep_sync(self, name: str, seconds: Seconds, *, key: str | int | None = None) -> None:
-        """``sleep`` for jobs that are plain functions."""
+        """Do the same as ``sleep`` for jobs that are plain functions."""
         self._steps.wait_waiting(_sleep(seconds, None), *_named(name, key))
 
     async def sleep_until(self, name: str, until: datetime, *, key: str | int | None = None) -> None:
-        """``sleep`` until a time, with its zone. The time of the first attempt that comes here holds for all."""
+        """Sleep until a time, with its zone. The time of the first attempt that comes here holds for all."""
         await self._steps.wait(_sleep(None, until), *_named(name, key))
 
     def sleep_until_sync(self, name: str, until: datetime, *, key: str | int | None = None) -> None:
-        """``sleep_until`` for jobs that are plain functions."""
+        """Do the same as ``sleep_until`` for jobs that are plain functions."""
         self._steps.wait_waiting(_sleep(None, until), *_named(name, key))
 
     @overload
@@ -246,7 +246,7 @@ class DurableContext:
         key: str | int | None = None,
         role: Role | str = Role.OPERATOR,
     ) -> Any:  # noqa: ANN401 - what the model says
-        """``wait_for`` for jobs that are plain functions."""
+        """Do the same as ``wait_for`` for jobs that are plain functions."""
         shape = shape_of_model(model)
         asked = _signal(shape, timeout, role)
         return _received(self._steps.wait_waiting(asked, *_named(name, key)), shape, on_timeout)
@@ -287,7 +287,7 @@ class DurableContext:
         key: str | int | None = None,
         page: AnswerPage | None = None,
     ) -> str:
-        """``signal_url`` for jobs that are plain functions."""
+        """Do the same as ``signal_url`` for jobs that are plain functions."""
         return self._steps.signal_url_waiting(*_named(name, key), _page(model, page))
 
     @property

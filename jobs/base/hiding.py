@@ -37,7 +37,7 @@ class Redactor:
             self.learn(name, value)
 
     def also(self, values: Mapping[str, str]) -> "Redactor":
-        """Return one that hides these values, too; those of another moment by the same names stay hidden."""
+        """Return a redactor that also hides these values; earlier values of the same names stay hidden."""
         if not values:
             return self
         more = Redactor()
@@ -55,7 +55,7 @@ class Redactor:
             self._names.setdefault(form, name)
 
     def text(self, text: str) -> str:
-        """``text`` with ``[secret NAME]`` in the place of values; for those that overlap, of all of them."""
+        """Return ``text`` with ``[secret NAME]`` in place of values; overlapping values share one with all names."""
         return _without(text, _merged(self._places(text)))
 
     def split(self, text: str) -> tuple[str, str]:
@@ -202,7 +202,7 @@ class SecretsInUse:
                 self._redactor = redactor
 
     def text(self, text: str) -> str:
-        """``text`` with ``[secret NAME]`` in the place of values."""
+        """Return ``text`` with ``[secret NAME]`` in place of values."""
         return self._redactor.text(text)
 
 

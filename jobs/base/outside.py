@@ -44,7 +44,7 @@ class Done(Awaitable[None]):
     """Await nothing: it is done already."""
 
     def __await__(self) -> Generator[Any, None, None]:
-        """Return at once."""
+        """Return at once: there is nothing to wait for."""
         yield from ()
 
 
@@ -101,7 +101,7 @@ class OutsideHost:
         return self.enqueue_waiting(runs)
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
-        """``enqueue`` for plain functions."""
+        """Do the same as ``enqueue`` for plain functions."""
         for one in runs:
             self.log(logging.INFO, f"a run of '{one.job_name}' is not enqueued: this is outside of Cronograph", None)
         return [0] * len(runs)
@@ -111,7 +111,7 @@ class OutsideHost:
         return self.enqueue_flow_waiting(flow)
 
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
-        """``enqueue_flow`` for plain functions."""
+        """Do the same as ``enqueue_flow`` for plain functions."""
         self.enqueue_waiting([one.run for one in flow.members])
         return 0
 
@@ -124,7 +124,7 @@ class OutsideHost:
         return self.change_waiting(target, change)
 
     def change_waiting(self, target: RunTarget, change: RunChange) -> RunState:
-        """``change`` for plain functions."""
+        """Do the same as ``change`` for plain functions."""
         del change
         raise _nobody(f"run {target.unique_key or target.run_id} cannot be changed")
 
@@ -134,14 +134,14 @@ class OutsideHost:
         return None
 
     def left_step_waiting(self, label: str) -> None:
-        """``left_step`` for plain functions."""
+        """Do the same as ``left_step`` for plain functions."""
 
     async def find_step(self, label: str) -> StoredStep | None:
-        """Return that none is stored."""
+        """Return None: no step is stored."""
         return self.find_step_waiting(label)
 
     def find_step_waiting(self, label: str) -> StoredStep | None:
-        """``find_step`` for plain functions."""
+        """Do the same as ``find_step`` for plain functions."""
         del label
         return None
 
@@ -151,14 +151,14 @@ class OutsideHost:
         return Done()
 
     def keep_step_waiting(self, end: StepEnd) -> None:
-        """``keep_step`` for plain functions."""
+        """Do the same as ``keep_step`` for plain functions."""
 
     async def begin_wait(self, asked: Wait) -> StoredStep:
         """End a sleep at once."""
         return self.begin_wait_waiting(asked)
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:
-        """``begin_wait`` for plain functions.
+        """Do the same as ``begin_wait`` for plain functions.
 
         Raises:
             InvalidState: it waits for somebody's answer.
@@ -172,7 +172,7 @@ class OutsideHost:
         return self.signal_url_waiting(label, page)
 
     def signal_url_waiting(self, label: str, page: Mapping[str, Json] | None = None) -> str:
-        """``signal_url`` for plain functions."""
+        """Do the same as ``signal_url`` for plain functions."""
         del page
         raise _nobody(f"there is no address for '{label}'")
 
@@ -196,7 +196,7 @@ class OutsideHost:
         await asyncio.sleep(seconds)
 
     def pause_waiting(self, seconds: float) -> bool:
-        """``pause`` for plain functions."""
+        """Do the same as ``pause`` for plain functions."""
         time.sleep(seconds)
         return True
 

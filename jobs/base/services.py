@@ -84,7 +84,7 @@ class Also(Protocol):
     """Adds something to the transaction of a mutation."""
 
     def __call__(self, tx: "Tx", answer: Json, /) -> None:
-        """Do it; ``answer`` is what is kept of the mutation's answer. What this raises takes all of it back."""
+        """Carry it out; ``answer`` is the stored part of the mutation's answer. An error here takes everything back."""
         ...
 
 

@@ -65,7 +65,7 @@ class Shape:
         return document
 
     def check(self, label: str, returned: object, value: object) -> None:
-        """Let a value pass that is read back as it was returned, or as the annotation converts it.
+        """Check that a value read back equals the returned one, or its conversion by the annotation.
 
         Args:
             label: The step.

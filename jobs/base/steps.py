@@ -44,7 +44,7 @@ class StepHost(Protocol):
         ...
 
     def left_step_waiting(self, label: str) -> None:
-        """``left_step`` for code that no event loop runs: wait for it."""
+        """Do the same as ``left_step`` for code that no event loop runs: wait for it."""
         ...
 
     def find_step(self, label: str) -> Awaitable[StoredStep | None]:
@@ -52,7 +52,7 @@ class StepHost(Protocol):
         ...
 
     def find_step_waiting(self, label: str) -> StoredStep | None:
-        """``find_step`` for code that no event loop runs."""
+        """Do the same as ``find_step`` for code that no event loop runs."""
         ...
 
     def keep_step(self, end: StepEnd) -> Awaitable[None]:
@@ -60,7 +60,7 @@ class StepHost(Protocol):
         ...
 
     def keep_step_waiting(self, end: StepEnd) -> None:
-        """``keep_step`` for code that no event loop runs."""
+        """Do the same as ``keep_step`` for code that no event loop runs."""
         ...
 
     def begin_wait(self, asked: Wait) -> Awaitable[StoredStep]:
@@ -68,7 +68,7 @@ class StepHost(Protocol):
         ...
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:
-        """``begin_wait`` for code that no event loop runs."""
+        """Do the same as ``begin_wait`` for code that no event loop runs."""
         ...
 
     def signal_url(self, label: str, page: Mapping[str, Json] | None = None) -> Awaitable[str]:
@@ -76,7 +76,7 @@ class StepHost(Protocol):
         ...
 
     def signal_url_waiting(self, label: str, page: Mapping[str, Json] | None = None) -> str:
-        """``signal_url`` for code that no event loop runs."""
+        """Do the same as ``signal_url`` for code that no event loop runs."""
         ...
 
     def step_json(self, value: Json, label: str) -> Json:
@@ -92,7 +92,7 @@ class StepHost(Protocol):
         ...
 
     def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
-        """Note that a step failed, and when it is tried again (None = not in this attempt); the message."""
+        """Note that a step failed, and when it is tried again (None = not in this attempt); return the message."""
         ...
 
     def pause(self, seconds: float) -> Awaitable[None]:
@@ -100,7 +100,7 @@ class StepHost(Protocol):
         ...
 
     def pause_waiting(self, seconds: float) -> bool:
-        """``pause`` for code that no event loop runs; False, and at once: the job should stop."""
+        """Do the same as ``pause`` for code that no event loop runs; return False at once if the job should stop."""
         ...
 
 
@@ -228,7 +228,7 @@ class Steps:
             raise Suspend(awaited([found]), until=found.wake_at)
 
     def wait_waiting(self, asked: Callable[[str], Wait], name: str, key: str | None) -> StoredStep:
-        """``wait`` for code that no event loop runs."""
+        """Do the same as ``wait`` for code that no event loop runs."""
         host = self._host
         with self.entered(name, key) as label, host.branches.working(label):
             wanted = asked(label)
@@ -252,11 +252,11 @@ class Steps:
         return await self._host.signal_url(self.next_label(name, key), page)
 
     def signal_url_waiting(self, name: str, key: str | None, page: Mapping[str, Json] | None) -> str:
-        """``signal_url`` for code that no event loop runs."""
+        """Do the same as ``signal_url`` for code that no event loop runs."""
         return self._host.signal_url_waiting(self.next_label(name, key), page)
 
     def take_waiting(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
-        """``take`` for code that no event loop runs."""
+        """Do the same as ``take`` for code that no event loop runs."""
         host = self._host
         with self.entered(wanted.name, wanted.key) as label, host.branches.working(label):
             if host.may_have_steps:
@@ -307,7 +307,7 @@ class Steps:
         return await returned if inspect.isawaitable(returned) else returned
 
     def _called_waiting(self, wanted: Wanted, label: str, began: datetime, call: Callable[[], Any]) -> object:
-        """``_called`` for code that no event loop runs."""
+        """Do the same as ``_called`` for code that no event loop runs."""
         failures = 0
         while True:
             try:
@@ -361,7 +361,7 @@ class Steps:
             return self._host.step_failed(label, error, delay)
 
     def _end(self, wanted: Wanted, label: str, began: datetime, returned: object) -> tuple[Any, StepEnd]:
-        """Return what the job gets, which is what a later attempt would get, and what is stored."""
+        """Return the value for the job, the same that a later attempt would get, and the end of the step to store."""
         try:
             written = wanted.shape.dump(label, returned)
             document = self._host.step_json(written, label)
@@ -399,7 +399,7 @@ def _loaded(wanted: Wanted, label: str, stored: StoredStep) -> Any:  # noqa: ANN
 
 
 def _check_kind(label: str, stored: StoredStep, kind: StepKind) -> None:
-    """Let the stored value of a step pass if the step was of the same kind then.
+    """Check that the stored value comes from a step of the same kind.
 
     Raises:
         StepMismatch: it was not.

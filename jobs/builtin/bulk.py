@@ -150,7 +150,7 @@ async def _portions_of(context: JobContext, run_id: int) -> tuple[str, list[list
 
 
 async def _count(context: JobContext, change: _Change, given: dict[str, Json]) -> int:
-    """Return how many runs match now; what is wrong with the filter ends the bulk action before it has begun."""
+    """Return the number of matching runs; a faulty filter ends the bulk action before it has begun."""
     try:
         answer = await ask(context, change.document(), {"input": {**given, "dryRun": True}})
     except ApiError as error:

@@ -99,7 +99,7 @@ def _summary(messages: Sequence[str]) -> str:
 
 
 def _bounded(context: JobContext, data: Json) -> Json:
-    """``data`` to keep as the result, or None with a line in the log when it is too large."""
+    """Return ``data`` to keep as the result, or None with a line in the log when it is too large."""
     size = len(json.dumps(data).encode())
     if size <= MAX_VALUE:
         return data

@@ -97,7 +97,7 @@ def port_of(url: httpx.URL) -> int:
 
 @cache
 def default_tls() -> ssl.SSLContext:
-    """Verifies certificates; ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` add authorities. Made once: it is slow to make."""
+    """Verify certificates; ``SSL_CERT_FILE`` and ``SSL_CERT_DIR`` add authorities. Made once, as it is slow to make."""
     return httpx.create_ssl_context()
 
 

@@ -145,7 +145,7 @@ def _encoded(body: Json) -> bytes | None:
 def _judge(
     request: "http_client.HttpRequest", answer: "http_client.HttpAnswer", expected: int | list[int] | None
 ) -> None:
-    """Let an answer with the expected status pass.
+    """Check that an answer has the expected status.
 
     Raises:
         UnexpectedStatusError: another status; quotes the beginning of the answer.

@@ -245,7 +245,7 @@ class _Pruning:
         return day
 
     def _youngest(self, kept: Keeping) -> datetime:
-        """Return before when something may have ended that goes."""
+        """Return the latest end that can make anything old enough to delete."""
         return kept.now - min((kept.age, *kept.shorter)) if self._retention.max_per_task is None else kept.now
 
     async def _old_executions(self, kept: Keeping) -> None:
@@ -262,7 +262,7 @@ class _Pruning:
         drop: Callable[[Connection, OldBlocks, Keeping], Mapping[str, int] | None],
         kept: Keeping,
     ) -> int | None:
-        """Drop old blocks on PostgreSQL; the id from which rows wait for their blocks to be old, None = none do."""
+        """Drop old blocks on PostgreSQL; return the id from which rows wait for their blocks to age, None = none do."""
         if self._database.is_sqlite:
             return None
         old = await self._read(stored_prunable.old_blocks, history, kept)
@@ -392,7 +392,7 @@ async def cleanup_expired_device_codes(context: JobContext) -> int:
 
 
 async def _clean(context: JobContext, **cleanups: signin.Cleanup) -> int:
-    """Delete batch after batch until nothing is left or the job should stop; how many rows were deleted in all."""
+    """Delete batch after batch until nothing is left or the job should stop; return how many rows were deleted."""
     database = services_of(context).database
     deleted = dict.fromkeys(cleanups, 0)
     for name, delete in cleanups.items():

@@ -127,7 +127,7 @@ def _feed(stream: IO[bytes] | None, text: str) -> None:
 
 
 def _ended(context: JobContext, process: "subprocess.Popen[bytes]") -> int:
-    """Wait for the end of the command, and ask it to end when the job should; its status, below 0 for a signal."""
+    """Wait for the end of the command, and ask it to end when the job should; return its status (signal: below 0)."""
     asked = False
     while True:
         try:
@@ -139,7 +139,7 @@ def _ended(context: JobContext, process: "subprocess.Popen[bytes]") -> int:
 
 
 def _ask_to_end() -> None:
-    """SIGTERM to all of this process' group but itself, which the node alone ends."""
+    """Send SIGTERM to all of this process' group but itself, which the node alone ends."""
     before = signal.getsignal(signal.SIGTERM)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     os.killpg(0, signal.SIGTERM)

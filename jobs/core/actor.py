@@ -120,7 +120,7 @@ class Entry:
 
 
 def described(text: str | None) -> Json:
-    """``before`` or ``after`` of an entry; one that is no JSON, because somebody has changed it, as the text it is."""
+    """Return ``before`` or ``after`` of an entry; if somebody has changed it so that it is no JSON, as text."""
     try:
         return None if text is None else json.loads(text)
     except (ValueError, RecursionError):

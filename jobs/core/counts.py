@@ -190,7 +190,7 @@ class NodeCounts:
         self.faults[part] = self.faults.get(part, 0) + 1
 
     def begun(self, runs: Iterable[CountedRun]) -> None:
-        """Attempts at these runs begin."""
+        """Count attempts at these runs that begin."""
         jobs, waits = self.jobs, self.waits
         for run in runs:
             (jobs.get(run.job_name) or self._job(run.job_name)).started += 1
@@ -205,7 +205,7 @@ class NodeCounts:
                 self._task(run.task_name or OTHER).lateness.observe(max(0.0, late))
 
     def ended(self, ends: Iterable[Ended], accepted: Container[int]) -> None:
-        """Attempts have ended, and the database knows.
+        """Count attempts that have ended, once the database has their ends.
 
         Args:
             accepted: The runs whose end it took; the others had been taken from this node.
@@ -226,7 +226,7 @@ class NodeCounts:
                 by_outcome[outcome] = by_outcome.get(outcome, 0) + 1
 
     def visited(self, made: int, lags: Iterable[float], skipped: Mapping[SkipReason, int]) -> None:
-        """Due tasks were visited.
+        """Count due tasks that were visited.
 
         Args:
             lags: For each task that made any: by how many seconds it was overdue.

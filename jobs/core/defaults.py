@@ -98,7 +98,7 @@ def value_of(defaults: JobDefaults, name: str) -> Any:  # noqa: ANN401 - each po
 def run_of_job(
     run: NewRun, defaults: JobDefaults, signature: str | None = None, unknown: Collection[str] = ()
 ) -> NewRun:
-    """``run`` with its job's settings, of the version with this signature if its arguments were checked.
+    """Return ``run`` with its job's settings, of the version with this signature if its arguments were checked.
 
     Keys and labels that are made of arguments that are ``unknown`` yet it gets once they are known.
     """
@@ -108,7 +108,7 @@ def run_of_job(
 
 
 def settle(run: NewRun, defaults: JobDefaults, unknown: Collection[str] = ()) -> NewRun:
-    """``run`` with what its job says of each run by itself, as far as it inherits that.
+    """Return ``run`` with the values that its job makes for each run, as far as it inherits them.
 
     Raises:
         InvalidInput: an argument that is to be a label cannot be one, or a time is given to a run whose job says when
@@ -140,7 +140,7 @@ def settle(run: NewRun, defaults: JobDefaults, unknown: Collection[str] = ()) ->
 
 
 def task_of_job(spec: TaskSpec, defaults: JobDefaults) -> TaskSpec:
-    """``spec`` with the policies that it inherits from its job as they are now."""
+    """Return ``spec`` with the current policies of its job where it inherits them."""
     inherited = spec.inherits.intersection(TASK_POLICIES)
     return replace(spec, **{name: value_of(defaults, name) for name in inherited}) if inherited else spec
 

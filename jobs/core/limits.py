@@ -143,7 +143,7 @@ def _text(value: object) -> str:
 
 
 def _whole(value: object) -> object:
-    """``value`` with whole numbers written as such: 17.0 is 17."""
+    """Return ``value`` with whole numbers written as such: 17.0 is 17."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):

@@ -86,13 +86,13 @@ EVERYTHING: Final = NodeChoice()
 
 
 def in_turn(groups: Collection[str], after: str) -> tuple[str, ...]:
-    """Groups as fairness asks for them: the smallest name after the one that was served last, then wrapping."""
+    """Return groups in the order of fairness: from the smallest name after the one served last, then wrapping."""
     ordered = sorted(set(groups))
     return (*(one for one in ordered if one > after), *(one for one in ordered if one <= after))
 
 
 def _named(kind: str, names: Sequence[str], several: str = "") -> str:
-    """``the group 'a'``, ``the groups 'a' and 'b'``; nothing for no name."""
+    """Return ``the group 'a'``, ``the groups 'a' and 'b'``; nothing for no name."""
     if not names:
         return ""
     quoted = [f"'{name}'" for name in names]
@@ -169,5 +169,5 @@ class Node:
     remote_slots: int | None = None
 
     def takes(self, job_name: str, group: str) -> bool:
-        """Return whether it takes runs of a job in a group."""
+        """Return whether the node runs this job in this group."""
         return job_name in self.signatures and self.choice.takes_group(group)

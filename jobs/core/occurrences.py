@@ -181,7 +181,7 @@ def following(spec: TaskSpec, schedule: Schedule, occurrence: datetime) -> datet
 
 
 def occurrences(spec: TaskSpec, schedule: Schedule, first: datetime | None) -> Iterator[datetime]:
-    """``first`` and every nominal time after it inside the window, each computed when it is taken; none for None."""
+    """Yield ``first`` and every nominal time after it inside the window, computed one by one; none for None."""
     occurrence = first
     while occurrence is not None:
         yield occurrence
@@ -397,7 +397,7 @@ def _replace(occurrences: list[datetime], unfinished: int) -> tuple[tuple[Planne
 
 
 def _unique(runs: tuple[PlannedRun, ...], key: KeyInForce, skips: _Skips) -> tuple[PlannedRun, ...]:
-    """Let one run have the key: the first that is to start, if no unfinished run has it."""
+    """Give the key to one run: the first to start, if no unfinished run has it."""
     first = None if key.taken else next((one for one in runs if not one.replaced), None)
     made = tuple(one for one in runs if one is first or (one.replaced and not key.taken))
     left = [one.scheduled_for for one in runs if one not in made]

@@ -55,7 +55,7 @@ class Keeping:
 
     @property
     def before(self) -> datetime:
-        """Return what ended earlier goes where nothing else is said."""
+        """Return the time before which history ends by default: anything that ended earlier is deleted."""
         return self.before_of(self.age)
 
     def before_of(self, age: timedelta) -> datetime:

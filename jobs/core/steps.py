@@ -87,7 +87,7 @@ class StepName(NamedTuple):
 
 
 def check_step(name: object, key: object) -> None:
-    """Let the name and the key of a step pass.
+    """Check the name and the key of a step.
 
     Raises:
         UserError: one of them is wrong.

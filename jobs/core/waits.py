@@ -127,7 +127,7 @@ class Wait:
 
 
 def awaited(waits: Sequence[StoredStep]) -> Awaits:
-    """Return what a run awaits whose attempt stands at these waits, at least one: the first, with the others."""
+    """Return all waits, at least one, at which a run's attempt stands: the first one, with the others."""
     first, *others = (_awaited(one) for one in waits)
     if not others:
         return replace(first, until=None)
@@ -210,7 +210,7 @@ def _refused(found: Unwritable) -> InvalidInput:
 
 
 def check_box(name: object) -> None:
-    """Let the name of a box pass: of a wait, or of one with its key in brackets.
+    """Check the name of a box: of a wait, or of a wait with its key in brackets.
 
     Raises:
         UserError: it is none.

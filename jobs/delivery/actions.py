@@ -377,14 +377,14 @@ def _check_names(tx: Tx, alarm: AlarmSpec, source: AlarmSource, before: AlarmSpe
 
 
 def _changed(tx: Tx, alarm: Alarm) -> None:
-    """Let the reader see an alarm, and look at its subject."""
+    """Tell the reader that an alarm changed, and look at its subject."""
     if alarm.condition in LOOKED_AT:
         write.put_timers(tx.conn, [(alarm.id, TimerKind.LOOK, 0, tx.now - timedelta(seconds=1))])
     _note(tx, alarm)
 
 
 def _note(tx: Tx, alarm: Alarm) -> None:
-    """Let the reader and everybody who looks at alarms see a change of one."""
+    """Tell the reader and all watchers of alarms that one changed."""
     write.note_change(tx.conn)
     tx.emit([Change(EventKind.ALARM_UPDATED, alarm=alarm.name)])
 

@@ -57,7 +57,7 @@ class Hook:
 
     @property
     def definition(self) -> dict[str, Json]:
-        """Return it as a file has it."""
+        """Return the hook in the form of a file."""
         values: dict[str, Json] = {"job": self.job_name, "kind": self.kind.value, "secrets": list(self.secrets)}
         values |= {"argument": self.argument, "description": self.description}
         return {name: value for name, value in values.items() if value}

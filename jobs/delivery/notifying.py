@@ -125,14 +125,14 @@ def _quiet(tx: Tx, wanted: Sequence[tuple[Alarm, str]], firing: Collection[Condi
 
 
 def release(tx: Tx) -> None:
-    """Look again at open firings of which nobody was notified, because the alarm about a cause is over."""
+    """Look again at open firings that notified nobody, because the alarm about their cause is over."""
     alarms = read.alarms_by_ids(tx.conn, {one.alarm_id for one in read.unnotified(tx.conn)})
     loud = [alarm.id for alarm in alarms.values() if not alarm.is_silenced(tx.now)]
     write.put_timers(tx.conn, [(one, TimerKind.SILENCE, 0, tx.now) for one in loud])
 
 
 def _look_at_flows(tx: Tx, watch: Watchlist, found: Findings) -> None:
-    """Judge changes of flows, whose events do not have their names, in their order."""
+    """Judge changes of flows in order; their events lack the names of the flows."""
     ids = {change.flow_id for change, _ in found.flows if change.flow_id is not None}
     known = by_ids(tx.conn, sorted(ids)) if ids else {}
     for change, at in found.flows:
@@ -188,7 +188,7 @@ def _look_at_errors(tx: Tx, watch: Watchlist, found: Findings) -> None:
 
 
 def _past(tx: Tx, marks: Mapping[str, FailureMark]) -> Callable[[Error], bool]:
-    """Return how to see that an error is one that counts as solved, and does not show that it is not."""
+    """Return a test for errors that count as solved and do not disprove it."""
     solved = {name: mark for name, mark in marks.items() if mark.solved_at is not None}
     known: dict[int, Mapping[str, str]] = {}
 

@@ -170,7 +170,7 @@ _GLANCE: Final = select(
 
 
 def glance(conn: Connection) -> Glance | None:
-    """Return where the reader is, and what there is to do; None before the first alarm."""
+    """Return the reader's place and its pending work; None before the first alarm."""
     row = conn.execute(_GLANCE).first()
     if row is None:
         return None

@@ -148,7 +148,7 @@ class Channel:
 
     @property
     def definition(self) -> dict[str, Json]:
-        """Return it as a file has it: of secrets their names, and of a route what it asks for."""
+        """Return the alarm in the form of a file: with names of secrets only, and with the settings of its route."""
         found: dict[str, Json] = {"kind": self.kind.value}
         for name, value in self.settings.items():
             if is_reference(value):

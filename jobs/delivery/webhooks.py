@@ -144,7 +144,7 @@ class Webhook:
 
     @property
     def definition(self) -> dict[str, Json]:
-        """Return it as a file has it."""
+        """Return the webhook in the form of a file."""
         names = ("document", "variables", "ordered", "description")
         values = {"url": self.url, "secrets": list(self.secrets)} | {one: getattr(self, one) for one in names}
         return {name: value for name, value in values.items() if value}

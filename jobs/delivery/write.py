@@ -49,7 +49,7 @@ def move_reader(conn: Connection, cursor: Cursor) -> None:
 
 
 def note_change(conn: Connection, reader: str = READER) -> None:
-    """Let the reader look again at what it reads for: the alarms, or its webhook."""
+    """Tell the reader to read its subject again: the alarms, or its webhook."""
     conn.execute(update(consumer).where(consumer.c.name == reader).values(version=consumer.c.version + 1))
 
 
@@ -157,7 +157,7 @@ def delete_timers(conn: Connection, keys: Collection[tuple[int, TimerKind, int]]
 
 
 def hurry_timers(conn: Connection, now: datetime) -> None:
-    """Let all looks be due: each finds how its subject is, and sets the time of the next one."""
+    """Make all looks due: each judges its subject and sets the time of the next one."""
     conn.execute(update(t).where(t.c.kind == TimerKind.LOOK.value, t.c.due_at > now).values(due_at=now))
 
 
@@ -198,7 +198,7 @@ def acknowledge(conn: Connection, ids: Collection[int], by: str, note: str | Non
 
 
 def announce(tx: Tx) -> None:
-    """Tell those who show messages that some were recorded, tried or given up; once in a transaction."""
+    """Announce that messages were recorded, tried or given up; once per transaction."""
     if DELIVERIES not in tx.changes:
         tx.emit([DELIVERIES])
 

@@ -87,7 +87,7 @@ class CommandExecutor:
         self._listed: Mapping[str, Seen] = {}
 
     def submit(self, spec: Spec) -> str:
-        """Start the launcher; its handle."""
+        """Start the launcher; return its handle."""
         words = {**_named(spec.resources), "command": spec.command(self._python), "name": [spec.name]}
         words |= {"run": [str(spec.run_id)], "attempt": [str(spec.attempt)], "job": [spec.job_name]}
         output = self._run(self.launch_of(spec), words, environment=spec.environment)
@@ -171,7 +171,7 @@ class CommandExecutor:
         *,
         environment: Mapping[str, str] | None = None,
     ) -> str:
-        """Run a command; its output.
+        """Run a command; return its output.
 
         Raises:
             SubmissionError: it could not be started, or ended with another status than 0.

@@ -97,7 +97,7 @@ class KubernetesExecutor:
             )
 
     def submit(self, spec: Spec) -> str:
-        """Create the Job of an attempt; its name."""
+        """Create the Job of an attempt; return its name."""
         body = self.manifest(spec)
         try:
             self._api.create_namespaced_job(self.namespace, body, _request_timeout=self.timeout)
@@ -331,7 +331,7 @@ _PROBE: Final[Mapping[str, Any]] = {
 
 
 def _kept(job: Mapping[str, Any]) -> dict[str, Any]:
-    """Return of a Job what its state depends on."""
+    """Return the parts of a Job on which its state depends."""
     status, metadata = job.get("status", {}), job["metadata"]
     return {
         "conditions": {one["type"]: one for one in status.get("conditions", ()) if one.get("status") == "True"},

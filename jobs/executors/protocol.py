@@ -61,7 +61,7 @@ class Executor(Protocol):
     """
 
     def submit(self, spec: Spec) -> str:
-        """Have the engine run an attempt; the handle by which it is found again.
+        """Submit an attempt to the engine; return the handle by which it is found again.
 
         Raises:
             SubmissionError: it has certainly not taken it.
@@ -77,7 +77,7 @@ class Executor(Protocol):
         ...
 
     def look(self, place: Place) -> str | None:
-        """Look for an attempt by its name, of which no handle is known; its handle, None: the engine has none so."""
+        """Look for an attempt without a known handle by its name; return its handle, None: the engine has no such."""
         ...
 
     def cancel(self, place: Place) -> None:

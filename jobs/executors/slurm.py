@@ -100,7 +100,7 @@ class SlurmExecutor(CommandExecutor):
 
     @override
     def submit(self, spec: Spec) -> str:
-        """Submit a batch job; its number."""
+        """Submit a batch job; return its number."""
         try:
             # With several clusters it is followed by the name of the one that has it.
             return super().submit(spec).partition(";")[0]

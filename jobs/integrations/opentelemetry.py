@@ -153,7 +153,7 @@ class OpenTelemetry:
         return None if self._logger is None else LinesByOpenTelemetry(self._logger, attempt)
 
     def _origin(self, attempt: TracedAttempt) -> tuple[Context, list[Link]]:
-        """Return what the claim is a part of, and what it links to."""
+        """Return the parent context of the claim, and its links."""
         carried = (attempt.carried or {}).get(CARRIED)
         origin = cast("dict[str, Any]", carried) if isinstance(carried, dict) else {}
         found = _W3C.extract({name: value for name, value in origin.items() if isinstance(value, str)}, Context())
@@ -327,7 +327,7 @@ def _carrier(span: Span) -> dict[str, str]:
 
 
 def _messaging(job_name: str, operation: str, kind: str) -> dict[str, str]:
-    """Return what the conventions for messaging want to be said: a job is where its runs are sent to."""
+    """Return the attributes of the messaging conventions; the job is the destination of its runs."""
     return {
         "messaging.system": _SYSTEM,
         "messaging.destination.name": job_name,

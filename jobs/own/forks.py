@@ -46,7 +46,7 @@ class Gate:
             self._left.notify_all()
 
     def shut(self) -> bool:
-        """Wait until nobody is inside, and let nobody in; whether that is so, else it is open."""
+        """Wait until nobody is inside, and let nobody in; return whether that worked, else it is open."""
         if not self._left.acquire(timeout=PATIENCE):
             return False
         if self._left.wait_for(lambda: not self._inside, PATIENCE):
@@ -103,5 +103,5 @@ def renew_in_forks(part: Part) -> None:
 
 
 def leave_to_parent(*things: object) -> None:
-    """Never close these things of the parent in this process, not even when nobody uses them any more."""
+    """Keep this process from ever closing these things of its parent, even when nobody uses them any more."""
     _state.abandoned.extend(things)

@@ -16,7 +16,7 @@ from .limits.admission import free_places
 
 
 def cancel_all(tx: Tx, ids: Sequence[int], *, reason: str) -> list[Run]:
-    """Cancel these runs as far as they are unfinished; the runs afterwards, in the order of ``ids``.
+    """Cancel these runs as far as they are unfinished; return the runs afterwards, in the order of ``ids``.
 
     Waiting, scheduled, stuck and suspended runs are cancelled at once. Running ones are asked through ``should_stop``
     and then stopped hard by their node; they stay ``running`` until then.

@@ -49,7 +49,7 @@ def are_due(conn: Connection) -> tuple[bool, bool, bool]:
 
 
 def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:
-    """Fail up to ``limit`` runs that no node executes and that had to end before now; how many.
+    """Fail up to ``limit`` runs that no node executes and that had to end before now; return how many.
 
     The runs that they wait for are cancelled, and the jobs that handle failures get their runs.
     """

@@ -154,7 +154,7 @@ def due_ids(conn: Connection, now: datetime, limit: int) -> list[int]:
 
 
 def plan(conn: Connection) -> None:
-    """Have the rest of the transaction planned as after ``due``."""
+    """Plan the rest of the transaction as after ``due``."""
     if dialect.is_postgresql(conn):
         conn.execute(_PLAN)
 

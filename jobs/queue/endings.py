@@ -61,7 +61,7 @@ class Before(NamedTuple):
 
 
 def end_attempts(conn: Connection, node_id: int, now: datetime, endings: Sequence[Ending]) -> dict[int, Before]:
-    """End running attempts of this node and complete their executions; the runs as they were, by id.
+    """End running attempts of this node and complete their executions; return the runs as they were, by id.
 
     The attempt and the node are the fence: a run that was taken from this node is not touched. The runs are locked in
     ascending order, so that two bulk actions never wait for each other.

@@ -200,7 +200,7 @@ def _itself(run: NewRun) -> NewRun:
 
 
 def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> list[Ended]:
-    """Write those ends of runs of flows that are common otherwise, by their statement; those that are stored."""
+    """Write common ends of runs of flows by their own statement; return those that are stored."""
     in_flows = [one for one in ended if one.run.flow_id is not None and one.run.concurrency_key is None]
     common = [one for one in in_flows if _is_bare_success(one)]
     if not common or not dialect.is_postgresql(tx.conn):
@@ -244,7 +244,7 @@ def _is_bare_success(ended: Finish) -> bool:
 async def finish_common(
     connection: AutocommitConnection, node: tuple[int, str], ended: Sequence[Finish], heir: Claimant | None = None
 ) -> tuple[Finished, Wake]:
-    """Write common ends, one of a run at most; the runs whose end is stored now.
+    """Write common ends, one of a run at most; return the runs whose end is stored now.
 
     The others were asked to stop, taken from this node, or ended by an earlier try whose answer was lost, or there is
     no connection for them: ``finish`` sees to them.
@@ -333,7 +333,7 @@ async def store(
 
 
 def _judge_misfits(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -> dict[int, Unread | Failed]:
-    """Return how those attempts end, by run, whose arguments the node's version of their job could not read."""
+    """Return the ends, by run, of attempts whose arguments the node's version of the job could not read."""
     misfits = [
         Misfit(one.run, one.outcome.message, one.version_wait)
         for one in ended

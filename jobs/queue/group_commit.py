@@ -61,7 +61,7 @@ class _Asked(Generic[A, R]):
         self._woken.acquire()
 
     def wake(self) -> None:
-        """Have its thread look again."""
+        """Wake its thread."""
         self._woken.release()
 
     def answer(self) -> R:
@@ -121,7 +121,7 @@ class GroupCommit(Generic[A, R]):
         self._own_thread = ThreadPoolExecutor(1, "cronograph-group-commit")
 
     def put(self, what: A) -> R:
-        """Have something written; return its result, once it is committed.
+        """Write it with others; return its result once it is committed.
 
         Raises:
             Exception: as the writing of it, or of all that was written with it, raised.
@@ -139,7 +139,7 @@ class GroupCommit(Generic[A, R]):
         return mine.answer()
 
     async def put_in_loop(self, what: A) -> R:
-        """``put`` for a task of an event loop. One that is cancelled before its turn is not written."""
+        """Do the same as ``put`` in a task of an event loop. One that is cancelled before its turn writes nothing."""
         mine: _AskedInLoop[A, R] = _AskedInLoop(what)
         if self._begins_to_lead(mine):
             self._lead_by_own_thread()
@@ -151,14 +151,14 @@ class GroupCommit(Generic[A, R]):
         return mine.answer()
 
     def _begins_to_lead(self, mine: _Asked[A, R]) -> bool:
-        """Join those who wait; whether nobody writes for them yet."""
+        """Join those who wait; return whether nobody writes for them yet."""
         with self._lock:
             self._waiting.append(mine)
             begins, self._is_led = not self._is_led, True
         return begins
 
     def _give_up(self, mine: _Asked[A, R]) -> None:
-        """Note that the one who asked waits no longer; somebody else has to lead in its place."""
+        """Withdraw a caller that no longer waits; if it led, pass the lead on."""
         with self._lock:
             if mine in self._waiting:
                 self._waiting.remove(mine)
@@ -179,7 +179,7 @@ class GroupCommit(Generic[A, R]):
             self._pass_on()
 
     def _pass_on(self) -> None:
-        """Have the first one lead that waits, in its own thread or in that of the group."""
+        """Pass the lead to the first one that waits, in its own thread or in that of the group."""
         with self._lock:
             while self._waiting and self._waiting[0].is_abandoned:
                 self._waiting.popleft()
@@ -251,7 +251,7 @@ class LoopGroupCommit(Generic[A, R]):
         return await self.begin(what)
 
     def begin(self, what: A) -> "asyncio.Future[R]":
-        """``put``, whether its answer is awaited or not."""
+        """Begin ``put``, whether its answer is awaited or not."""
         loop = asyncio.get_running_loop()
         asked = _Pending[A, R](what, loop.create_future())
         if self._writer is not None and self._writer.get_loop() is not loop:

@@ -50,7 +50,7 @@ def disown(tx: Tx, node_id: int, node: str, known: Collection[int]) -> int:
 
 
 def release(tx: Tx, node_id: int, node: str, outcome: JobOutcome) -> int:
-    """End in this way the runs that a stopping node still holds, reserved runs go back; how many runs.
+    """End the runs that a stopping node still holds with ``outcome``, put back reserved runs; return how many runs.
 
     Args:
         node_id: The caller's own node.

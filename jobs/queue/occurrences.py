@@ -98,7 +98,7 @@ def dispatch_due(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
 
 
 def dispatch_apart(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatched:
-    """``dispatch_due`` where that fails: for halves of the tasks, until the guilty ones stand alone.
+    """Dispatch halves of the tasks where ``dispatch_due`` fails, until the guilty ones stand alone.
 
     Each of these is put off for ``PUT_OFF`` and says why; the others are dispatched.
     """
@@ -226,7 +226,7 @@ def catch_up(tx: Tx, task: Task) -> Task:
 
 
 def catch_up_some(tx: Tx, task: Task) -> Task:
-    """Let due occurrences become runs or skips, as far as one visit goes; the task as it is then, perhaps due still."""
+    """Turn due occurrences into runs or skips, as far as one visit goes; return the task, which may still be due."""
     if task.next_execution is None or task.next_execution > tx.now:
         return task
     known, any_cap = jobs.published_defaults_and_caps(tx.conn, {task.spec.job_name})
@@ -394,7 +394,7 @@ def _write(
     labels: Mapping[int, str],
     ttls: Mapping[str, float],
 ) -> Written:
-    """Make the runs and move the tasks on; which runs were made, if some of them have unique keys."""
+    """Create the runs and move the tasks on; return the created runs if some have unique keys."""
     are_plain = not (keys.keys or keys.limits or labels or ttls)
     wanted = [
         Occurrence(task.id, one.scheduled_for, effective_timeout(task), one.exclusive, one.replaced)
@@ -447,7 +447,7 @@ def _limited(
 def _with_left_out(
     tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], keys: TaskKeys, made: Collection[int]
 ) -> Iterator[tuple[DueTask, Decision]]:
-    """``pairs`` with a skip for each occurrence that somebody else's run with its key has kept from becoming a run."""
+    """Yield ``pairs`` with a skip for each occurrence that did not become a run as another run holds its key."""
     missing = {task.id for task, _ in not_made(keys, pairs, made)}
     for task, decision in pairs:
         skip = left_out(tx, keys.keys[task.id], decision, task) if task.id in missing else None

@@ -143,7 +143,7 @@ def note_places(tx: Tx, places: Mapping[int, QueuePlace | None]) -> None:
 
 
 def note_stop(tx: Tx, execution_id: int, reason: str) -> None:
-    """Have the code of an attempt asked to stop: the answer to its next word says so."""
+    """Ask the code of an attempt to stop, by the answer to its next message."""
     _set(tx, a.c.execution_id == execution_id, stop=reason)
 
 
@@ -159,7 +159,7 @@ def _set(tx: Tx, *where: ColumnElement[bool], **values: Any) -> int:
 
 
 def begin(tx: Tx, token_hash: str, starter: str) -> Speaker | Refusal:
-    """Have code begin that an engine has started, once.
+    """Record, once, that code started by an engine begins.
 
     Args:
         starter: Distinguishes the process: the same one may ask again after a lost answer.
@@ -176,7 +176,7 @@ def begin(tx: Tx, token_hash: str, starter: str) -> Speaker | Refusal:
 
 
 def note_life(tx: Tx, token_hash: str) -> RemoteAttempt | Refusal:
-    """Note a sign of life of code; its attempt."""
+    """Note a sign of life of code, and return its attempt."""
     if not _set(tx, a.c.token_hash == token_hash, a.c.ended_at.is_(None), heard_at=tx.now):
         return _why_not(tx.conn, token_hash)
     return attempt_from(tx.conn.execute(select(*REMOTE_COLUMNS).where(a.c.token_hash == token_hash)).one())
@@ -306,7 +306,7 @@ def unattended(conn: Connection, run_ids: Collection[int]) -> set[int]:
 
 
 def let_go(tx: Tx, node_id: int) -> int:
-    """Leave the attempts that a node looks after to other nodes; how many."""
+    """Leave the attempts that a node looks after to other nodes; return how many."""
     left = _set(tx, a.c.node_id == node_id, a.c.over_at.is_(None), node_id=None)
     if left:
         tx.wake(Wake.REMOTE)
@@ -324,7 +324,7 @@ class TakenOver:
 def take_over(
     tx: Tx, node_id: int, node: str, *, jobs: Collection[str], executors: Collection[str], limit: int
 ) -> TakenOver:
-    """Look from now on after attempts that no live node looks after.
+    """Start to look after attempts that no live node looks after.
 
     Args:
         node_id: The caller's own node.

@@ -118,7 +118,7 @@ async def _by_statement(
 
 
 def rows_to_store(tx: Tx, node: tuple[int, str], rows: Sequence[StepRow]) -> frozenset[int]:
-    """Store steps in a transaction; the places of those that are stored now."""
+    """Store steps in a transaction; return the places of those that are stored now."""
     if dialect.is_postgresql(tx.conn):
         found = statements.execute(tx.conn, "store_steps", _parameters(node, rows, tx.own_now))
         places = frozenset(row.place for row in found)
@@ -188,7 +188,7 @@ def _for_sqlite(one: StepRow) -> dict[str, Any]:
 
 
 def mark_unused(tx: Tx, run: Run | HeldRun, labels: Collection[str]) -> None:
-    """Say of results of a run that an attempt which ended well did not ask for them."""
+    """Mark results of a run that a successful attempt did not ask for."""
     unused = (s.c.run_id == run.id, s.c.failure == 0, s.c.step.in_(sorted(labels)))
     tx.conn.execute(update(s).where(*unused).values(used=False))
 

@@ -102,7 +102,7 @@ def may_expire_unread(conn: Connection) -> bool:
 
 
 def skip_unread(tx: Tx, node: Node) -> int:
-    """Skip runs that wait for a version and had to start by a time that has passed; how many."""
+    """Skip runs that wait for a version and had to start by a time that has passed; return how many."""
     late = (*_SUSPENDED, r.c.expires_at <= tx.now)
     ids = [row.id for row in tx.conn.execute(select(r.c.id, r.c.attempt, r.c.unread_by).where(*late)) if _is_new(row)]
     if not ids:
@@ -125,7 +125,7 @@ def unread_for(conn: Connection, node: Node) -> list[int]:
 
 
 def take_unread(tx: Tx, node: Node, ids: Sequence[int]) -> int:
-    """Let those of these runs that still wait for a version be run by this node's; how many.
+    """Let this node's version run those of these runs that still wait for a version; return how many.
 
     They keep their places in the queue. Those that others change at this moment are left alone.
     """
@@ -150,7 +150,7 @@ def _locked(tx: Tx, *which: ColumnElement[bool]) -> list[Run]:
 
 
 def _tried(run: Any) -> UnreadBy | None:
-    """Return which versions have tried, of a run or a row of one; None = it is suspended for another reason by now."""
+    """Return the versions that have tried a run or row; None = it is now suspended for another reason."""
     by = UnreadBy.from_json(run.unread_by)
     return by if by.attempt == run.attempt else None
 

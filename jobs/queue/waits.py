@@ -153,7 +153,7 @@ def addressed(tx: Tx, name: str, *, run_id: int | None = None, unique_key: str |
 
 
 def send(tx: Tx, run: Run, signal: Signal) -> Run:
-    """Send a signal to a locked unfinished run; the run afterwards.
+    """Send a signal to a locked unfinished run; return the run afterwards.
 
     If the run is suspended and waits for it, the wait has it at once, and the run is woken. Else it is in the box.
     """
@@ -191,7 +191,7 @@ def _send_on_sqlite(tx: Tx, run: Run, signal: Signal) -> Run:
 
 
 def _after_send(tx: Tx, run: Run, step: str | None, state: str | None, *, with_event: bool) -> Run:
-    """Record the events of a run that a signal has woken, and of its wait that has it; the run as it is now."""
+    """Record the events of a run that a signal has woken, and of its fulfilled wait; return the run as it is now."""
     if not with_event:
         listed = (run.id, run.job_name, run.group, run.task_id, run.task_name, step, state)
         tx.emit([] if step is None else [Listed(STEPS, [listed])])
@@ -201,7 +201,7 @@ def _after_send(tx: Tx, run: Run, step: str | None, state: str | None, *, with_e
 
 
 def ask_for(tx: Tx, run_id: int, labels: Collection[str]) -> None:
-    """Note at which waits the attempt stood that suspends a run: other signals do not wake it.
+    """Note the waits at which the suspended attempt stood: other signals do not wake the run.
 
     Others are left from earlier attempts. The awaited thing may be there, and the run would be woken for ever.
     """
@@ -220,7 +220,7 @@ def fulfilled(conn: Connection, run_ids: Collection[int]) -> list[int]:
 
 
 def overlooked(conn: Connection) -> list[int]:
-    """Suspended runs whose wait is fulfilled although nothing has woken them.
+    """Return suspended runs whose wait is fulfilled although nothing has woken them.
 
     The one who fulfils a wait wakes the run in the same transaction, but for runs that several wait for. Looked at are
     waits for runs, and the newest signals.
@@ -235,7 +235,7 @@ def overlooked(conn: Connection) -> list[int]:
 
 
 def wake_overlooked(tx: Tx, run_ids: Collection[int]) -> list[int]:
-    """Wake those of these runs whose wait is fulfilled; which."""
+    """Wake those of these runs whose wait is fulfilled; return their ids."""
     locked = run_store.lock(tx.conn, sorted(run_ids))
     # A run that no node can read waits for something else.
     asleep = [one.id for one in locked.values() if one.awaits and one.awaits["kind"] != AwaitedKind.VERSION.value]

@@ -133,7 +133,7 @@ def _names(jobs: object) -> frozenset[str]:
 
 
 def _check_carrier(name: object, function: object) -> None:
-    """Let pass what can be asked for a value at each enqueue."""
+    """Check that a carrier can be asked for a value at each enqueue."""
     if not isinstance(name, str) or not name:
         raise ConfigurationError(f"@carries: the name of the value must be a text, got {name!r:.60}")
     wrong = unstorable(name)

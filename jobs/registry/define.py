@@ -241,7 +241,7 @@ def _flag(value: object) -> bool:
 
 
 def _check_result(annotation: object) -> None:
-    """Let pass the annotation of a result that can be kept."""
+    """Check that the annotated result can be kept."""
     parts = typing.get_args(annotation) or (annotation,)
     wrong = next((one for one in parts if one not in _RESULTS), None)
     if wrong is not None:

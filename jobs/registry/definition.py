@@ -111,7 +111,7 @@ class JobDefinition:
         )
 
     def accept(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> tuple[dict[str, Json], dict[str, Any]]:
-        """Arguments as the function itself would take them, without its context: as JSON, and by parameter.
+        """Return arguments as the function itself would take them, without its context: as JSON, and by parameter.
 
         Raises:
             TypeError: one is missing, or too many are given.
@@ -125,7 +125,7 @@ class JobDefinition:
     def accept_partly(
         self, results: Mapping[object, Json], args: tuple[object, ...], kwargs: Mapping[str, object]
     ) -> tuple[dict[str, Json], dict[str, Any]]:
-        """``accept``, where some arguments hold values that are not known yet; those are judged when the run starts.
+        """Accept arguments of which some hold values that are not known yet; those are judged when the run starts.
 
         Args:
             results: The placeholders in the stored arguments for values that are not known yet.
@@ -177,7 +177,7 @@ class JobDefinition:
             raise InvalidInput(message, path=("args",), code=ErrorCode.INVALID_ARGS) from None
 
     def _change(self, model: "pydantic.BaseModel", document: Mapping[str, Json]) -> InvalidInput | None:
-        """Return what of some arguments would arrive in the run as something else, since that is what its JSON says."""
+        """Return a fault if some argument would arrive in the run changed by its way through JSON."""
         try:
             arrived = read(type(model), document)
         except pydantic.ValidationError as error:
@@ -224,7 +224,7 @@ class JobDefinition:
     def _model(
         self, args: Mapping[str, object], model: "type[pydantic.BaseModel] | None" = None, *, stored: bool = False
     ) -> "pydantic.BaseModel":
-        """Arguments as they are given in Python, or as they are ``stored``; a model says which may be left out."""
+        """Return arguments as given in Python, or as they are ``stored``; a model says which may be left out."""
         try:
             return read(self.args_model, args) if stored else (model or self.args_model).model_validate(dict(args))
         except pydantic.ValidationError as error:
@@ -303,7 +303,7 @@ class Registry:
         return tuple(sorted(self._jobs))
 
     def check(self) -> None:
-        """Let jobs pass whose resources, and the jobs that they name, this registry has; hooks, too.
+        """Check that this registry has the resources and the jobs that its jobs and hooks name.
 
         Raises:
             ConfigurationError: names the job, the hook or the resource, and the place.
@@ -391,7 +391,7 @@ def _why(error: Exception) -> str:
 
 
 def read(model: "type[pydantic.BaseModel]", args: Mapping[str, Json]) -> "pydantic.BaseModel":
-    """Arguments as a run reads them from the JSON that is stored.
+    """Return arguments as a run reads them from the stored JSON.
 
     Raises:
         pydantic.ValidationError: they do not fit.
@@ -422,7 +422,7 @@ def _holds(whole: Json, part: Json) -> bool:
 
 
 def _written_plainly(model: "pydantic.BaseModel") -> dict[str, Json] | None:
-    """Arguments that are JSON as they are, and are read back as they are; most are. None: some may not be."""
+    """Return arguments that are JSON as they are and are read back unchanged, as most are; None if some may not be."""
     names, document = _plain_fields(type(model)), dict[str, Json]()
     given = model.model_fields_set
     for name, outside in names.items():

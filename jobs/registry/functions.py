@@ -6,7 +6,7 @@ from typing import Any
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """``module.function (file:line)``."""
+    """Return ``module.function (file:line)``."""
     inner: Any = getattr(function, "__func__", getattr(function, "func", function))
     code = getattr(inner, "__code__", None)
     place = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else _of_class(inner)
@@ -25,7 +25,7 @@ def _of_class(given: object) -> str:
 
 
 def check_job_function(handler: object) -> None:
-    """Let pass what a node can call with nothing but arguments, and whose result is there when it returns.
+    """Check that a node can call a function with arguments alone, and that its result is there when it returns.
 
     Raises:
         ValueError: it is no such function.
@@ -54,7 +54,7 @@ def check_job_function(handler: object) -> None:
 
 
 def check_takes(function: Callable[..., Any], option: str, *given: str) -> None:
-    """Let a function pass that can be called with so many values.
+    """Check that a function can be called with so many values.
 
     Args:
         function: The written value.

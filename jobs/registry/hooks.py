@@ -61,7 +61,7 @@ class Hook:
     where: str
 
     def concerns(self, job_name: str) -> bool:
-        """Return whether it goes around attempts of this job."""
+        """Return whether the hook wraps attempts of this job."""
         return self.jobs is None or job_name in self.jobs
 
     def manager(self, context: JobContext) -> Manager:
@@ -242,7 +242,7 @@ def resource_of(function: Generating, scope: Scope | str) -> Resource:
 
 
 def _checked(function: object, what: str, where: str) -> bool:
-    """Let a generator function pass; whether it is asynchronous."""
+    """Check that it is a generator function; return whether it is asynchronous."""
     if inspect.isasyncgenfunction(function):
         return True
     if inspect.isgeneratorfunction(function):

@@ -75,7 +75,7 @@ class KnownJobs(Protocol):
 
 
 def check_named(hooks: Iterable[Hook], known: Sequence[str]) -> None:
-    """Let hooks pass that name jobs that there are.
+    """Check that the jobs that hooks name exist.
 
     Raises:
         ConfigurationError: names the hook and its place.
@@ -87,7 +87,7 @@ def check_named(hooks: Iterable[Hook], known: Sequence[str]) -> None:
 
 
 def check_failure_job(name: str, where: str, chosen: str | None, registry: KnownJobs) -> None:
-    """Let a job pass whose ``on_failure`` names a job that takes the failure.
+    """Check that the job named by ``on_failure`` exists and takes the failure.
 
     Args:
         chosen: The named thing; None = nothing.

@@ -105,7 +105,7 @@ def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
 
 
 def _check_schema(schema: Mapping[str, Any]) -> None:
-    """Let a JSON Schema pass that can be published: all that it says is JSON that every database stores."""
+    """Check that a JSON Schema can be published: all of it is JSON that every database stores."""
     found = unwritable(schema) or unstorable(schema)
     if found is None:
         return
@@ -120,7 +120,7 @@ def _check_schema(schema: Mapping[str, Any]) -> None:
 
 
 def _check_default(model: type[BaseModel], field: str, parameter: str, default: object) -> None:
-    """Let a default pass that could be given as well."""
+    """Check that a parameter's default would be accepted as its argument."""
     if default is PydanticUndefined:
         return
     try:
@@ -154,7 +154,7 @@ def not_json(parameter: str, annotation: object) -> str:
 
 
 def _check_values(parameter: str, annotation: object) -> None:
-    """Let pass what pydantic has a schema for and JSON has values for."""
+    """Check that pydantic has a schema and JSON has values for an annotation."""
     parts = [annotation, *typing.get_args(annotation)]
     if any((typing.get_origin(one) or one) in _NO_VALUES for one in parts if isinstance(one, Hashable)):
         raise ValueError(not_json(parameter, annotation))

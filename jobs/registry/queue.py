@@ -76,7 +76,7 @@ class RunQueue(Protocol):
         ...
 
     async def put_in_loop(self, spec: RunSpec) -> Enqueued:
-        """``put`` for a task of an event loop."""
+        """Do the same as ``put`` in a task of an event loop."""
         ...
 
     def put_in(self, session: AnySession, spec: RunSpec) -> Enqueued:
@@ -84,15 +84,15 @@ class RunQueue(Protocol):
         ...
 
     def put_many_in(self, session: AnySession, runs: Iterable[RunSpec]) -> list[int]:
-        """Put runs into the queue as part of the transaction of ``session``, all or none; their ids, in order."""
+        """Put runs into the queue as part of the transaction of ``session``, all or none; return their ids in order."""
         ...
 
     def put_flow(self, flow: FlowSpec) -> int:
-        """Put a flow into the queue, all of its runs or none; its id."""
+        """Put a flow into the queue, all of its runs or none; return its id."""
         ...
 
     def put_flow_in(self, session: AnySession, flow: FlowSpec) -> int:
-        """Put a flow into the queue as part of the transaction of ``session``; its id."""
+        """Put a flow into the queue as part of the transaction of ``session``; return its id."""
         ...
 
     def find(self, target: RunTarget) -> Run | None:
@@ -104,12 +104,12 @@ class RunQueue(Protocol):
         ...
 
     def change(self, target: RunTarget, change: RunChange, session: AnySession | None = None) -> Run:
-        """Change a run, as part of the transaction of ``session`` if given; the run then."""
+        """Change a run, as part of the transaction of ``session`` if given; return the run then."""
         ...
 
 
 def check_options(options: Mapping[str, object]) -> None:
-    """Let options of a run pass that there are.
+    """Check that all options of a run exist.
 
     Raises:
         TypeError: there is no such option.
@@ -120,7 +120,7 @@ def check_options(options: Mapping[str, object]) -> None:
 
 
 def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
-    """Options of a run, whose durations are numbers.
+    """Return the options of a run, with durations as numbers.
 
     Raises:
         InvalidInput: a text that says no duration.
@@ -155,7 +155,7 @@ def holding(given: Mapping[str, Any]) -> Hold | None:
 def check_session(
     session: object, called: str, *, asynchronous: bool, first: str | None = None, needed: bool = False
 ) -> None:
-    """Let a session or connection pass that the function can use.
+    """Check that the function can use a session or connection.
 
     Args:
         session: The first argument.

@@ -97,7 +97,7 @@ def _known(field: str, name: str, names: Mapping[str, str]) -> str:
 
 
 def _function(function: KeyFunction, names: Mapping[str, str]) -> KeyFunction:
-    """``function`` as it is called with all arguments of the job by name."""
+    """Return ``function`` in a form that takes all arguments of the job by name."""
     if inspect.iscoroutinefunction(function):
         raise ValueError("unique_key: must be a plain function, got an 'async def'")
     try:

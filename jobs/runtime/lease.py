@@ -206,7 +206,7 @@ class Fenced(Protocol):
 
 
 def _surely(do: Callable[[], None]) -> None:
-    """Go through a stage; a fault there is logged, and keeps none of the later stages from coming."""
+    """Run a stage of the fence; a fault there is logged, and does not keep later stages from running."""
     try:
         do()
     except Exception as error:

@@ -92,7 +92,7 @@ class DrainWatcher(Service):
             log.info("node %s takes runs again", name)
 
     async def _wait_idle(self) -> bool:
-        """Wait until nothing runs, the time is up, or it is taken back; whether nothing runs."""
+        """Wait until nothing runs, the time is up, or it is taken back; return whether nothing runs."""
         idle = asyncio.ensure_future(self._life.worker.attempts.wait_idle(self._drain_timeout or None))
         back = asyncio.ensure_future(self._taken_back.wait())
         try:
@@ -357,12 +357,12 @@ class NodeLife:
         self.worker.on_wake(wakes)
 
     async def leave_starting(self) -> None:
-        """Say that this node serves, unless it was asked to drain already."""
+        """Set this node's state to ACTIVE, unless it was asked to drain already."""
         active, sources = NodeState.ACTIVE, {NodeState.STARTING}
         await persistently(lambda: self._database.write(set_state, self.node, active, sources))
 
     async def announce_stopping(self, sources: Collection[NodeState] = LIVE_NODES) -> bool:
-        """Say that this node takes nothing new any more; False if it is in none of the states ``sources``."""
+        """Set this node's state to STOPPING; False if it is in none of the states ``sources``."""
         return await self._database.write(set_state, self.node, NodeState.STOPPING, sources)
 
     async def pause(self) -> None:
@@ -376,7 +376,7 @@ class NodeLife:
         self.worker.take_again()
 
     async def stop_taking(self) -> None:
-        """Say so, then dispatch and take nothing new, for good; ``leave`` writes what cannot be written now."""
+        """Announce the stop, then dispatch and take nothing new, for good; ``leave`` writes it if this cannot."""
         await self._if_available(self.announce_stopping)
         await self._end_duties()
         await self._if_available(self.worker.stop_taking)
@@ -434,7 +434,7 @@ class NodeLife:
         self.dispatcher.alarm.check()
 
     def _silent(self) -> float:
-        """Since when, in seconds, the others have heard nothing of this node; not less than they say."""
+        """Return for how many seconds the others have heard nothing of this node, at least as many as they say."""
         age = self._heartbeat.age()
         return max(age, self._settings.lease) if self.worker.declared_dead else age
 

@@ -42,7 +42,7 @@ class CapturedQueue:
         self._withdrawn: set[int] = set()
 
     def put(self, spec: RunSpec) -> Enqueued:
-        """Put a run there.
+        """Record a run.
 
         Raises:
             UserError: values are not what they must be.
@@ -60,7 +60,7 @@ class CapturedQueue:
         return put
 
     def put_many(self, runs: Iterable[RunSpec]) -> list[int]:
-        """Put runs there, all or none; their ids, in order.
+        """Record runs, all or none; return their ids, in order.
 
         Raises:
             UserError: the first run that is not what it must be, with its place in the path.
@@ -74,7 +74,7 @@ class CapturedQueue:
         return numbers
 
     def put_flow(self, flow: FlowSpec) -> int:
-        """Put a flow there; its id.
+        """Record a flow; return its id.
 
         Raises:
             UserError: what is wrong with it.

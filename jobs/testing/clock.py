@@ -34,11 +34,11 @@ class FakeClock:
         return self._now.timestamp()
 
     def advance(self, seconds: Seconds) -> datetime:
-        """Move on by a duration, ``60`` or ``"1m"``; the new time."""
+        """Move on by a duration, ``60`` or ``"1m"``; return the new time."""
         return self.set(self._now + timedelta(seconds=length("FakeClock.advance", seconds)))
 
     def set(self, now: datetime) -> datetime:
-        """Move to a time, with a zone; the new time.
+        """Move to a time, with a zone; return the new time.
 
         Raises:
             ValueError: it is in the past; this clock does not go back.

@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _settings(request: pytest.FixtureRequest, names: frozenset[str]) -> dict[str, Any]:
-    """Return what the markers of a test say; the nearest one decides."""
+    """Return the settings in the markers of a test; the nearest marker decides."""
     chosen: dict[str, Any] = {}
     for marker in request.node.iter_markers(_MARKER):
         unknown = sorted(set(marker.kwargs) - _KNOWN)

@@ -209,7 +209,7 @@ class Queue:
     def assert_enqueued(
         self, job: AnyJob, args: Mapping[str, object] | None = None, **options: Unpack[RunOptions]
     ) -> Run:
-        """Assert that a run of a job was put into the queue; the first that is as wanted.
+        """Assert that a matching run of a job was put into the queue; return the first one.
 
         It does not matter what has become of it since, nor whether code, a trigger or a schedule has made it.
 
@@ -245,7 +245,7 @@ class Queue:
         return job if isinstance(job, str) else find(job, self.registry).name
 
     async def enqueue(self, job: AnyJob, args: Mapping[str, Json] | None = None, **options: Unpack[RunOptions]) -> int:
-        """Put a run into the queue; its id.
+        """Put a run into the queue; return its id.
 
         Args:
             job: The job, or its name.
@@ -280,7 +280,7 @@ class Queue:
         timezone: str | None = None,
         **settings: Unpack[TaskSettings],
     ) -> str:
-        """Make a task; its name. Its occurrences become runs while ``drain`` moves the clock.
+        """Make a task and return its name. Its occurrences become runs while ``drain`` moves the clock.
 
         Args:
             job: The job, or its name.
@@ -347,7 +347,7 @@ class Queue:
         return DrainedRun(stored, tuple(self._attempts.get(run_id, ())))
 
     async def step(self) -> int | None:
-        """Let what is due become runs, take the next run, and carry out one attempt; its id, None = nothing to take."""
+        """Make due runs, take the next run, and carry out one attempt; return its id, None = nothing to take."""
         self._learn()
         claimant = self._claimant
         while (await self.database.write(dispatch_due, claimant.node)).more:
@@ -477,7 +477,7 @@ async def drain(queue: Queue, *, until: datetime | None = None, limit: int = 100
 
 
 def drain_sync(queue: Queue, *, until: datetime | None = None, limit: int = 1000) -> list[DrainedRun]:
-    """``drain`` for a plain test.
+    """Do the same as ``drain`` in a plain test.
 
     Raises:
         DrainError: see ``drain``.

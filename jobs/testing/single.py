@@ -207,7 +207,7 @@ class Carried:
         )
 
     def following(self) -> tuple[RunSpec, ...]:
-        """Return what was to be enqueued at the end, if it was a good one."""
+        """Return the runs to enqueue at the end, if the outcome was good."""
         if not isinstance(self.outcome, Succeeded) or self.cancelled:
             return ()
         names = RunSpec.__dataclass_fields__.keys() & NewRun.__dataclass_fields__.keys()
@@ -229,7 +229,7 @@ class _OneThread(ThreadPool[JobOutcome]):
 
     @override
     def recall(self, call: Call[JobOutcome]) -> bool:
-        """It is never given back."""
+        """Return False: a call is never given back."""
         return False
 
 
@@ -293,7 +293,7 @@ async def carry(  # noqa: PLR0913 - what a test can set has a name each
 
 
 def _without_secrets(attempt: Attempt, secrets: Mapping[str, str]) -> Failed | None:
-    """Return how an attempt ends that a secret is missing for; None = it has all of them, and they are hidden."""
+    """Return the failure of an attempt without one of its secrets; None = it has all of them, and they are hidden."""
     names = references(attempt.started.run.args)
     missing = next((name for name in sorted(names) if name not in secrets), None)
     if missing is not None:
@@ -412,7 +412,7 @@ def _policies(definition: JobDefinition, given: Mapping[str, Any]) -> dict[str, 
 
 
 def _no_time(_seconds: float) -> None:
-    """Waits not at all."""
+    """Do not wait at all."""
 
 
 def _real_now() -> datetime:

@@ -120,7 +120,7 @@ class BrowserSessions:
 
 
 def with_pause(answer: Response, error: UserFacingError) -> Response:
-    """Says by header, too, how long to wait."""
+    """Say also by a header how long to wait."""
     seconds = (error.extensions or {}).get("retryAfter")
     if seconds is not None:
         answer.headers["Retry-After"] = str(seconds)

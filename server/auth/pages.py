@@ -117,7 +117,7 @@ PASSWORD_RULE: Final = "At least 12 characters; a sentence of a few words does w
 
 
 async def style(_request: Request) -> Response:
-    """Answers with the style sheet of all pages."""
+    """Answer with the style sheet of all pages."""
     return Response(STYLE, media_type="text/css", headers={"Cache-Control": "no-cache"})
 
 
@@ -177,7 +177,7 @@ def login_page(
     reason: str | None = None,
     unset: bool = False,
 ) -> HTMLResponse:
-    """Asks for name and password, or another way.
+    """Ask for name and password, or another way.
 
     Args:
         next_path: Where to go afterwards, a path of this site.
@@ -204,7 +204,7 @@ def login_page(
 
 
 def signed_in_page(name: str, role: str) -> HTMLResponse:
-    """Says who is signed in, and lets them leave."""
+    """Say who is signed in, and let them leave."""
     body = (
         f"<p>You are signed in as <strong>{escape(name)}</strong> ({escape(role)}).</p>"
         '<p><a href="./">Dashboard</a></p>'
@@ -216,7 +216,7 @@ def signed_in_page(name: str, role: str) -> HTMLResponse:
 
 
 def setup_page(token: str, name: str = "", message: str | None = None, status: int = 200) -> HTMLResponse:
-    """Asks for the name and the password of the first administrator."""
+    """Ask for the name and the password of the first administrator."""
     body = (
         "<p>This server has no administrator yet. Choose a name and a password; the link works once.</p>"
         f'{notice(message)}<form method="post" action="setup">{hidden("token", token)}'
@@ -228,7 +228,7 @@ def setup_page(token: str, name: str = "", message: str | None = None, status: i
 
 
 def recovery_page(token: str, message: str | None = None, status: int = 200) -> HTMLResponse:
-    """Asks for a new password in the place of a forgotten one."""
+    """Ask for a new password in place of a forgotten one."""
     body = (
         "<p>Choose a new password; the link works once, and all your sign-ins end.</p>"
         f'{notice(message)}<form method="post" action="recover">{hidden("token", token)}{_new_password()}'
@@ -238,12 +238,12 @@ def recovery_page(token: str, message: str | None = None, status: int = 200) -> 
 
 
 def refused_page(message: str, status: int) -> HTMLResponse:
-    """Says why a sign-in by a provider came to nothing."""
+    """Say why a sign-in by a provider came to nothing."""
     return page("Not signed in", f"{notice(message)}<p><a href='login'>Sign in</a></p>", status)
 
 
 def dead_link_page(message: str) -> HTMLResponse:
-    """Says that a link is not valid."""
+    """Say that a link is not valid."""
     return page("This link does not work", f"{notice(message)}<p><a href='login'>Sign in</a></p>", 410)
 
 
@@ -256,7 +256,7 @@ def _new_password() -> str:
 
 
 def code_page(code: str = "", message: str | None = None, status: int = 200) -> HTMLResponse:
-    """Asks for the code that the device shows."""
+    """Ask for the code that the device shows."""
     body = (
         "<p>Type the code that your command line shows. Go on only if you have just begun to sign in there "
         "yourself.</p>"
@@ -268,7 +268,7 @@ def code_page(code: str = "", message: str | None = None, status: int = 200) -> 
 
 
 def decision_page(code: str, request: DeviceRequest, name: str, role: str) -> HTMLResponse:
-    """Shows which device asks, and lets one decide."""
+    """Show which device asks, and let the account decide."""
     agent = escape(request.agent or "a program that does not say what it is")
     body = (
         f"<p>A device asks to act as <strong>{escape(name)}</strong> ({escape(role)}). It will be able to do all "
@@ -283,7 +283,7 @@ def decision_page(code: str, request: DeviceRequest, name: str, role: str) -> HT
 
 
 def decided_page(*, approved: bool) -> HTMLResponse:
-    """Says what was decided."""
+    """Say how the request was decided."""
     if approved:
         return page("The device is signed in", "<p>You can close this page and go on there.</p>")
     return page("The device was refused", "<p>It gets no access. You can close this page.</p>")

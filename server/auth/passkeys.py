@@ -275,7 +275,7 @@ class PasskeyRoutes:
 
 
 def _prepared(answer: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    """Has what passkeys need imported in a thread, where it does not keep others from being answered."""
+    """Import the modules for passkeys in a thread before the answer, so that other requests are not held up."""
 
     async def after_it(request: Request) -> Response:
         await briefly_in_thread(prepare)

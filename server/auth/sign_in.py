@@ -83,7 +83,7 @@ class SignInRoutes:
         ]
 
     async def gate(self, request: Request) -> Response | None:
-        """Sends visitors that are not signed in to the page where one signs in; None lets pass."""
+        """Redirect visitors that are not signed in to the page for it; None lets them pass."""
         if await self._sessions.identity(request) is not None:
             return None
         wanted = local_path(path_below_root(request))

@@ -41,7 +41,7 @@ def link_file(database: Database) -> Path:
 
 
 async def offer_setup(database: Database, url: str) -> str | None:
-    """Make the set-up link of this start, unless an administrator exists; the link.
+    """Make the set-up link of this start, unless an administrator exists; return the link.
 
     Args:
         database: With its tables.

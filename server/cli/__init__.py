@@ -134,7 +134,7 @@ def main() -> None:
 
 
 def _in_json(app: typer.Typer) -> int:
-    """Run a command for a program: what is wrong with its command line is JSON too; the exit status."""
+    """Run a command for a program, with faults of its command line as JSON, too; return the exit status."""
     try:
         return int(app(standalone_mode=False) or ExitCode.DONE)
     except typer.TyperException as error:

@@ -147,7 +147,7 @@ def _names(value: object) -> object:
 
 
 def _checked_keys(value: SecretStr | None) -> SecretStr | None:
-    """Let keys pass that can be read.
+    """Check that the keys can be read.
 
     Raises:
         ValueError: they cannot; pydantic makes it a fault of the setting.

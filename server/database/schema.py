@@ -18,7 +18,7 @@ else:
 
 
 def migrate(database_url: str) -> list[str]:
-    """Bring the database to the present schema; the revisions applied, oldest first. Blocks; safe on many nodes.
+    """Migrate the database to the present schema; return the applied revisions in order. Blocks; safe on many nodes.
 
     Raises:
         SchemaTooNew: a newer version of Cronograph has migrated it.
@@ -87,14 +87,14 @@ def _is_newest(connection: Connection, database_url: str) -> bool:
 
 
 def _check_place(connection: Connection, database_url: str) -> None:
-    """Let pass a database that was migrated before, or in which the tables can be made."""
+    """Check that a database was migrated before, or that the tables can be made in it."""
     if migrations.current(connection, schema_in(parse_url(database_url))) is None:
         check_place(connection, database_url)
         connection.rollback()
 
 
 def check_shape(connection: Connection, database_url: str) -> None:
-    """Let pass a database that has all columns of its revision.
+    """Check that a database has all columns of its revision.
 
     Raises:
         StorageError: something else than the migrations has changed it, or an unreleased version has made it.

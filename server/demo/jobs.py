@@ -139,7 +139,7 @@ class Approval(BaseModel):
 
 
 async def reserve(order: int) -> str:
-    """Take the goods from the shelf; the number of the box."""
+    """Take the goods from the shelf; return the number of the box."""
     await asyncio.sleep(0.4)
     return f"box {order % 17}"
 
@@ -153,7 +153,7 @@ async def charge(order: int) -> dict[str, object]:
 
 
 async def ship(order: int) -> str:
-    """Hand the parcel over; its number."""
+    """Hand the parcel over; return its number."""
     await asyncio.sleep(0.3)
     return f"parcel {order}"
 

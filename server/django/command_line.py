@@ -48,7 +48,7 @@ def _text(value: object) -> str:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command of Cronograph; its exit status. Variables and arguments of this process are as before then.
+    """Run a command of Cronograph; return its exit status. Variables and arguments of this process are as before then.
 
     Raises:
         ImproperlyConfigured: what ``CRONOGRAPH`` says cannot work.

@@ -82,7 +82,7 @@ class DjangoQueue:
             return self._own.put_in(conn, spec)
 
     async def put_in_loop(self, spec: RunSpec) -> Enqueued:
-        """``put`` for a task of an event loop, in the thread that has Django's connections."""
+        """Do the same as ``put`` in a task of an event loop, in the thread that has Django's connections."""
         return await sync_to_async(self.put)(spec)
 
     def put_in(self, session: Transaction, spec: RunSpec) -> Enqueued:

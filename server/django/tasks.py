@@ -136,7 +136,7 @@ class TaskBackend(BaseTaskBackend):
 
     @override
     def validate_task(self, task: AnyTask) -> None:
-        """Let a task pass that can be run, and make it a job.
+        """Check that a task can be run, and make it a job.
 
         Raises:
             InvalidTask: it cannot be run, or one of its options cannot work.
@@ -373,7 +373,7 @@ class _Attempt:
         self._ctx = cast("JobContext", given[_CONTEXT])
 
     def begin(self) -> tuple[list[Any], dict[str, Any]]:
-        """Tell that it has begun; the arguments of the function."""
+        """Tell that it has begun; return the arguments of the function."""
         with _fresh_connections():
             self._result = result = self._backend.get_result(str(self._ctx.info.run_id))
             task_started.send(type(self._backend), task_result=result)

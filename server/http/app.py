@@ -163,7 +163,7 @@ def client_of(found: Context, connection: HTTPConnection) -> str:
 
 
 def _asked_by(parts: Parts) -> Callable[[HTTPConnection], Awaitable[Person]]:
-    """Finds out who asks."""
+    """Return a function that finds out who asks."""
     sign_in, who = parts.sign_in, parts.who
 
     async def signed_in(connection: HTTPConnection) -> Person:
@@ -181,7 +181,7 @@ def _asked_by(parts: Parts) -> Callable[[HTTPConnection], Awaitable[Person]]:
 
 
 def _gate(parts: Parts) -> Callable[[Request], Awaitable[Response | None]]:
-    """Lets the pages be seen by who is signed in; before there are tables they say themselves that it starts."""
+    """Let signed-in people see the pages; before there are tables the pages themselves say that the server starts."""
     sign_in, host = parts.sign_in, parts.host
 
     async def gate(request: Request) -> Response | None:
@@ -195,7 +195,7 @@ def _gate(parts: Parts) -> Callable[[Request], Awaitable[Response | None]]:
 
 
 def _metrics_gate(parts: Parts) -> Gate:
-    """Lets the metrics be read by who shows a token; before there are tables nobody can be known."""
+    """Let holders of a token read the metrics; before there are tables nobody can be known."""
     person = _asked_by(parts)
 
     async def gate(request: Request) -> Response | None:
@@ -214,7 +214,7 @@ def _metrics_gate(parts: Parts) -> Gate:
 
 
 def _reading(parts: Parts) -> Callable[[Context, Reads], Context]:
-    """Chooses the connections of an operation."""
+    """Return a function that chooses the connections of an operation."""
     bounds = bounds_of(parts.schema.limits)
     searched = parts.searched if parts.replica is None else parts.replica.helping(parts.searched, bounds)
     searching = SearchLane(searched, parts.schema.limits)

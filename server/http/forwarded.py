@@ -17,7 +17,7 @@ MOST_HOPS = 20
 
 
 def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
-    """Addresses and networks.
+    """Parse addresses and networks.
 
     Raises:
         ValueError: one of them is neither.

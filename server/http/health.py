@@ -23,11 +23,11 @@ def health_routes(lifecycle: Lifecycle, dispatching: Callable[[], bool]) -> list
     """Return the two routes."""
 
     async def live(_request: Request) -> JSONResponse:
-        """200 while the event loop turns, no matter what else is wrong: restarting the process would help nothing."""
+        """Answer 200 while the event loop turns, no matter what else is wrong: a restart would not help."""
         return JSONResponse({"status": "live", "phase": lifecycle.phase}, headers=NO_STORE)
 
     async def ready(_request: Request) -> JSONResponse:
-        """200 only when the database is migrated, what a dead process left is recovered, and runs are taken."""
+        """Answer 200 only when the database is migrated, a dead process' runs are recovered, and runs are taken."""
         serving = lifecycle.phase is Phase.SERVING
         is_ready = serving and dispatching()
         status = "ready" if is_ready else "not dispatching" if serving else lifecycle.phase

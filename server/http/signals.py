@@ -102,7 +102,7 @@ class _Addresses:
             raise _problem("The server is not ready; try again in a moment.", "UNAVAILABLE", 503)
 
     async def show(self, request: Request) -> Response:
-        """Asks whether the signal shall be sent; that changes nothing."""
+        """Ask whether to send the signal; that changes nothing."""
         return self._page(request, await self._addressee(request))
 
     def _page(
@@ -138,7 +138,7 @@ class _Addresses:
         return _with_headers(answer)
 
     async def send(self, request: Request) -> Response:
-        """Sends the signal."""
+        """Send the signal."""
         # Strangers do not have a body read.
         found = await self._addressee(request)
         answer = await _answer_of(request, form_of(found.form))

@@ -223,7 +223,7 @@ def _scale_route(metrics: Metrics, gate: Gate) -> Route:
 def scale(
     figures: ClusterFigures, groups: Collection[str] = (), jobs: Collection[str] = (), slots: int | None = None
 ) -> dict[str, int]:
-    """Return what nodes are wanted for.
+    """Return the load that determines the wanted number of nodes.
 
     Args:
         groups: Only runs of these; empty = of all.

@@ -158,7 +158,7 @@ class EngineThread:
             await leave_broken(self._api_database, engine.node, str(fault))
 
     def _has_ended(self, fault: LoopEndedError) -> None:
-        """Called in the engine's thread as the last thing there."""
+        """Log the end of the loop; called in the engine's thread as the last thing there."""
         executing = [] if self._engine is None else self._engine.executing
         runs = ", ".join(f"run {run.id} (job '{run.job_name}')" for run in executing) or "no run"
         log.critical("%s; at that time it executed %s. The process ends", fault, runs, exc_info=fault.__cause__)

@@ -44,7 +44,7 @@ class Reloader:
         self._stopped: subprocess.Popen[bytes] | None = None
 
     def run(self) -> int:
-        """Serve until a signal ends it; the exit status of the last server."""
+        """Serve until a signal ends it; return the exit status of the last server."""
         with self._passing_signals_on():
             child = mourned = None
             changes = watch(

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
 
 def set_up_providers(node_name: str | None, *, logs: bool) -> Callable[[], None]:
-    """Make them the global ones; what sends the rest and closes them.
+    """Make the global providers; return a function that sends the rest and closes them.
 
     Args:
         node_name: That of the settings.

@@ -91,7 +91,7 @@ class TaskFiles:
 
 
 def _place(fault: UserError, wanted: Wanted) -> str:
-    """``task 'x': `` or ``group 'x': `` where the fault is about one."""
+    """Return ``task 'x': `` or ``group 'x': `` where the fault is about one."""
     if len(fault.path) >= 2 and fault.path[0] == "groups":
         return f"group '{wanted.groups[int(fault.path[1])].name}': "
     if len(fault.path) < 4 or fault.path[0] != "sets":

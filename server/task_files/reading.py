@@ -107,7 +107,7 @@ class PlainLoader(yaml.SafeLoader):
         return node
 
     def judge_scalar(self, node: ScalarNode, *, plain: bool) -> None:
-        """Let pass what JSON has, too; a date and ``=`` become the text that was written."""
+        """Accept only scalars that JSON has, too; a date and ``=`` become the text that was written."""
         text: str = node.value
         if node.tag in _AS_WRITTEN and plain:
             node.tag = _STRING

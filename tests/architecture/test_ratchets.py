@@ -2,7 +2,16 @@
 
 import pytest
 
-from tests.architecture.ratchets import MOST, RELATIVE, imported, measured, small_with_one_importer, table
+from tests.architecture.ratchets import (
+    MOST,
+    NO_VERB,
+    RELATIVE,
+    docstrings_of_functions,
+    imported,
+    measured,
+    small_with_one_importer,
+    table,
+)
 from tests.docs.messages import messages_of
 from tests.support.sources import Source
 
@@ -46,6 +55,23 @@ def test_a_relative_import_is_resolved(file: str, statement: str, module: str) -
 )
 def test_a_docstring_that_begins_with_a_relative_word_is_found(text: str, found: bool) -> None:
     assert (RELATIVE.match(text) is not None) is found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        *((text, True) for text in ("The runs.", "A run.", "Deletes a run.", "Rows.", "``put`` for many.", "200 OK.")),
+        *((text, False) for text in ("Return runs.", "Pass it on.", "Re-run it.", "Let go.", "Atone.", "Index.")),
+    ],
+)
+def test_a_docstring_that_begins_with_no_verb_is_found(text: str, found: bool) -> None:
+    assert (NO_VERB.match(text) is not None) is found
+
+
+def test_docstrings_that_describe_fields_properties_and_jobs_need_no_verb() -> None:
+    heads = ("@property\ndef a()", "@resolved()\ndef b()", "def c(x: JobContext)", "@cache\ndef d()", "def e()")
+    source = Source("jobs/a.py", "\n".join(f'{head}:\n    """{head}"""' for head in heads))
+    assert list(docstrings_of_functions(source.tree)) == ["@cache\ndef d()", "def e()"]
 
 
 def test_messages_are_found_in_a_module_and_docstrings_are_none() -> None:

@@ -167,7 +167,7 @@ class Changed(Generic[T]):
 
 
 def codec_of(rows: AnswerCodec[list[T]]) -> AnswerCodec[Changed[T]]:
-    """Return how a repeated request on many finds its answer, by how it finds the rows that it showed."""
+    """Return the codec of a stored bulk answer, given the codec of the rows that it shows."""
     return AnswerCodec(
         dump=lambda done: {
             **rows.dump(done.rows[:MAX_SHOWN]),
@@ -187,7 +187,7 @@ async def perform_many(
 
 
 def answer_many(kind: type[P], done: Done[Changed[T]], **shown: Callable[[T], object]) -> P:
-    """Return what a mutation of many answers; ``shown`` is the field with the first of the rows, and what shows one."""
+    """Return the payload of a bulk mutation; ``shown`` names the field with the first rows, and makes one of a row."""
     ((name, show),) = shown.items()
     rows: dict[str, Callable[[Changed[T]], object]] = {name: lambda done: [show(row) for row in done.rows[:MAX_SHOWN]]}
     return done.answer(

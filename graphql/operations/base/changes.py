@@ -44,7 +44,7 @@ class Done(Generic[T]):
     errors: list[UserError]
 
     def answer(self, kind: type[P], **made_by: Callable[[T], object]) -> P:
-        """Return what the mutation answers: fields made of the result, or the reasons."""
+        """Return the payload of the mutation: fields made of the result, or the errors."""
         result = self.result
         if result is None:
             return kind(errors=self.errors)
@@ -116,7 +116,7 @@ def is_dry(input: object) -> bool:
 
 
 def _tried(action: Callable[[Tx], T], tx: Tx) -> T:
-    """Return what an action answers, and take back what it did."""
+    """Run an action, take back its changes and return its result."""
     with tx.undone():
         return action(tx)
 
@@ -244,7 +244,7 @@ def _member_faults(name: str, value: object, path: tuple[str, ...]) -> Iterator[
 
 
 def _name_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]:
-    """Return what is wrong with the length of a name; how it is spelled is judged where it is made."""
+    """Yield faults of the length of a name; its spelling is judged where the thing is created."""
     if isinstance(value, str) and len(value) > MAX_NAME:
         yield InvalidInput(f"{_shown(path)}: must have at most {MAX_NAME} characters, got {len(value):,}", path=path)
     elif isinstance(value, list):
@@ -349,7 +349,7 @@ def _shown(path: tuple[str, ...]) -> str:
 
 
 def one_left(found: Mapping[int, T], key: int, kind: str, fate: str) -> T:
-    """Return what a repeated request answered with, of what is left of it.
+    """Return the row with which the first request was answered, for a repeated one.
 
     Raises:
         NotFound: it is gone; says what it was and how it went.
@@ -377,7 +377,7 @@ def restore_run(tx: Tx, stored: Json) -> Run:
 
 
 def kept_whole(kind: type[T]) -> AnswerCodec[T]:
-    """Return how a repeated request finds an answer that may be gone since: all of it is kept, as it was."""
+    """Return a codec that stores the whole answer, for things that may be gone when the request is repeated."""
     shape = TypeAdapter(kind)
     return AnswerCodec(
         dump=lambda one: {"kept": shape.dump_python(one, mode="json")},

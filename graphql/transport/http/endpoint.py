@@ -84,7 +84,7 @@ def negotiate(accept: str | None) -> MediaType:
 
 
 def status_of(answer: Mapping[str, Any], media: MediaType, errors: Sequence[Exception] = ()) -> int:
-    """HTTP status of an answer by the rules of GraphQL over HTTP.
+    """Return the HTTP status of an answer by the rules of GraphQL over HTTP.
 
     An answer with ``data`` is 200, also when it has errors. Without data it is what a ``UserFacingError`` asks for, 500
     for an internal error, else 400; in the older form ``application/json``, where clients expect it, 200 instead of

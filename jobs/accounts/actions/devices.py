@@ -180,7 +180,7 @@ def exchange(tx: Tx, refresh_hash: str, tokens: NewTokens, place: ClientInfo) ->
 
 
 def end_by_refresh(tx: Tx, refresh_hash: str, place: ClientInfo) -> bool:
-    """End the sign-in that a refresh token belongs to; whether there is one."""
+    """End the sign-in that a refresh token belongs to; return whether there is one."""
     found = devices.lock_refresh(tx.conn, refresh_hash)
     if found is None or found[0].session_id is None:
         return False
@@ -191,7 +191,7 @@ def end_by_refresh(tx: Tx, refresh_hash: str, place: ClientInfo) -> bool:
 
 
 def end_by_access(tx: Tx, access_hash: str, place: ClientInfo) -> bool:
-    """End the sign-in that an access token belongs to; whether there is one."""
+    """End the sign-in that an access token belongs to; return whether there is one."""
     found = sessions.session_by_access(tx.conn, access_hash)
     if found is None:
         return False

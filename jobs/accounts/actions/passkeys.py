@@ -38,7 +38,7 @@ class Proof:
 
 
 def begin_sign_in(tx: Tx, challenge_hash: str, bound_to: str, place: ClientInfo) -> float:
-    """Keep a challenge for a browser in which nobody has signed in; the seconds to wait, if it asked too often."""
+    """Keep a challenge for a browser in which nobody has signed in; return seconds to wait if it asked too often."""
     wait = count_try(tx, [(challenge_subject(place.address), CHALLENGE_THROTTLE)])
     if wait == 0:
         passkeys.replace_challenge(tx.conn, challenge_hash, bound_to, Ceremony.SIGN_IN, tx.now, None)
@@ -72,7 +72,7 @@ def fail(tx: Tx, passkey: Passkey | None, place: ClientInfo) -> None:
 
 
 def begin_registration(tx: Tx, challenge_hash: str, bound_to: str, account_id: int) -> list[Passkey]:
-    """Keep a challenge for a new passkey; those that the account has.
+    """Keep a challenge for a new passkey; return the passkeys that the account has.
 
     Raises:
         InvalidState: it has as many as there may be.

@@ -21,7 +21,7 @@ from .throttling import count_try, take_back
 def begin(
     tx: Tx, state_hash: str, bound_to: str, provider: str, attempt: ProviderAttempt, *, place: ClientInfo
 ) -> float:
-    """Keep a sign-in that goes on at a provider; the seconds to wait, if this address began too many."""
+    """Keep a sign-in that goes on at a provider; return seconds to wait if this address began too many."""
     wait = count_try(tx, [(challenge_subject(place.address), CHALLENGE_THROTTLE)])
     if wait == 0:
         providers.insert_attempt(tx.conn, state_hash, bound_to, provider, attempt, tx.now)

@@ -78,7 +78,7 @@ def delete_secret(tx: Tx, name: str, *, force: bool = False) -> Secret:
 
 
 def reseal_all(tx: Tx, ring: KeyRing) -> int:
-    """Encrypt every secret that is under an older key with the newest one; how many these were.
+    """Encrypt every secret that is under an older key with the newest one; return how many these were.
 
     Raises:
         InvalidState: code ``NO_ENCRYPTION_KEY``: this process has no key; ``UNREADABLE``: one secret cannot be

@@ -205,7 +205,7 @@ class Secret:
 
 
 def check_secret(name: str, value: str) -> None:
-    """Let a secret pass that can be kept.
+    """Check that a secret has a valid name and a value of valid length.
 
     Raises:
         InvalidInput: of the name or of the length of the value, which is never in the message.

@@ -27,7 +27,7 @@ from ..rules.credentials import FORGOTTEN_AFTER
 
 
 def prune(conn: Connection, before: datetime, limit: int) -> int:
-    """Delete up to ``limit`` of the oldest entries, as far as all of them are older than ``before``; how many.
+    """Delete up to ``limit`` of the oldest entries, as far as all of them are older than ``before``; return how many.
 
     The order of the chain decides, not the time of each: where a clock was set back nothing is left out in the middle.
     """
@@ -76,7 +76,7 @@ def delete_forgotten_failures(conn: Connection, now: datetime, limit: int) -> in
 
 
 def _over(table: Table) -> Cleanup:
-    """Deletes rows that expired (``expires_at < now``), and those that were used up."""
+    """Return the deletion of rows that expired (``expires_at < now``) or were used up."""
     over = table.c.consumed_at.is_not(None)
     return lambda conn, now, limit: _delete_some(conn, table, or_(table.c.expires_at < now, over), limit)
 

@@ -32,7 +32,7 @@ def lock_request(conn: Connection, device_code_hash: str) -> DeviceRequest | Non
 
 
 def decide(conn: Connection, request_id: int, account_id: int, now: datetime, *, approve: bool) -> bool:
-    """Approve or deny a device, once; whether it was still open."""
+    """Approve or deny a device, once; return whether it was still open."""
     decided = {"user_id": account_id, "approved_at" if approve else "denied_at": now}
     still_open = (d.c.approved_at.is_(None), d.c.denied_at.is_(None), d.c.consumed_at.is_(None), d.c.expires_at > now)
     return conn.execute(update(d).where(d.c.id == request_id, *still_open).values(**decided)).rowcount > 0

@@ -235,7 +235,7 @@ class Verdict:
 
 
 def needed(new: int) -> int:
-    """Return how many of the oldest runs of a line may have to go, by itself or by another, for so many new ones."""
+    """Return how many of a line's oldest runs ``new`` runs may displace, directly or through others."""
     return 2 * new
 
 

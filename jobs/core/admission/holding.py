@@ -80,7 +80,7 @@ class Hold:
         return start + timedelta(seconds=self.seconds)
 
     def due_at(self, first: datetime, now: datetime) -> datetime:
-        """DEBOUNCE: when a run is due whose first enqueue was then, and whose last is now."""
+        """Return when a debounced run is due whose first enqueue was at ``first``, and whose last is now."""
         later = now + timedelta(seconds=self.seconds)
         return later if self.max_wait is None else min(later, first + timedelta(seconds=self.max_wait))
 

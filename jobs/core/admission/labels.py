@@ -128,7 +128,7 @@ class LabelRule:
             yield fault
 
     def as_far_as_possible(self, args: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, str]:
-        """``of`` for an occurrence of a schedule, which must not be lost: without values that can be no label."""
+        """Return the labels of a scheduled occurrence, which must not be lost: values that can be no label drop out."""
         made = dict(given)
         for key, value in (*self._from(args), *self.fixed.items()):
             if len(made) < MAX_LABELS and not any(value_faults(value, key)):

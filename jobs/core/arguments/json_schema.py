@@ -30,7 +30,7 @@ _FORMATS: Final[Mapping[str, type[Any]]] = {
 
 
 def _format_checker() -> FormatChecker:
-    """Judges a text as pydantic will when the job starts: a value that it cannot convert is no argument."""
+    """Return a checker that judges text as pydantic will when the job starts: it refuses values that do not convert."""
     checker = FormatChecker(formats=())
     for name, kind in _FORMATS.items():
         adapter: TypeAdapter[Any] = TypeAdapter(kind)

@@ -37,7 +37,7 @@ def no_code(_name: str, _signature: str) -> None:
 
 
 def check_args(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json]) -> None:
-    """Let arguments pass that fit the job's schema.
+    """Check that arguments fit the job's schema.
 
     Raises:
         UserError: code ``INVALID_ARGS``; names the argument, what it must be and what it got.

@@ -46,7 +46,7 @@ class Resources:
         return {name: value for name, value in asdict(self).items() if value not in (None, {})}
 
     def check(self) -> None:
-        """Let resources pass that make sense.
+        """Check that all resources are valid.
 
         Raises:
             ValueError: names the one that does not.

@@ -65,7 +65,7 @@ def time_faults(value: object, name: str) -> Iterator[InvalidInput]:
 
 
 def check_time(value: object, name: str) -> None:
-    """Let a time pass that can be stored, or None.
+    """Check that a time can be stored, or is None.
 
     Raises:
         InvalidInput: see ``time_faults``.

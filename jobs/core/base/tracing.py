@@ -46,7 +46,7 @@ class TracedLine(Protocol):
 
     @property
     def at(self) -> float:
-        """Return when, in seconds since the epoch."""
+        """Return the time in seconds since the epoch."""
         ...
 
     @property

@@ -47,7 +47,7 @@ def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
 
 
 def _expiry(expires_at: datetime, now: datetime) -> str:
-    """Return when a run that has not begun is skipped."""
+    """Describe when a run that has not begun is skipped."""
     left = (expires_at - now).total_seconds()
     if left <= 0:
         return f"It had to start by {moment(expires_at)}: it is about to be skipped."
@@ -55,7 +55,7 @@ def _expiry(expires_at: datetime, now: datetime) -> str:
 
 
 def _cap(line: Line, cap: Cap, waiting: int) -> str:
-    """Return how full the queue is in which a run waits."""
+    """Describe how full the queue is in which a run waits."""
     more = {
         WhenFull.REFUSE: "more are refused",
         WhenFull.DROP_OLDEST: "of more the oldest is skipped",
@@ -65,7 +65,7 @@ def _cap(line: Line, cap: Cap, waiting: int) -> str:
 
 
 def _deadline(deadline_at: datetime, now: datetime) -> str:
-    """Return when a run has to have ended."""
+    """Describe by when a run must have ended."""
     left = (deadline_at - now).total_seconds()
     if left <= 0:
         return f"It had to end by {moment(deadline_at)} (max_duration): it is about to be failed."
@@ -354,7 +354,7 @@ def _due_before(ahead: int) -> str:
 
 
 def _too_large(facts: RunFacts) -> Explanation | None:
-    """Return that no node that can run it has as many slots as it takes."""
+    """Explain that the run takes more slots than any node that can run it has."""
     if facts.takes <= max(1, facts.largest):
         return None
     has = f"node {facts.nodes[0]} has" if len(facts.nodes) == 1 else "the largest node that can run it has"

@@ -125,7 +125,7 @@ class _Parser:
             raise self._unknown_weekday(self.at)
 
     def _after_weekday(self, mark: str, number: int, in_range: bool, range_at: int) -> int | None:
-        """Steps over ``,``, ``..`` or ``-``; the number if it begins a range."""
+        """Step over ``,``, ``..`` or ``-``, and return the number if it begins a range."""
         if mark == ",":
             self.at += 1
             return None
@@ -252,7 +252,7 @@ class _Parser:
         return self._error("value", f"'{rest}' is not understood after the time", self.at)
 
     def _chain(self, field: str, *, fractions: bool = False) -> Chain:
-        """``*`` (an empty chain) or a list of items."""
+        """Read ``*`` (an empty chain) or a list of items."""
         if self._peek() == "*":
             self.at += 1
             if self._peek() == "/":

@@ -122,7 +122,7 @@ def kinds_of_month(months: int) -> Iterator[tuple[int, int]]:
 
 
 def _days_with(weekdays: int, first_weekday: int) -> int:
-    """Days 1 to 35 whose weekday is in the set, in a month that begins on ``first_weekday``."""
+    """Return the days 1 to 35 whose weekday is in the set, in a month that begins on ``first_weekday``."""
     turned = weekdays >> first_weekday | (weekdays << (7 - first_weekday)) & EVERY_WEEKDAY
     return turned * _FIVE_WEEKS << 1
 

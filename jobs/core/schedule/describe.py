@@ -27,7 +27,7 @@ def ordinal(number: int) -> str:
 
 
 def joined(words: Sequence[str], conjunction: str = "and") -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
+    """Return ``a``, ``a and b``, ``a, b and c``."""
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {conjunction} {words[-1]}"
 
 
@@ -74,7 +74,7 @@ def is_range(mask: int) -> bool:
 
 
 def step_of(mask: int, high: int) -> tuple[int, int] | None:
-    """``(start, step)`` of a set that is ``start/step`` up to ``high`` with a step over 1 and three members or more."""
+    """Return ``(start, step)`` of a set of 3 or more that is ``start/step`` up to ``high``, with a step over 1."""
     first, second, *more = (*members(mask), -1, -1)[:3]
     if more == [-1] or second - first < 2 or mask != stepped(first, high, second - first):
         return None
@@ -82,7 +82,7 @@ def step_of(mask: int, high: int) -> tuple[int, int] | None:
 
 
 def describe_days(pattern: WallPattern) -> str:
-    """Return when by the calendar, e.g. ``on Friday the 13th of May``; empty when every day is meant."""
+    """Describe the days, e.g. ``on Friday the 13th of May``; empty for every day."""
     rule, months, years = pattern.days, _months(pattern.months), _years(pattern.years)
     by_day, day, weekday = _days_of_month(rule), only(rule.days), only(rule.weekdays)
     of_months = f"of {months or 'every month'}"
@@ -106,7 +106,7 @@ def _spaced(*parts: str) -> str:
 
 
 def _within(mask: int, text: str) -> str:
-    """``in 2027``, or ``from 2027 to 2030`` for a range; empty when nothing is restricted."""
+    """Return ``in 2027``, or ``from 2027 to 2030`` for a range; empty when nothing is restricted."""
     if not text:
         return ""
     return f"{'from' if is_range(mask) and ' to ' in text else 'in'} {text}"
@@ -121,7 +121,7 @@ def _months(months: int) -> str:
 
 
 def _years(years: int | None) -> str:
-    """Years with bit 0 for ``FIRST_YEAR``."""
+    """Describe years, which have bit 0 for ``FIRST_YEAR``; empty for every year."""
     last = LAST_YEAR - FIRST_YEAR
     if years is None or years == (1 << (last + 1)) - 1:
         return ""
@@ -232,7 +232,7 @@ def _moments(seconds: SecondSet) -> list[int] | None:
 
 
 def _step_of_seconds(seconds: SecondSet) -> tuple[int, int] | None:
-    """``(start, step)`` in microseconds when the seconds are one repetition up to the end of the minute."""
+    """Return ``(start, step)`` in microseconds when the seconds are one repetition up to the end of the minute."""
     if isinstance(seconds, WholeSeconds):
         step = (0, 1) if seconds.mask == EVERY_MINUTE else step_of(seconds.mask, 59)
         return None if step is None else (step[0] * SECOND, step[1] * SECOND)

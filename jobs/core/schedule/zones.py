@@ -133,7 +133,7 @@ def _next_by_wall_time(pattern: WallPattern, zone: ZoneInfo, moment: datetime) -
 
 
 def _instant_of(wall: datetime, zone: ZoneInfo) -> datetime:
-    """Return when a wall time happens: at its first pass if it is repeated, at the end of the gap if it is skipped."""
+    """Return the instant of a wall time: its first pass if it is repeated, the end of the gap if it is skipped."""
     earlier, later = wall.replace(tzinfo=zone), wall.replace(tzinfo=zone, fold=1)
     before, after = _known(earlier.utcoffset()), _known(later.utcoffset())
     if before >= after:

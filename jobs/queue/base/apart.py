@@ -65,7 +65,7 @@ def in_halves(tx: Tx, items: Sequence[T], do: Callable[[Sequence[T]], object]) -
 
 
 def append_apart(tx: Tx, lines: Sequence[LogLine]) -> None:
-    """``append_lines`` where one of them may be none that can be stored: in its place its log says why."""
+    """Append lines of which one may not be storable: its place in the log then says why."""
     for line, error in in_halves(tx, lines, partial(append_lines, tx)):
         why = reason_of(f"line {line.line} of the log of execution {line.execution_id} cannot be stored", error)
         append_lines(tx, [replace(line, message=f"This line could not be stored: {why}", fields=None)])

@@ -30,7 +30,7 @@ def append_lines(tx: Tx, lines: Sequence[LogLine], *, cut_at_most: int | None = 
 
 
 def cut_lines(tx: Tx, execution_id: int, written: int, limit: int) -> bool:
-    """Cut up to ``limit`` lines beyond the bound of an execution that has ``written`` lines; whether more are left."""
+    """Cut up to ``limit`` lines beyond the bound of an execution with ``written`` lines; return whether more remain."""
     before = written - KEPT_LINES + 1
     return before > 1 and _cut(tx.conn, execution_id, before, limit) == limit
 

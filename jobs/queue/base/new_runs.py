@@ -249,7 +249,7 @@ def by_driver(send: Send, form: str | None = None) -> SendNamed:
 
 
 def index_labels(conn: Connection, labels: Iterable[tuple[int, str]]) -> None:
-    """Have new runs found by their labels, on SQLite; on PostgreSQL the statements that make runs do it themselves.
+    """Index the labels of new runs on SQLite; on PostgreSQL the inserting statements do it.
 
     Args:
         labels: Of each run the text of its labels, or ``NOTHING``.

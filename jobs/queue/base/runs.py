@@ -154,12 +154,12 @@ def edit(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
 
 
 def pin(conn: Connection, run_id: int, signature: str) -> None:
-    """Have a locked run that waits stay with a version of its job, while a live node has that."""
+    """Pin a locked, waiting run to a version of its job for as long as a live node has it."""
     conn.execute(update(r).where(r.c.id == run_id).values(signature=signature))
 
 
 def relabel(conn: Connection, run_id: int, old: Mapping[str, str], new: Mapping[str, str]) -> None:
-    """Have a locked run found by other labels."""
+    """Replace the labels of a locked run."""
     conn.execute(update(r).where(r.c.id == run_id).values(labels=dict(new) or None))
     n = run_label
     for key in [key for key, value in old.items() if new.get(key) != value]:
@@ -187,7 +187,7 @@ def renew(conn: Connection, run_id: int, values: Mapping[str, Any]) -> None:
 
 
 def hold_key(conn: Connection, run_id: int, until: datetime | None, *, until_start: bool) -> None:
-    """Say how a new run holds its unique key."""
+    """Set how long a new run holds its unique key."""
     _set(conn, r.c.id == run_id, key_until=until, key_until_start=True if until_start else None)
 
 
@@ -210,7 +210,7 @@ def has_expired(now: datetime) -> tuple[ColumnElement[bool], ...]:
 
 
 def expired(conn: Connection, now: datetime, limit: int) -> list[int]:
-    """Lock up to ``limit`` runs that are too old to start, the longest expired first; their ids."""
+    """Lock up to ``limit`` runs that are too old to start, the longest expired first; return their ids."""
     statement = (
         select(r.c.id)
         .where(*has_expired(now))
@@ -222,7 +222,7 @@ def expired(conn: Connection, now: datetime, limit: int) -> list[int]:
 
 
 def next_limits(conn: Connection) -> tuple[datetime | None, datetime | None]:
-    """Return when the next run expires, and when the next that no node executes has to end; None = none does."""
+    """Return when the next run expires, and when the next run without a node must have ended; None = no such run."""
     expiry = select(func.min(r.c.expires_at)).where(*_MAY_EXPIRE).scalar_subquery()
     deadline = select(func.min(r.c.deadline_at)).where(*_MAY_BE_OVERDUE).scalar_subquery()
     row = conn.execute(select(expiry, deadline)).one()
@@ -230,7 +230,7 @@ def next_limits(conn: Connection) -> tuple[datetime | None, datetime | None]:
 
 
 def overdue(conn: Connection, now: datetime, limit: int, *, lock: bool) -> list[int]:
-    """Find up to ``limit`` runs that no node executes and that had to end; their ids, the longest overdue first.
+    """Find up to ``limit`` runs that no node executes and that had to end; return their ids, the longest overdue first.
 
     With ``lock`` they are locked, and those that somebody is changing are left out.
     """
@@ -257,7 +257,7 @@ _MAY_BE_OVERDUE = (
 
 
 def put_off(conn: Connection, run_id: int, until: datetime, error: str) -> None:
-    """Have a locked run that no node executes tried again later; nothing of it is read."""
+    """Postpone a locked run that no node executes; nothing of it is read."""
     state = case((r.c.state == RunState.SCHEDULED.value, RunState.WAITING.value), else_=r.c.state)
     _set(conn, r.c.id == run_id, state=state, available_at=until, due_at=None, node_id=None, error=error)
 
@@ -304,13 +304,13 @@ def occupied(node_id: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def occupied_by(conn: Connection, node_id: int) -> list[int]:
-    """Lock the runs that a node holds, scheduled and running; their ids, ascending."""
+    """Lock the runs that a node holds, scheduled and running; return their ids, ascending."""
     statement = select(r.c.id).where(*occupied(node_id)).order_by(r.c.id).with_for_update(of=r)
     return list(conn.execute(statement).scalars())
 
 
 def move(conn: Connection, ids: Sequence[int], node_id: int) -> None:
-    """Have another node hold those of these locked runs that run."""
+    """Move those of these locked runs that are running to another node."""
     _set(conn, r.c.id.in_(ids), _judged_state == RunState.RUNNING.value, node_id=node_id)
 
 

@@ -17,7 +17,7 @@ from .shapes import reserved_from
 
 
 def wake(tx: Tx, ids: Sequence[int]) -> list[int]:
-    """Wake those of these runs that are suspended; their ids, ascending. The others are left as they are.
+    """Wake those of these runs that are suspended; return their ids, ascending. The others are left as they are.
 
     They wait again, and are due now. The next attempt uses no retry.
     """
@@ -27,7 +27,7 @@ def wake(tx: Tx, ids: Sequence[int]) -> list[int]:
 
 
 def wake_due(tx: Tx, limit: int) -> list[int]:
-    """Wake up to ``limit`` suspended runs whose time has come, but not those that somebody changes; their ids."""
+    """Wake up to ``limit`` suspended runs that are due, but none that somebody changes; return their ids."""
     return _woken(tx, statements.execute(tx.conn, "wake_due", {"limit": limit, "now": tx.now}))
 
 

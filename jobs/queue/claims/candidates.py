@@ -88,7 +88,7 @@ def weighed(conn: Connection, found: list[Candidate], heavy: Mapping[str, int]) 
 
 
 def candidates(conn: Connection, want: Want, after: str | None) -> list[Candidate]:
-    """Return what could be taken now, of the groups after ``after`` first, then wrapping to the start.
+    """Return the runs that could be taken now: groups after ``after`` first, then wrapping to the start.
 
     Enough groups are read that ``fairness.choose`` of ``want.depth`` runs sees all that matter to it.
     """

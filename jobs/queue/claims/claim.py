@@ -141,7 +141,7 @@ def claim_more(
     room: int | None = None,
     apart: bool = False,
 ) -> Claimed:
-    """``claim`` for a node of which this transaction knows already that it may take runs.
+    """Claim for a node of which this transaction knows already that it may take runs.
 
     ``room``: how many of the slots are free now, for runs that take several; None = all. ``apart``: see ``turn``.
     """
@@ -209,7 +209,7 @@ def _rounds(
     enact: Callable[[list[Candidate], list[Candidate]], Mapping[int, T]],
     admission: Admission,
 ) -> Iterator[list[T]]:
-    """Rounds of takes until ``wanted`` is reached or nothing is left.
+    """Yield rounds of takes until ``wanted`` is reached or nothing is left.
 
     Args:
         state: Advanced by what is taken.
@@ -267,7 +267,7 @@ def part_of(count: int, state: FairnessState) -> int:
 
 
 def _not_taken(found: list[Candidate], elsewhere: set[int]) -> list[Candidate]:
-    """``found`` less what other nodes are taking at this moment, and less the other runs of such an exclusive task."""
+    """Return ``found`` without runs that other nodes are taking now, and without others of such an exclusive task."""
     if not elsewhere:
         return found
     blocked = {one.blocks for one in found if one.run_id in elsewhere and one.blocks is not None}
@@ -302,7 +302,7 @@ def _start(
 def _start_apart(
     tx: Tx, claimant: Claimant, admission: Admission, chosen: list[Candidate], found: list[Candidate]
 ) -> dict[int, Started]:
-    """``_start`` for halves where that fails, until the guilty runs stand alone; these are put off."""
+    """Start halves of the chosen runs where ``_start`` fails, until the guilty ones stand alone; these are put off."""
     begun: dict[int, Started] = {}
     lost = in_halves(tx, chosen, lambda some: begun.update(_start(tx, claimant, admission, list(some), found)))
     _put_off(tx, [(one.run_id, error) for one, error in lost])
@@ -324,7 +324,7 @@ def _begin(
 
 
 def _without_dropped(tx: Tx, claimant: Claimant, runs: Sequence[Run]) -> list[Run]:
-    """``runs`` less those that are too old, or too early after the last start of the task; these are dropped."""
+    """Return ``runs`` without those that are too old, or too early after the task's last start; these are dropped."""
     # Only the first start of a run made by the schedule is judged by the tolerance.
     judged = {
         run.task_id for run in runs if run.attempt == 0 and run.trigger is Trigger.SCHEDULE and run.task_id is not None

@@ -166,7 +166,7 @@ def take(
     capacities: dict[str, int] | None = None,
     room: int | None = None,
 ) -> list[Candidate]:
-    """``choose`` among all that can matter."""
+    """Take from all candidates that can matter, as ``choose`` does."""
     return choose(state, candidates, count, capacities=capacities, room=room).chosen
 
 
@@ -226,7 +226,7 @@ def _one_for_each_group(found: Sequence[Candidate]) -> dict[str, list[Candidate]
 def _take_in_turn(
     state: FairnessState, lanes: Mapping[str, Sequence[Candidate]], count: int, depth: int | None
 ) -> Choice:
-    """``choose`` where no class of a group waits for another one: what was counted decides nothing."""
+    """Choose where no class of a group waits for another one: earlier counts decide nothing."""
     names = sorted(lanes)
     first = 0 if state.last_group is None else bisect_right(names, state.last_group)
     taken: list[Candidate] = []

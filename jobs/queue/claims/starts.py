@@ -159,7 +159,7 @@ def parameters_of(
 
 
 def started_in(rows: Sequence[Any], node: tuple[int, str]) -> dict[int, Started]:
-    """Return what the statement ``start`` has begun, from its rows as a connection of psycopg's own returns them."""
+    """Return the runs that the statement ``start`` began, from its rows as psycopg returns them."""
     if not rows:
         return {}
     pick = statements.picker(rows[0]._fields, (*_BEGUN, "execution_id"))

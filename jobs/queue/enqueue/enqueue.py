@@ -222,7 +222,7 @@ def _changed(conn: Connection, change: Callable[[Tx], T]) -> T:
 
 
 def put_of_several(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
-    """``put`` for several callers, in the order of their unique keys: two transactions never wait for each other."""
+    """Put runs of several callers in the order of their unique keys, so that transactions never wait in a circle."""
     order = sorted(range(len(runs)), key=lambda place: runs[place].unique_key or "")
     by_place = dict(zip(order, put(tx, [runs[place] for place in order]), strict=True))
     return [by_place[place] for place in range(len(runs))]
@@ -244,7 +244,7 @@ def put(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
 
 
 def are_held_apart(tx: Tx, runs: Sequence[NewRun]) -> list[bool]:
-    """Return of each run whether another may stand for it or keep it out: it has a unique key, or a cap counts it."""
+    """Return for each run whether another run may replace or refuse it: it has a unique key, or a cap counts it."""
     settled = _settled(tx, runs)
     pairs = zip(settled.runs, settled.capped.asked, strict=True)
     return [run.unique_key is not None or bool(lines) for run, lines in pairs]
@@ -351,7 +351,7 @@ def _settled(tx: Tx, runs: Sequence[NewRun]) -> _Settled:
 
 
 def put_many(tx: Tx, runs: Iterable[RunSpec]) -> list[int]:
-    """``enqueue_many_sync`` as a part of a transaction of ours."""
+    """Do the same as ``enqueue_many_sync`` as a part of a transaction of ours."""
     ids = enqueue_many_sync(tx.conn, runs)
     tx.wake(WAKES)
     return ids

@@ -26,7 +26,7 @@ from .new_flows import put_flow
 
 
 def begin(tx: Tx, parent: Run, asked: Wait) -> int | None:
-    """Put the runs of a wait into the queue, all or none; the flow that they are, None if each was there before.
+    """Put the runs of a wait into the queue, all or none; return the flow that they are, None if each was there before.
 
     Raises:
         UserError: a fault of one of them; a full queue refuses one; one would wait for its own end.

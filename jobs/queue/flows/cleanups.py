@@ -58,7 +58,7 @@ def _order(row: Any) -> tuple[int, int]:
 
 
 def _put(tx: Tx, run: Run | HeldRun, rows: Sequence[Any]) -> int:
-    """Put the cleanups of a run, in their order, into the queue; their flow."""
+    """Put the cleanups of a run, in their order, into the queue; return their flow."""
     members: list[NewMember] = []
     for number, row in enumerate(rows, 1):
         key = row.step if len(row.step) <= MAX_UNIQUE_KEY else f"step {number}"

@@ -61,7 +61,7 @@ def enqueue_flow_sync(session: Transaction, spec: FlowSpec, *, schema: str | Non
 
 
 def put_spec(tx: Tx, spec: FlowSpec) -> int:
-    """Put a flow into the queue as its caller describes it, all of its runs or none; its id.
+    """Put a flow into the queue as its caller describes it, all of its runs or none; return its id.
 
     Raises:
         UserError: see ``enqueue_flow_sync``.
@@ -112,7 +112,7 @@ def put_flow(
     *,
     adopted: Mapping[str, Run] = MappingProxyType({}),
 ) -> int:
-    """Insert a flow whose members are in order (see ``shape.ordered``); its id.
+    """Insert a flow whose members are in order (see ``shape.ordered``); return its id.
 
     Args:
         submitter: Who has asked for it.

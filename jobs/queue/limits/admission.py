@@ -136,15 +136,15 @@ class Admission:
         return {name: min(self._free(one, used.get(name, 0)), self._tokens(name, one)) for name, one in limits.items()}
 
     def unblocked(self, jobs: tuple[str, ...]) -> tuple[str, ...]:
-        """``jobs`` less those whose only bucket is empty."""
+        """Return ``jobs`` without those whose only bucket is empty."""
         return tuple(one for one in jobs if one not in self.blocked) if self.blocked else jobs
 
     def reservable(self, found: list[Candidate]) -> list[Candidate]:
-        """``found`` less the runs that cannot be reserved, if that is what is done with it."""
+        """Return ``found`` without runs that cannot be reserved, if this claim reserves."""
         return [one for one in found if not one.keyed] if self.reserves else found
 
     def aged(self, found: list[Candidate]) -> list[Candidate]:
-        """``found`` with those marked that have waited longer than their group lets runs of low priority wait."""
+        """Return ``found``, marking runs that have waited longer than their group lets runs of low priority wait."""
         late = set[int]()
         for group, seconds in self.waits.items():
             low = [one.run_id for one in found if one.group == group and one.priority is Priority.LOW and not one.stuck]
@@ -248,7 +248,7 @@ def running_of_keys(conn: Connection, keys: Sequence[str]) -> Counter[str]:
 
 
 def hold_back(conn: Connection, ids: Sequence[int]) -> None:
-    """Let no claim see these runs until they are let go."""
+    """Hide these runs from claims until they are let go."""
     never = NEVER if dialect.is_postgresql(conn) else dialect.time_text(NEVER)
     statements.execute(conn, "hold_back", {"ids": list(ids), "never": never})
 
@@ -281,7 +281,7 @@ def rates_of(conn: Connection, wanted: Collection[BucketName]) -> dict[BucketNam
 
 
 def change_task_rate(tx: Tx, task_id: int, rate: Rate | None) -> None:
-    """Let the bucket of a task go on by another rate, and look at the runs that wait for its tokens now."""
+    """Change the rate of a task's bucket, and look now at the runs that wait for its tokens."""
     mine = select(b).where(b.c.rate_key == key_of_task(task_id)).order_by(b.c.job_name).with_for_update()
     for row in tx.conn.execute(mine).all():
         full_at = row.full_at if rate is None else Bucket(rate, row.full_at).settled(tx.now).full_at
@@ -292,7 +292,7 @@ def change_task_rate(tx: Tx, task_id: int, rate: Rate | None) -> None:
 
 
 def change_job_rate(tx: Tx, job_name: str, rate: Rate) -> None:
-    """Let the buckets of a job go on by another rate, and look at the runs that wait for their tokens now."""
+    """Change the rate of a job's buckets, and look now at the runs that wait for their tokens."""
     latest = Bucket(rate).take(rate.burst, tx.now).full_at
     mine = and_(b.c.job_name == job_name, not_(b.c.rate_key.startswith(OF_TASKS, autoescape=True)))
     # In the order in which claims lock them.
@@ -317,7 +317,7 @@ def store_group(conn: Connection, name: str, bucket: Bucket, now: datetime) -> N
 
 
 def let_go(tx: Tx, keys: Collection[str]) -> int:
-    """Let go the runs that wait for a slot of these concurrency keys, as far as there are any; how many runs."""
+    """Let go the runs that wait for free slots of these concurrency keys; return how many."""
     if not keys:
         return 0
     chosen = sorted(keys)
@@ -326,7 +326,7 @@ def let_go(tx: Tx, keys: Collection[str]) -> int:
 
 
 def free_places(tx: Tx, ended: Iterable[Run]) -> None:
-    """Have the nodes let go what waits for places that runs kept while no node executed them, now that they ended.
+    """Wake nodes to let go runs that wait for places kept by runs without a node, as these have ended.
 
     A transaction of an application may end them and stay open, so it must not lock their keys: ends wait for these.
     """
@@ -341,7 +341,7 @@ def lock_keys(conn: Connection, keys: Sequence[str]) -> None:
 
 
 def let_go_by_slots(conn: Connection, keys: Sequence[str]) -> int:
-    """Let go the first runs that wait for these keys, as many as there are slots; how many."""
+    """Let go the first runs that wait for these keys, as many as there are slots; return how many."""
     name = "let_go_by_slots"
     if dialect.is_postgresql(conn):
         return len(statements.execute(conn, name, slots_of(keys)).all())
@@ -354,7 +354,7 @@ def slots_of(keys: Collection[str]) -> dict[str, Any]:
 
 
 def let_go_by_tokens(conn: Connection, bucket: BucketName, at_most: int) -> int:
-    """Let go the first runs that wait for a token of a bucket; how many."""
+    """Let go the first runs that wait for a token of a bucket; return how many."""
     return len(statements.execute(conn, "let_go_by_tokens", {**bucket._asdict(), "at_most": at_most}).all())
 
 
@@ -393,7 +393,7 @@ def is_anything_held(conn: Connection) -> bool:
 
 
 def look_for_tokens(tx: Tx) -> datetime | None:
-    """Let go the runs that wait for tokens that have come; when the next one comes, None = nothing waits for any."""
+    """Let go the runs whose tokens have come; return when the next token comes, None = no run waits for one."""
     due = select(b).where(b.c.next_token_at <= tx.now).order_by(b.c.next_token_at).limit(KEYS)
     found = tx.conn.execute(due.with_for_update(skip_locked=True)).all()
     names = [BucketName(row.job_name, row.rate_key) for row in found]
@@ -406,7 +406,7 @@ def look_for_tokens(tx: Tx) -> datetime | None:
 
 
 def _let_go_of(tx: Tx, name: BucketName, bucket: Bucket | None) -> int:
-    """Let go the runs that the tokens of a bucket suffice for, and say when to look again; how many runs."""
+    """Let go as many runs as a bucket has tokens, and set when to look again; return how many."""
     if bucket is not None:
         bucket = bucket.settled(tx.now)
     # A job that says no rate any more keeps nobody waiting.
@@ -434,7 +434,7 @@ def _is_awaited(conn: Connection, name: BucketName) -> bool:
 
 
 def look_for_forgotten(tx: Tx, after: BucketName, *, at_most: int = KEYS) -> BucketName:
-    """Have buckets looked at that runs wait for and nobody looks at; where to go on, an empty name = at the beginning.
+    """Look at buckets that runs wait for and nobody looks at; return where to go on, an empty name = at the beginning.
 
     There are none, unless somebody has set the clock of the database or changed its rows by hand.
 
@@ -455,7 +455,7 @@ def look_for_forgotten(tx: Tx, after: BucketName, *, at_most: int = KEYS) -> Buc
 
 
 def look_for_slots(tx: Tx, after: str, *, at_most: int = KEYS) -> str:
-    """Let go the runs that wait for a slot that is free; where to go on, "" = at the beginning.
+    """Let go the runs that wait for a slot that is free; return where to go on, "" = at the beginning.
 
     An end that frees a slot lets the next run go. That one may never start: it is cancelled, or its group is paused.
     So all keys are looked at from time to time, some at each look.

@@ -183,7 +183,7 @@ class Room:
 
 
 def free_lines(conn: Connection, lines: Collection[Line]) -> set[Line]:
-    """Keep others from enqueueing into these lines until the commit, but for those where somebody does; the others."""
+    """Lock these lines against enqueueing until the commit, except those that others hold; return the locked ones."""
     if not dialect.is_postgresql(conn):
         return set(lines)
     names = {_name(line): line for line in lines}
@@ -204,7 +204,7 @@ def _lock(conn: Connection, lines: Collection[Line]) -> None:
 
 
 def begin_writing(conn: Connection) -> None:
-    """Have SQLite's driver begin the transaction, as it does with a change: there is no other writer until its end.
+    """Begin the transaction on SQLite, as a change does: there is no other writer until its end.
 
     A savepoint before that would be a transaction of its own, and its release the commit.
     """

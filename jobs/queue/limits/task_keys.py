@@ -143,7 +143,7 @@ class TaskCaps:
     def judged(
         self, tx: Tx, pairs: Sequence[tuple[DueTask, Decision]], node: str | None
     ) -> Sequence[tuple[DueTask, Decision]]:
-        """``pairs`` with skips in the place of runs without room; runs that have to give way are dropped."""
+        """Return ``pairs`` with skips in place of runs without room; runs that have to give way are dropped."""
         planned = [
             (task.id, place)
             for task, decision in pairs

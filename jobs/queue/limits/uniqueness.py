@@ -206,7 +206,7 @@ def is_debounced(run: NewRun) -> bool:
 
 
 def renew_by(send: SendNamed, run: NewRun) -> Run | None:
-    """Give the run that waits with this unique key the arguments of ``run``, by any way to send the statement.
+    """Give the waiting run with this unique key the arguments of ``run``, with any function that sends the statement.
 
     Args:
         send: As a transaction of its own.

@@ -152,7 +152,7 @@ def ended_by_deadline(attempt: Attempt) -> TimedOut | None:
 
 
 def retried(attempt: Attempt, outcome: JobOutcome) -> JobOutcome:
-    """``outcome``, with the time until the retry if the job says something about that; none if the run's time is over.
+    """Return ``outcome`` with the delay of the retry if the job sets one; without a retry if the run's time is over.
 
     A job whose own function of the delay fails is retried as is usual; the fault is in its log.
     """
@@ -185,7 +185,7 @@ def failure_for(definition: JobDefinition, end: Finish) -> Failure | None:
 
 
 def begin_on_failure(definition: JobDefinition, failure: Failure) -> "asyncio.Task[None]":
-    """``call_on_failure`` in a task of its own, in whose context everything belongs to the function."""
+    """Begin ``call_on_failure`` in a task of its own, in whose context everything belongs to the function."""
     context = Outsider(f"on_failure of job '{definition.name}'").context()
     call = call_on_failure(definition, failure)
     return asyncio.get_running_loop().create_task(call, name="cronograph-failure", context=context)

@@ -191,7 +191,7 @@ class Attempts:
             self.heavy[kind] += sign
 
     def _start(self, attempt: Attempt) -> None:
-        """STARTED: read secrets first, if the arguments name any; else run."""
+        """Enter STARTED: read secrets first, if the arguments name any; else run."""
         if fault := fault_of_arguments(args := attempt.started.run.args) or ended_by_deadline(attempt):
             self._in_task(attempt, self._complete(attempt, fault))
         elif args and (names := references(args)):
@@ -200,7 +200,7 @@ class Attempts:
             self._run(attempt)
 
     async def _read_secrets(self, attempt: Attempt, names: frozenset[str]) -> None:
-        """READING SECRETS."""
+        """Enter READING SECRETS."""
         try:
             values = await read_secrets(self._services, names)
         except Exception as error:
@@ -213,7 +213,7 @@ class Attempts:
         self._run(attempt)
 
     def _run(self, attempt: Attempt, known: RemoteAttempt | None = None) -> None:
-        """RUNNING: no task waits for the body, only a callback and a timer."""
+        """Enter RUNNING: no task waits for the body, only a callback and a timer."""
         begun = self._begin_body(attempt, known)
         if isinstance(begun, Failed):
             self._in_task(attempt, self._complete(attempt, begun))
@@ -245,12 +245,12 @@ class Attempts:
         return remote_bodies.RemoteBody(attempt, self._remote, self._logs, known)
 
     def _on_stop(self, attempt: Attempt, body: Body, _reason: StopReason) -> None:
-        """RUNNING to STOPPING: from now on a task waits for the body."""
+        """Go from RUNNING to STOPPING: from now on a task waits for the body."""
         if running := self._take_running(attempt):
             self._in_task(attempt, self._stop(attempt, body, running))
 
     async def _stop(self, attempt: Attempt, body: Body, running: Running) -> None:
-        """STOPPING: first it is given its grace, then it is stopped hard."""
+        """Enter STOPPING: the body first gets its grace, then it is stopped hard."""
         try:
             outcome = retried(attempt, await supervise(body, running, attempt, self._grace_of(attempt)))
         except Exception as error:
@@ -263,7 +263,7 @@ class Attempts:
         return self._grace + self._remote.heartbeat if at_engine and self._remote is not None else self._grace
 
     def _on_end(self, attempt: Attempt, running: Running) -> None:
-        """RUNNING to STORING, or to COMPLETING if there is more to store than the outcome."""
+        """Go from RUNNING to STORING, or to COMPLETING if there is more to store than the outcome."""
         if not self._take_running(attempt):
             return
         outcome = retried(attempt, outcome_of(attempt, running))
@@ -283,7 +283,7 @@ class Attempts:
         return running
 
     def _store(self, attempt: Attempt, end: Finish) -> None:
-        """STORING: the finisher has the end; ``_stored`` or ``_not_stored`` follows."""
+        """Enter STORING: the finisher has the end; ``_stored`` or ``_not_stored`` follows."""
         attempt.host.end()
         if end.outcome is LET_GO:
             self._forget(end.execution_id)
@@ -333,7 +333,7 @@ class Attempts:
         return Attempt(started, definition, signal, host, middleware=self._middleware.get(definition.name))
 
     async def _complete(self, attempt: Attempt, outcome: JobOutcome) -> None:
-        """COMPLETING: wait for what the job left behind (tasks, threads, checkpoints, lines), then store its end."""
+        """Enter COMPLETING: wait for the rest of the job (tasks, threads, checkpoints, lines), then store its end."""
         ended = await attempt.host.end_branches(outcome)
         outcome = outcome if ended is outcome else retried(attempt, ended)
         self._note_over(attempt)
@@ -392,7 +392,7 @@ class Attempts:
         self._forget(end.execution_id)
 
     def _calls_on_failure(self, end: Finish) -> bool:
-        """STORING to CALLING, if this was a final failure and the job wants to know; the attempt keeps its slot."""
+        """Go from STORING to CALLING after a final failure if the job has ``on_failure``; the attempt keeps a slot."""
         failure = failure_for(self._active[end.execution_id].definition, end)
         if failure is None:
             return False

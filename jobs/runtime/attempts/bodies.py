@@ -172,7 +172,7 @@ ELSEWHERE = frozenset({Isolation.PROCESS, Isolation.REMOTE})
 
 
 async def _ended_or_abandoned(running: Running, abandoned: asyncio.Event, timeout: float | None) -> bool:
-    """Wait for the end, for ``timeout`` seconds, or until nobody waits any more; whether it has ended."""
+    """Wait for the end, for ``timeout`` seconds, or until nobody waits any more; return whether it has ended."""
     left = asyncio.ensure_future(abandoned.wait())
     either: list[asyncio.Future[Any]] = [running, left]
     try:
@@ -292,7 +292,7 @@ def ended(running: Running, stop: StopReason | None) -> JobOutcome:
 
 
 def outcome_of(attempt: Attempt, running: Running) -> JobOutcome:
-    """``ended``; a fault outside the job fails the attempt."""
+    """Return the outcome by ``ended``; a fault outside the job fails the attempt."""
     try:
         return ended(running, attempt.signal.reason)
     except Exception as error:

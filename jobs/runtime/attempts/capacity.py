@@ -220,7 +220,7 @@ class Capacity:
         return {kind: (held[kind], limit) for kind, limit in limits.items()}
 
     def keep_free(self, allowance: Allowance, next_job: str | None) -> bool:
-        """Keep slots free for the run that is next, which found no room; others of its node come after it.
+        """Keep slots free for the next run, which found no room; its node's other runs come after it.
 
         Args:
             allowance: Of the claim that found it.
@@ -299,7 +299,7 @@ class Capacity:
     def allowances(
         self, held: Counter[Isolation], waiting: Mapping[Isolation, int], heavy: Collection[Isolation] = ()
     ) -> list[Allowance]:
-        """Allowances for claims to try in turn: for all kinds with free slots, then without the scarcest, and so on.
+        """Return allowances for claims to try in turn: all kinds with free slots, then without the scarcest, and so on.
 
         Each has as many places as the scarcest of its kinds, since every run that it brings may be of that one. So few
         child processes would make small claims of coroutines: while claims are full, each kind has a claim of its own,

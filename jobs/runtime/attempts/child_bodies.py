@@ -107,7 +107,7 @@ class LauncherSupervisor:
             await asyncio.sleep(backoff.fail())
 
     async def _fault(self) -> str | None:
-        """Start the launcher; why no child process can be had."""
+        """Start the launcher; return why no child process can be had."""
         try:
             await self._spawner.ready()
             self.children.check_supply()
@@ -117,7 +117,7 @@ class LauncherSupervisor:
         return None
 
     async def _until_trouble(self) -> str | None:
-        """Wait until no child process can be had; why. None: the launcher is gone, and nothing is known yet."""
+        """Wait until no child process can be had; return why. None: the launcher is gone, and nothing is known yet."""
         trouble, lost = self._trouble, asyncio.ensure_future(self._spawner.lost())
         either: list[asyncio.Future[Any]] = [trouble, lost]
         try:
@@ -173,7 +173,7 @@ class ProcessBody:
         return asyncio.get_running_loop().create_task(self.run(), name=name, context=context)
 
     async def run(self) -> JobOutcome:
-        """Have a turn, and a child; give it the job, do what it asks for, and wait for its end."""
+        """Wait for a turn and a child; give it the job, carry out its requests, and wait for its end."""
         attempt = self._attempt
         if not await self._children.enter():
             return NO_PLACE[Isolation.PROCESS]
@@ -334,7 +334,7 @@ def begin_message(attempt: Attempt, *, path: list[str], secrets: dict[str, str])
 
 
 def _attempted(asked: Request) -> str | None:
-    """Say for the log what failed; None: the job gets it as an error, and somebody else logs the fault."""
+    """Describe a failed request for the log; None: the job gets it as an error, and somebody else logs the fault."""
     match asked:
         case Save():
             return "keep a checkpoint"

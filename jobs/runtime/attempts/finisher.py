@@ -107,7 +107,7 @@ class Finisher:
         self._write_soon()
 
     def submit(self, ended: Finish, within: float = 0.0) -> None:
-        """Have the end of an attempt stored.
+        """Submit the end of an attempt, to be stored.
 
         Args:
             within: Seconds for which it may wait for others, to be stored with them.
@@ -135,7 +135,7 @@ class Finisher:
             self._gathering = None
 
     def take(self) -> list[Finish]:
-        """Ends to be stored now, one of a run at most; the caller then calls ``confirm`` or ``give_back``."""
+        """Take ends to be stored now, at most one per run; the caller then calls ``confirm`` or ``give_back``."""
         self._gather_no_more()
         taken: dict[int, Finish] = {}
         left: list[Finish] = []

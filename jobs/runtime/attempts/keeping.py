@@ -71,7 +71,7 @@ class Keeping:
         return await self._database.write(TRACED.here(put_many), asked)
 
     async def change(self, target: RunTarget, change: RunChange) -> RunState:
-        """Change a run of the queue; its state then."""
+        """Change a run of the queue; return its state then."""
         with python_names():
             return (await self._database.write(changed, target, change)).state
 

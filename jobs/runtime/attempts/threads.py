@@ -126,7 +126,7 @@ class ThreadPool(Generic[T]):
                 settle(call.ended)
 
     def recall(self, call: Call[T]) -> bool:
-        """Give back a call that no thread has begun; whether it is one."""
+        """Give back a call that no thread has begun; return whether it is one."""
         if self._waiting.pop(id(call), None) is None:
             return False
         self._unfinished -= 1

@@ -209,7 +209,7 @@ class Worker(Service):
             self.attempts.finisher.reclaim()
 
     def _share_turns(self) -> None:
-        """Ends and claims share a transaction where one at a time can write; else ends have their own connection."""
+        """Let ends and claims share transactions where one at a time can write; else ends have their own connection."""
         if self._queue.shares_turns:
             self.attempts.finisher.lend(self._work.set)
 
@@ -239,7 +239,7 @@ class Worker(Service):
         return self._capacity.pays_off(len(self.attempts) - ended - self.attempts.held[Isolation.REMOTE])
 
     async def _fill(self) -> bool:
-        """Store ends and fill free slots; whether there may be more to take at once."""
+        """Store ends and fill free slots; return whether there may be more to take at once."""
         more, tried = False, set[frozenset[Isolation]]()
         async with self._claiming:
             goes_on = True
@@ -313,7 +313,7 @@ class Worker(Service):
         return NO_ALLOWANCE
 
     def _follow(self, order: Order, result: Turn) -> bool:
-        """Execute what was started; whether there may be more to take."""
+        """Execute what was started; return whether there may be more to take."""
         self._fairness = result.fairness
         self._reserved += result.reserved
         self._begin(result.started)
@@ -404,7 +404,7 @@ class Worker(Service):
         self._launcher.kill_all()
 
     async def disown_unknown(self) -> int:
-        """Close what the database says this node holds and the node does not know; how many runs.
+        """Close runs that this node holds in the database but does not know; return how many.
 
         The answer of a claim can be lost after its commit. Nobody would ever execute or end these runs.
         """

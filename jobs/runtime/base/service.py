@@ -122,7 +122,7 @@ class Pulse:
         self._since: float | None = None
 
     def wanted(self) -> None:
-        """There is something to do."""
+        """Note that there is something to do."""
         if self._since is None:
             self._since = self._clock()
 

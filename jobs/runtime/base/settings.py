@@ -42,7 +42,7 @@ class LauncherProcess(Protocol):
         ...
 
     def kill(self) -> None:
-        """SIGKILL, unless it has ended."""
+        """Send SIGKILL, unless it has ended."""
         ...
 
 
@@ -120,7 +120,7 @@ class EngineSettings:
     launch: StartLauncher = start_launcher
 
     def check(self) -> None:
-        """Let settings pass that fit together.
+        """Check that settings are valid and fit together.
 
         Raises:
             ConfigurationError: names the setting.

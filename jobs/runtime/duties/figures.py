@@ -41,7 +41,7 @@ class HourCounter:
         self._start: datetime | None = None
 
     async def look(self) -> int:
-        """Count what can be counted; how many hours that were."""
+        """Count all hours that can be counted; return how many they were."""
         now = await server_time(self._database)
         if self._start is None:
             self._start = await self._database.read(stored_hours.first_to_count, now)
@@ -72,7 +72,7 @@ class DepthKeeper:
         self._rests_until = clock.monotonic()
 
     async def look(self) -> bool:
-        """Keep this minute if nobody has; whether it was kept here."""
+        """Keep this minute if nobody has; return whether it was kept here."""
         began = self._clock.monotonic()
         if began < self._rests_until:
             return False

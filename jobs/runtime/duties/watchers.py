@@ -37,7 +37,7 @@ class BlockCutter:
         self._database = database
 
     async def look(self) -> int:
-        """Make those that will be needed soon; how many."""
+        """Make the blocks that will be needed soon; return how many."""
         made = 0
         for history in HISTORIES:
             newest = await self._database.read(newest_id, history)
@@ -131,7 +131,7 @@ class Rescuer:
         self._told: set[int] = set()
 
     async def look(self) -> int:
-        """Look once; how many runs were rescued."""
+        """Look once; return how many runs were rescued."""
         live = await self._database.read(nodes.live)
         now = self._clock.monotonic()
         self._watched = {node.id: (node.seq, self._since(node, now)) for node in live if node.id != self._own}

@@ -44,11 +44,11 @@ class HostQueue(Protocol):
     """Do in the queue what a job asks for."""
 
     def enqueue(self, asked: Sequence[RunSpec] | FlowSpec, /) -> Awaitable[list[int]]:
-        """Put runs or a flow into the queue; the ids of the runs, or that of the flow alone."""
+        """Put runs or a flow into the queue; return the ids of the runs, or that of the flow alone."""
         ...
 
     def change(self, target: RunTarget, change: RunChange, /) -> Awaitable[RunState]:
-        """Change a run; its state then."""
+        """Change a run; return its state then."""
         ...
 
 
@@ -78,7 +78,7 @@ class _Saving(Awaitable[None]):
         return self._task.done() and (self._awaited or self._task.cancelled() or self._task.exception() is None)
 
     async def fault(self) -> BaseException | None:
-        """Wait for it; why it could not be kept, unless the job knows already."""
+        """Wait until it is kept; return the fault if it could not be kept, unless the job knows it already."""
         await asyncio.wait([self._task])
         fault = asyncio.CancelledError() if self._task.cancelled() else self._task.exception()
         return None if self._awaited else fault
@@ -262,7 +262,7 @@ class LocalHost:
             raise RunIsOverError(f"a task or thread wanted to {what} for an attempt that is over")
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
-        """Put runs into the queue now; their ids."""
+        """Put runs into the queue now; return their ids."""
         self._refuse_if_over("enqueue runs")
         return self._queue.enqueue(self._inheriting(runs))
 
@@ -271,17 +271,17 @@ class LocalHost:
         return [replace(run, parent_labels=labels) for run in runs] if labels else runs
 
     async def enqueue_flow(self, flow: FlowSpec) -> int:
-        """Put a flow into the queue now; its id."""
+        """Put a flow into the queue now; return its id."""
         self._refuse_if_over("enqueue a flow")
         (flow_id,) = await self._queue.enqueue(replace(flow, labels=inherited(self.started.run.labels, flow.labels)))
         return flow_id
 
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
-        """``enqueue_flow`` for a thread, which waits for it; see ``wait_for``."""
+        """Do the same as ``enqueue_flow`` for a thread, which waits for it; see ``wait_for``."""
         return self.wait_for("flow.enqueue", self.enqueue_flow(flow))
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
-        """``enqueue`` for a thread, which waits for it; see ``wait_for``."""
+        """Do the same as ``enqueue`` for a thread, which waits for it; see ``wait_for``."""
         return self.wait_for("ctx.enqueue", self._enqueue_now(runs))
 
     async def _enqueue_now(self, runs: Sequence[RunSpec]) -> list[int]:
@@ -289,12 +289,12 @@ class LocalHost:
         return await self.enqueue(runs)
 
     def change(self, target: RunTarget, change: RunChange) -> Awaitable[RunState]:
-        """Change a run of the queue now; its state then."""
+        """Change a run of the queue now; return its state then."""
         self._refuse_if_over("change a run")
         return self._queue.change(target, change)
 
     def change_waiting(self, target: RunTarget, change: RunChange) -> RunState:
-        """``change`` for a thread, which waits for it; see ``wait_for``."""
+        """Do the same as ``change`` for a thread, which waits for it; see ``wait_for``."""
 
         async def changing() -> RunState:
             return await self.change(target, change)
@@ -302,7 +302,7 @@ class LocalHost:
         return self.wait_for("its twin without _sync", changing())
 
     def wait_for(self, twin: str, work: Coroutine[Any, Any, T]) -> T:
-        """Have the event loop do something, for a thread that waits for it.
+        """Run a coroutine in the event loop, for a thread that waits for it.
 
         Raises:
             RuntimeError: it is called in the event loop, which would wait for itself (names the ``twin`` to await), or
@@ -470,7 +470,7 @@ class LocalHost:
             await self._save(self.started, value)
 
     async def await_checkpoints(self) -> BaseException | None:
-        """Wait for checkpoints that the job saved without awaiting; the first fault, if one could not be kept."""
+        """Wait for checkpoints that the job saved without awaiting; return the first fault if one could not be kept."""
         faults = [await saving.fault() for saving in self._savings]
         return next((fault for fault in faults if fault is not None), None)
 
@@ -482,5 +482,5 @@ class LocalHost:
         return self._job_steps
 
     async def end_steps(self) -> frozenset[str]:
-        """Wait until the ends of the steps are stored; the labels of results that the job did not ask for."""
+        """Wait until the ends of the steps are stored; return the labels of results that the job did not ask for."""
         return frozenset() if self._job_steps is None else await self._job_steps.end()

@@ -80,7 +80,7 @@ def bounded_fields(fields: Mapping[str, Json] | None) -> dict[str, Json] | None:
 
 
 def _is_plain(key: str, value: Json) -> bool:
-    """Return whether it certainly is JSON that can be stored as it is; most fields are."""
+    """Return whether a field is certainly JSON that can be stored as it is; most fields are."""
     match value:
         case bool() | None:
             is_plain = True

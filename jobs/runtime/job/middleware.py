@@ -347,7 +347,7 @@ class Middleware:
         return HookStack([hook for hook in self._hooks if hook.is_async], context)
 
     def call_without_loop(self, context: JobContext, arguments: Arguments) -> Any:  # noqa: ANN401 - what the job returns
-        """``call`` where no event loop runs: one runs before and after it, for the hooks that need one."""
+        """Call where no event loop runs: one runs before and after the call, for the hooks that need one."""
         around = self.outside(context)
         inside = contextvars.copy_context()
         raised: BaseException | None = None

@@ -91,7 +91,7 @@ class Outsider:
         log.error("%s raised %s, and nothing ends by it", self._what, type(error).__name__, exc_info=error)
 
     def note_task(self, task: "asyncio.Task[Any]") -> None:
-        """It may go on."""
+        """Do nothing: the task may go on."""
 
     def context(self) -> contextvars.Context:
         """Return a copy of the present context, in which what runs is this one's."""
@@ -129,7 +129,7 @@ _branches: Final[ContextVar[Branches | None]] = ContextVar("cronograph_branches"
 
 @contextmanager
 def noting_tasks(of: Branches) -> Generator[None]:
-    """Have an attempt own the tasks that are made in this context, in a loop that is no ``JobLoop``."""
+    """Make an attempt own the tasks created in this context, in a loop that is no ``JobLoop``."""
     loop = asyncio.get_running_loop()
     before: Any = loop.get_task_factory()
 
@@ -189,7 +189,7 @@ def own_tasks(loop: asyncio.AbstractEventLoop | None = None) -> set[asyncio.Task
 
 
 def show_own_tasks_only() -> None:
-    """Let ``asyncio.all_tasks`` be ``own_tasks`` in this process; the same for everybody but jobs.
+    """Replace ``asyncio.all_tasks`` by ``own_tasks`` in this process; only jobs see a difference.
 
     asyncio has no other place where this could be said: a task is either registered for all who ask, or for nobody.
     """

@@ -128,7 +128,7 @@ class JobSteps:
         return self._carrier.branches
 
     def left_step(self, label: str) -> Awaitable[None] | None:
-        """Return what to await before a step begins that an earlier attempt left at work here; None: there is none."""
+        """Return an awaitable to wait for if an earlier attempt left this step at work here; None: it did not."""
         return self._left(label) if LEFT_AT_WORK.has(self._started.run.id, label) else None
 
     async def _left(self, label: str) -> None:
@@ -138,7 +138,7 @@ class JobSteps:
             await asyncio.sleep(_LOOK)
 
     def left_step_waiting(self, label: str) -> None:
-        """``left_step`` for a thread."""
+        """Do the same as ``left_step`` for a thread."""
         if LEFT_AT_WORK.has(self._started.run.id, label):
             self._carrier.wait_for("ctx.step", self._left(label))
 
@@ -154,7 +154,7 @@ class JobSteps:
         return await self._store.stored(self._started)
 
     def find_step_waiting(self, label: str) -> StoredStep | None:
-        """``find_step`` for a thread."""
+        """Do the same as ``find_step`` for a thread."""
         return self._carrier.wait_for("ctx.step", self.find_step(label))
 
     def keep_step(self, end: StepEnd) -> Awaitable[None]:
@@ -172,7 +172,7 @@ class JobSteps:
         await self.keep_step(end)
 
     def keep_step_waiting(self, end: StepEnd) -> None:
-        """``keep_step`` for a thread."""
+        """Do the same as ``keep_step`` for a thread."""
         self._carrier.wait_for("ctx.step", self._keep(end))
 
     async def begin_wait(self, asked: Wait) -> StoredStep:
@@ -189,7 +189,7 @@ class JobSteps:
         return found
 
     def suspended(self, outcome: Suspended) -> Suspended:
-        """Return how an attempt ends that waits: for all that it stands at, and by time for the earliest of these."""
+        """Return the outcome of an attempt that waits: for all of its waits, and by time for the earliest of them."""
         waits = list(self._standing.values())
         if not waits:
             return outcome
@@ -197,7 +197,7 @@ class JobSteps:
         return Suspended(awaited(waits), until=until, waits=frozenset(self._standing))
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:
-        """``begin_wait`` for a thread."""
+        """Do the same as ``begin_wait`` for a thread."""
         return self._carrier.wait_for("the method without _sync", self.begin_wait(asked))
 
     async def signal_url(self, label: str, page: Mapping[str, Json] | None = None) -> str:
@@ -212,7 +212,7 @@ class JobSteps:
         return made
 
     def signal_url_waiting(self, label: str, page: Mapping[str, Json] | None = None) -> str:
-        """``signal_url`` for a thread."""
+        """Do the same as ``signal_url`` for a thread."""
         return self._carrier.wait_for("ctx.signal_url", self.signal_url(label, page))
 
     def _kept(self, keeping: asyncio.Future[bool]) -> None:
@@ -232,7 +232,7 @@ class JobSteps:
         return replace(run, args=self._carrier.redactor.json(dict(run.args or {})))
 
     def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
-        """Note that a step failed; the message."""
+        """Note that a step failed; return the message."""
         message = message_of(error, self._carrier.redactor)
         self._carrier.log(logging.WARNING, failed_step_line(label, error, message, retry_in), None)
         return message
@@ -245,7 +245,7 @@ class JobSteps:
             self._pause(seconds)
 
     def pause_waiting(self, seconds: float) -> bool:
-        """``pause`` for a thread; False, and at once: the job should stop."""
+        """Do the same as ``pause`` for a thread; return False at once if the job should stop."""
         if self._pause is None:
             return wait_unless_stopped(self._carrier.signal, seconds)
         self._pause(seconds)
@@ -257,7 +257,7 @@ class JobSteps:
         return bool(self._keeping or self._standing) or self._loading is not None
 
     async def end(self) -> frozenset[str]:
-        """Wait until all that began to be stored is; the labels of results that the attempt did not ask for."""
+        """Wait until all ends of steps are stored; return the labels of results that the attempt did not ask for."""
         while self._keeping:
             await asyncio.wait(self._keeping)
         loading = self._loading

@@ -18,7 +18,7 @@ _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 
 
 def plain_text(text: str, limit: int) -> str:
-    """``text`` without NUL and lone surrogates, cut to ``limit`` characters; a cut says how many are missing."""
+    """Return ``text`` without NUL and lone surrogates, cut to ``limit`` characters; a cut says how many are missing."""
     if not text.isascii() or "\x00" in text:
         text = text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} characters cut)"

@@ -94,7 +94,7 @@ class LogFollower:
         self._notified = asyncio.Event()
 
     def notify(self, end: LogEnd) -> None:
-        """Take note of how far the log goes."""
+        """Note how far the log goes."""
         if end != self._end:
             self._end = end
             self._notified.set()
@@ -139,7 +139,7 @@ class LogFeed(Watch):
             self._followers.discard(follower)
 
     async def look(self) -> None:
-        """Let the followers know how far their logs go."""
+        """Tell the followers how far their logs go."""
         wanted = {follower.execution_id for follower in self._followers}
         if not wanted:
             return

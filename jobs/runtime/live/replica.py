@@ -181,7 +181,7 @@ class Replica(Watch):
             raise StorageError(f"read_database_url: {other}")
 
     async def _other(self) -> str | None:
-        """Return why the standby is none of the database; None = it is one."""
+        """Return why the standby does not belong to the database; None = it does."""
         ours = await self._primary.read(identity)
         theirs = await self._standby.read(identity)
         self._is_checked = ours == theirs
@@ -227,7 +227,7 @@ class Replica(Watch):
             self._behind = deque(list(self._behind)[::2])
 
     def _measure(self, conn: Connection) -> None:
-        """Note since when the standby has lacked something that the database had at an earlier look."""
+        """Measure for how long the standby has lacked something that the database had at an earlier look."""
         while self._behind and replayed(conn, self._behind[0][1])[0]:
             self._behind.popleft()
         self._lag = time.monotonic() - self._behind[0][0] if self._behind else 0.0
@@ -244,7 +244,7 @@ class Replica(Watch):
         log.info("the read replica answers what the API reads")
 
     def give_up(self, reason: str, *, away: bool = True) -> None:
-        """Let the database answer until a look finds that the standby can.
+        """Stop asking the standby until a look finds that it can answer.
 
         Args:
             reason: In words.
@@ -291,7 +291,7 @@ class Replica(Watch):
 
 
 def _may_pass(error: Exception) -> bool:
-    """Return whether it is the standby, and no fault of ours, that keeps it from being asked."""
+    """Return whether the standby keeps us from asking it, rather than a fault of ours."""
     return isinstance(error, DBAPIError) or kind_of(error).passes
 
 

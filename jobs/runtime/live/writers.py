@@ -165,7 +165,7 @@ class LogWriter(Watch):
             self.poke()
 
     async def _flush(self) -> bool:
-        """Write one batch; whether more lines wait."""
+        """Write one batch; return whether more lines wait."""
         batch = self._next_batch()
         if not batch:
             return False
@@ -204,7 +204,7 @@ class LogWriter(Watch):
             return any(buffer.pending for buffer in self._buffers.values())
 
     def close_unwritten(self, execution_id: int) -> bool:
-        """End the log of an execution if it wrote no line; whether that is so."""
+        """End the log of an execution if it wrote no line; return whether it wrote none."""
         with self._lock:
             if execution_id in self._buffers:
                 return False

@@ -97,7 +97,7 @@ class ChildProcess:
         self._kept.close()
 
     def _again(self, begin: Begin) -> bool:
-        """Run a job; whether this process can run another one."""
+        """Run a job; return whether this process can run another one."""
         # What one run was given is hidden in all that follow: its threads may still say it.
         self._redactor = self._redactor.also(begin.secrets)
         if begin.memory is not None:

@@ -39,7 +39,7 @@ class WaitLimit:
         self._ends += 1
 
     def begin(self) -> None:
-        """Somebody begins to wait where nobody did."""
+        """Note that somebody begins to wait where nobody did."""
         self._ends_seen = -1
 
     def is_over(self) -> bool:
@@ -198,7 +198,7 @@ class ChildPool:
             self.let_go(min(idle, key=lambda some: some[0].left_at).popleft())
 
     def keep(self, job_name: str, one: PooledChild) -> None:
-        """It waits for the next run of the job."""
+        """Keep a child for the next run of the job."""
         one.left_at = time.monotonic()
         self._idle.setdefault(job_name, deque()).append(one)
         if self._timer is None:
@@ -237,7 +237,7 @@ class ChildPool:
                 one.close()
 
     async def close(self) -> None:
-        """Let all go that wait, and wait for their end."""
+        """Let all idle children go, and wait for their end."""
         for timer in (self._timer, self._look_for_turns):
             if timer is not None:
                 timer.cancel()

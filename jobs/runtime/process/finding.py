@@ -62,7 +62,7 @@ def looked_up(module: ModuleType | None, qualname: str) -> Any:  # noqa: ANN401 
 
 
 def check_findable(definition: JobDefinition) -> None:
-    """Let a process job pass that a new process will find.
+    """Check that a new process will find a process job.
 
     Raises:
         ConfigurationError: it would find something else, or nothing.

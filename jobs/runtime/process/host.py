@@ -190,7 +190,7 @@ class ChildSteps:
         return asyncio.wrap_future(self._find(label))
 
     def find_step_waiting(self, label: str) -> StoredStep | None:
-        """``find_step`` for code that no event loop runs."""
+        """Do the same as ``find_step`` for code that no event loop runs."""
         return self._find(label).result()
 
     def keep_step(self, end: StepEnd) -> Awaitable[None]:
@@ -198,7 +198,7 @@ class ChildSteps:
         return _Keeping(self._keep(end))
 
     def keep_step_waiting(self, end: StepEnd) -> None:
-        """``keep_step`` for code that no event loop runs."""
+        """Do the same as ``keep_step`` for code that no event loop runs."""
         self._keep(end).result()
 
     def begin_wait(self, asked: Wait) -> Awaitable[StoredStep]:
@@ -206,7 +206,7 @@ class ChildSteps:
         return asyncio.wrap_future(self._begin_wait(asked))
 
     def begin_wait_waiting(self, asked: Wait) -> StoredStep:
-        """``begin_wait`` for code that no event loop runs."""
+        """Do the same as ``begin_wait`` for code that no event loop runs."""
         found: StoredStep = self._begin_wait(asked).result()
         return found
 
@@ -215,7 +215,7 @@ class ChildSteps:
         return asyncio.wrap_future(self._signal_url(label, page))
 
     def signal_url_waiting(self, label: str, page: Mapping[str, Json] | None = None) -> str:
-        """``signal_url`` for code that no event loop runs."""
+        """Do the same as ``signal_url`` for code that no event loop runs."""
         made: str = self._signal_url(label, page).result()
         return made
 
@@ -230,7 +230,7 @@ class ChildSteps:
         return replace(run, args=self._host.redactor.json(dict(run.args or {})))
 
     def step_failed(self, label: str, error: BaseException, retry_in: float | None) -> str:
-        """Note that a step failed; the message."""
+        """Note that a step failed; return the message."""
         message = message_of(error, self._host.redactor)
         self._host.log(logging.WARNING, failed_step_line(label, error, message, retry_in), None)
         return message
@@ -240,7 +240,7 @@ class ChildSteps:
         return asyncio.sleep(seconds)
 
     def pause_waiting(self, seconds: float) -> bool:
-        """``pause`` for code that no event loop runs; False, and at once: the job should stop."""
+        """Do the same as ``pause`` for code that no event loop runs; return False at once if the job should stop."""
         return wait_unless_stopped(self._host.signal, seconds)
 
 
@@ -326,7 +326,7 @@ class ChildHost:
         self.steps = ChildSteps(self, may_have_steps=may_have_steps)
 
     def note_late(self, steps: Collection[str]) -> None:
-        """Say that something goes on which the attempt has begun, in these steps."""
+        """Log that something the attempt has begun, in these steps, still goes on."""
         where = f" (step {', '.join(sorted(steps))})" if steps else ""
         self.log(logging.ERROR, f"the job has left, but what it began goes on{where}; waiting for it to end", None)
 
@@ -381,21 +381,21 @@ class ChildHost:
         return next((fault for fault in faults if fault is not None), None)
 
     def enqueue(self, runs: Sequence[RunSpec]) -> Awaitable[list[int]]:
-        """Have the node put runs into the queue; their ids."""
+        """Ask the node to put runs into the queue; return their ids."""
         return asyncio.wrap_future(self._ordered(runs))
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
-        """``enqueue`` for code that no event loop runs."""
+        """Do the same as ``enqueue`` for code that no event loop runs."""
         return self._ordered(runs).result()
 
     async def enqueue_flow(self, flow: FlowSpec) -> int:
-        """Have the node put a flow into the queue; its id."""
+        """Ask the node to put a flow into the queue; return its id."""
         new_flows.new_flow(flow)
         (flow_id,) = await asyncio.wrap_future(self._ordered((), flow))
         return flow_id
 
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
-        """``enqueue_flow`` for code that no event loop runs."""
+        """Do the same as ``enqueue_flow`` for code that no event loop runs."""
         new_flows.new_flow(flow)
         (flow_id,) = self._ordered((), flow).result()
         return flow_id
@@ -411,11 +411,11 @@ class ChildHost:
         )
 
     def change(self, target: RunTarget, change: RunChange) -> Awaitable[RunState]:
-        """Have the node change a run of the queue; its state then."""
+        """Ask the node to change a run of the queue; return its state then."""
         return asyncio.wrap_future(self._changed(target, change))
 
     def change_waiting(self, target: RunTarget, change: RunChange) -> RunState:
-        """``change`` for code that no event loop runs."""
+        """Do the same as ``change`` for code that no event loop runs."""
         return self._changed(target, change).result()
 
     def _changed(self, target: RunTarget, change: RunChange) -> "Future[RunState]":

@@ -127,7 +127,7 @@ class Launcher:
                 return None
 
     def _catch_signals(self) -> None:
-        """SIGCHLD and the death of the node wake the loop; others are for the node alone to judge."""
+        """Wake the loop on SIGCHLD and on the death of the node; other signals are for the node alone to judge."""
         self._waker.setblocking(False)
         signal.set_wakeup_fd(self._waker.fileno(), warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP):

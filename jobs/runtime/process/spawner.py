@@ -133,12 +133,12 @@ class Child:
         return self._spawner.was_stopped(self._identity)
 
     def kill(self) -> None:
-        """SIGKILL to it and all that it started; one that has exited is left alone."""
+        """Send SIGKILL to it and all that it started; one that has exited is left alone."""
         if not self.exited.done():
             self._spawner.kill(self._identity)
 
     async def close(self, timeout: float) -> int | None:
-        """Wait for its exit, kill it after ``within`` seconds, and close the connection; its exit status."""
+        """Wait for its exit, kill it after ``within`` seconds, and close the connection; return its exit status."""
         try:
             await asyncio.wait([self.exited], timeout=timeout)
             self.kill()
@@ -330,7 +330,7 @@ class Spawner:
         return identity in self._stopped
 
     def _hear(self) -> None:
-        """Called when the launcher has said something, or is gone."""
+        """Read what the launcher has said, or note that it is gone."""
         if self._control is None:
             return
         try:

@@ -235,7 +235,7 @@ class Ended(Message):
             raise FrameError(f"the fields of outcome {self.outcome} do not fit: {error}") from error
 
     def strict_value(self) -> JobOutcome:
-        """``value`` of foreign code: no field of another name, and no number that is a text or a truth value.
+        """Return ``value`` of foreign code: no field of another name, and no number that is a text or a truth value.
 
         Raises:
             FrameError: the fields are not those of this outcome.
@@ -459,7 +459,7 @@ class Outbox:
                 self._waiting.set()
 
     def _send_piece(self) -> bool:
-        """Send progress and the oldest lines; whether more lines wait."""
+        """Send progress and the oldest lines; return whether more lines wait."""
         # Within the lock, so that no later line overtakes these.
         with self._lock:
             if self._is_over:

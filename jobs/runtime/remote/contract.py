@@ -109,7 +109,7 @@ class RemoteContract:
         return await self._database.read(remote.is_known, token_hash)
 
     async def start(self, token_hash: str, starter: str) -> dict[str, Json] | Refusal | str:
-        """Have code begin: what it gets, with its secrets; why not; or why its secrets cannot be had, in words."""
+        """Start code: return its input, with its secrets, a refusal, or in words why its secrets cannot be had."""
         found = await self._database.write(_begin, token_hash, starter)
         if isinstance(found, Refusal):
             return found
@@ -118,7 +118,7 @@ class RemoteContract:
         return begun if isinstance(begun, str) else {**begun, "sequence": speaker.sequence}
 
     async def prepare(self, token_hash: str) -> dict[str, Json] | Refusal | str:
-        """Return what code will get that begins without a server: when it will do so nobody knows."""
+        """Return the input of code that begins without a server, at an unknown time."""
         found = await self._database.write(remote.speaker, token_hash)
         if isinstance(found, Refusal):
             return found
@@ -293,7 +293,7 @@ def _keep_lines(tx: Tx, said: Speaker, message: Lines) -> int:
 
 
 def _note(notes: dict[str, Any], message: Request, answer: Answer) -> None:
-    """Note what the end of the attempt has to know: results that were asked for, and waits at which it may stand."""
+    """Note facts for the end of the attempt: results that were asked for, and waits at which it may stand."""
     match message:
         case FindStep(label=label):
             notes["asked"] = sorted({*notes.get("asked", []), label})

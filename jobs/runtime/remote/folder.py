@@ -188,7 +188,7 @@ class Box:
         _replace(self._folder / _START, start)
 
     def skim(self) -> "News":
-        """Pass over signs of life that are all there is; whether there are any, and whether there are ``lines``."""
+        """Pass over signs of life if nothing else is there; return whether there are any, or lines to read."""
         unread = self._unread()
         if not unread:
             return News.NONE

@@ -81,7 +81,7 @@ class Outboxes(Watch):
         self._timer: asyncio.TimerHandle | None = None
 
     async def place(self, token_hash: str, folder: Path) -> Refusal | str | None:
-        """Leave in a folder what code gets when it begins; why that cannot be."""
+        """Leave the input of code in a folder; return why that is not possible, or None."""
         start = await self._contract.prepare(token_hash)
         if isinstance(start, Refusal | str):
             return start
@@ -89,12 +89,12 @@ class Outboxes(Watch):
         return None
 
     def open(self, execution_id: int, token_hash: str, folder: Path, *, begun: bool) -> None:
-        """Look into the box of an attempt from now on; ``begun``: its code has begun."""
+        """Open the box of an attempt, to be read from now on; ``begun``: its code has begun."""
         self._open[execution_id] = _Open(execution_id, token_hash, Box(folder), begun=begun)
         self.poke()
 
     def close(self, execution_id: int) -> None:
-        """Look into it no more."""
+        """Close the box of an attempt: it is read no more."""
         self._open.pop(execution_id, None)
 
     async def tell(self, execution_id: int) -> None:
@@ -115,7 +115,7 @@ class Outboxes(Watch):
         one.said = said
 
     async def catch_up(self, execution_id: int) -> bool:
-        """Store all that is in the box of an attempt; whether nothing was there.
+        """Store all that is in the box of an attempt; return whether nothing was there.
 
         Raises:
             OSError: nobody knows, because it cannot be read.
@@ -164,7 +164,7 @@ class Outboxes(Watch):
                 return False
 
     async def _read(self, one: _Open) -> bool:
-        """Carry out what is in a box; whether anything was."""
+        """Carry out the messages in a box; return whether there were any."""
         found = False
         async with one.reading:
             if one.said is None:

@@ -26,7 +26,7 @@ _TERMINATE_GRACE: Final = 2.0
 
 
 def main(environment: Mapping[str, str] = os.environ) -> int:
-    """Carry out the attempt that the environment names; the exit status."""
+    """Carry out the attempt that the environment names; return the exit status."""
     connect = _channel_of(environment)
     if connect is None:
         say(f"it is started by an executor, which sets {URL} and {TOKEN}, or {FOLDER}")

@@ -181,7 +181,7 @@ class Speaking:
         threading.Thread(target=self._live, name="cronograph-heartbeat", daemon=True).start()
 
     def send(self, message: Message) -> None:
-        """Have a message said; waits while too many wait."""
+        """Send a message; wait while too many are waiting."""
         if self._over.is_set():
             raise NodeGoneError("the attempt is over for its server")
         self._waiting.put(message)

@@ -165,7 +165,7 @@ class RemoteSupervisor(Watch):
         await self._database.write(remote.let_go, self._node.id)
 
     def let_go_at_once(self) -> None:
-        """``let_go`` without writing so: this node is taken for dead, or will be."""
+        """Let go without writing so: this node is taken for dead, or will be."""
         self._leaving.set()
         for held in list(self._held.values()):
             if held.place is not None and not held.ended.done():
@@ -219,7 +219,7 @@ class RemoteSupervisor(Watch):
         return None
 
     async def _submitted(self, held: Held, engine: Engine, spec: Spec) -> str | None:
-        """Submit an attempt, again while its engine is absent; its handle, None: it has ended meanwhile."""
+        """Submit an attempt, again while its engine is absent; return its handle, None: it has ended meanwhile."""
         backoff = Backoff(_PAUSE, _LONGEST_PAUSE)
         while not held.ended.done():
             try:
@@ -317,7 +317,7 @@ class RemoteSupervisor(Watch):
             await outboxes.tell(held.started.execution_id)
 
     async def stop_hard(self, held: Held, outcome: JobOutcome) -> AcceptedEnd | None:
-        """End an attempt that did not leave when asked to, here and at its engine; its accepted end."""
+        """End an attempt that did not leave when asked to, here and at its engine; return its accepted end."""
         await self._end(held, outcome)
         if held.place is not None:
             await self._try(held.executor, "cancel", self._engines[held.executor].executor.cancel, held.place)
@@ -381,7 +381,7 @@ class RemoteSupervisor(Watch):
             await asyncio.gather(*(self._end_strays(executor) for executor in revive))
 
     async def _end_strays(self, executor: str) -> None:
-        """Have an engine forget again what is over, if it broke down before it had kept that."""
+        """Make an engine forget ended attempts that it still has, as it broke down before it kept their end."""
         engine = self._engines[executor].executor
         at_work = await self._answer(executor, self._call(executor, engine.find, ()))
         if at_work:
@@ -407,7 +407,7 @@ class RemoteSupervisor(Watch):
         return found
 
     async def _ask(self, executor: str, asked: Sequence[Held], now: datetime) -> None:
-        """Ask an engine about all attempts; nothing of any of them while it does not answer."""
+        """Ask an engine about all attempts; note nothing while it does not answer."""
         names = [held.place.name for held in asked if held.place is not None]
         found = await self._answer(executor, self._found(executor, asked))
         if found is None:
@@ -532,7 +532,7 @@ def _note_pause(pause: float, error: Exception) -> None:
 
 
 def _nobody(_started: Started, _attempt: RemoteAttempt) -> None:
-    """Take nothing over."""
+    """Do nothing: no attempt is taken over."""
 
 
 def _environment(where: Mapping[str, str], name: str, held: Held) -> dict[str, str]:
@@ -553,7 +553,7 @@ def supervisor_of(
     *,
     room: Callable[[], int],
 ) -> RemoteSupervisor:
-    """Make it, with the executors of these jobs.
+    """Make the supervisor with the executors of these jobs.
 
     Raises:
         ConfigurationError: an executor is not there, its settings do not fit, or a job cannot be found by its code.

@@ -109,7 +109,7 @@ class AutocommitConnection:
         return rows
 
     async def together(self, *requests: tuple[str, Mapping[str, Any]]) -> Sequence[Sequence[Any]]:
-        """Send statements with their parameters in one transaction; the rows of each. See ``execute``.
+        """Send statements with their parameters in one transaction; return the rows of each. See ``execute``.
 
         All are sent before the first answer is read, so that nothing stays locked while this process is busy. Each
         sees what was committed before it began: a lock that one waits for shows the next one what its holder did.

@@ -28,7 +28,7 @@ _MAP = "schema_translate_map"
 
 @contextmanager
 def borrowed(conn: Connection, schema: str | None) -> Generator[None]:
-    """Have the statements within the block find our tables, and leave the connection as it was.
+    """Let the statements within the block find our tables, and leave the connection as it was.
 
     Args:
         conn: Somebody's connection, whose search path and options nobody knows.
@@ -141,11 +141,11 @@ class _Levels:
         self._runs: list[list[int]] = [[]]
 
     def add(self, numbers: Sequence[int]) -> None:
-        """They belong to the innermost savepoint."""
+        """Add numbers to the innermost savepoint."""
         self._runs[-1] += numbers
 
     def after(self, verb: str, name: str) -> list[int]:
-        """Return what a statement about a savepoint takes back."""
+        """Return the numbers that a statement about a savepoint takes back."""
         if verb == "SAVEPOINT":
             self._names.append(name)
             self._runs.append([])

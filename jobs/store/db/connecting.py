@@ -246,7 +246,7 @@ def settings_of_transaction(version: int, **settings: str) -> str:
 
 
 def _set_in_each_transaction(engine: Engine, settings: Mapping[str, str]) -> None:
-    """Behind a pooler, settings hold for a transaction only."""
+    """Set these in each transaction: behind a pooler, settings hold for a transaction only."""
 
     @event.listens_for(engine, "begin")
     def begin(conn: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
@@ -324,7 +324,7 @@ def _make_private(path: Path) -> None:
 
 
 def _prepare_sqlite(engine: Engine, *, read_only: bool) -> None:
-    """WAL, full durability, and explicit BEGIN IMMEDIATE (or a plain snapshot for readers) on every connection."""
+    """Set WAL, full durability, and explicit BEGIN IMMEDIATE (readers: a plain snapshot) on every connection."""
 
     @event.listens_for(engine, "connect")
     def configure(connection: "sqlite3.Connection", _record: Any) -> None:  # pyright: ignore[reportUnusedFunction]

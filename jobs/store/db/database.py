@@ -78,11 +78,11 @@ class Access(Protocol):
         ...
 
     def write_sync(self, function: Callable[[Connection], T]) -> T:
-        """``write`` for a thread, on a connection or in a turn of its own."""
+        """Do the same as ``write`` in a thread, on a connection or in a turn of its own."""
         ...
 
     def version(self) -> object | None:
-        """Differs from an earlier one if anybody has committed since; None = that is not known."""
+        """Return a value that differs after each commit of anybody; None = not known."""
         ...
 
     def own_transactions(self) -> int:
@@ -310,7 +310,7 @@ class Database:
         return result, tx.wakes
 
     def write_sync(self, function: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """``write`` for a thread of its own, on a connection that is kept for this; once only, and nobody is woken."""
+        """Do the same as ``write`` in a thread, on a connection kept for this; once only, and nobody is woken."""
         self._check_process()
         work = partial(self._transact, function, args, kwargs)
         return self._access.write_sync(work)[0]
@@ -329,7 +329,7 @@ class Database:
         return self._access.pool()
 
     def version(self) -> object | None:
-        """Differs from an earlier one if anybody has committed since; None = that is not known. Costs microseconds.
+        """Return a value that differs after each commit of anybody; None = not known. Costs microseconds.
 
         Known on SQLite alone; not with a replaced clock, by which things become due without a commit.
         """
@@ -351,7 +351,7 @@ class Database:
         )
 
     def sync_autocommit_connection(self) -> SyncAutocommitConnection | None:
-        """``autocommit_connection`` for threads; None behind a pooler, too."""
+        """Do the same as ``autocommit_connection`` for threads; None behind a pooler, too."""
         return (
             None if self.is_sqlite or self.is_pooled or self.clock is not None else SyncAutocommitConnection(self.url)
         )
@@ -395,7 +395,7 @@ class Database:
         await in_own_thread(self._access.close)
 
     def close_sync(self) -> None:
-        """``close`` outside an event loop."""
+        """Do the same as ``close`` outside an event loop."""
         self._access.close()
 
 

@@ -106,19 +106,19 @@ def notify(conn: Connection, payload: str) -> None:
 
 
 def insert_or_ignore(conn: Connection, table: Table) -> Any:
-    """``INSERT … ON CONFLICT DO NOTHING`` into ``table``: rows that a unique constraint forbids are left out."""
+    """Return ``INSERT … ON CONFLICT DO NOTHING`` into ``table``: rows that break a unique constraint are left out."""
     return ignoring_conflicts(table, postgres=is_postgresql(conn))
 
 
 def ignoring_conflicts(table: Table, *, postgres: bool) -> Any:
-    """``insert_or_ignore`` for statements that are put together once."""
+    """Do the same as ``insert_or_ignore`` for statements that are put together once."""
     if postgres:
         return postgresql.insert(table).on_conflict_do_nothing()
     return sqlite.insert(table).on_conflict_do_nothing()
 
 
 def upsert(conn: Connection, table: Table, key: Sequence[str], update: Iterable[str]) -> Any:
-    """``INSERT … ON CONFLICT (key) DO UPDATE``: the named columns take the new values."""
+    """Return ``INSERT … ON CONFLICT (key) DO UPDATE``: the named columns take the new values."""
     statement = postgresql.insert(table) if is_postgresql(conn) else sqlite.insert(table)
     return statement.on_conflict_do_update(
         index_elements=list(key), set_={name: statement.excluded[name] for name in update}
@@ -126,7 +126,7 @@ def upsert(conn: Connection, table: Table, key: Sequence[str], update: Iterable[
 
 
 def adding(conn: Connection, table: Table, key: Sequence[str], added: Iterable[str]) -> Any:
-    """``INSERT … ON CONFLICT (key) DO UPDATE``: the new values are added to those of the named columns."""
+    """Return ``INSERT … ON CONFLICT (key) DO UPDATE``: the new values are added to those of the named columns."""
     statement = postgresql.insert(table) if is_postgresql(conn) else sqlite.insert(table)
     sums = {name: table.c[name] + statement.excluded[name] for name in added}
     return statement.on_conflict_do_update(index_elements=list(key), set_=sums)
@@ -135,7 +135,7 @@ def adding(conn: Connection, table: Table, key: Sequence[str], added: Iterable[s
 def batch(
     conn: Connection, columns: Mapping[str, TypeEngine[Any]], rows: Sequence[Sequence[Any]], name: str = "batch"
 ) -> tuple[Subquery, dict[str, Any]]:
-    """``rows`` as something to select from: one statement for any number of rows, always the same text.
+    """Return ``rows`` as something to select from: one statement for any number of rows, always the same text.
 
     They travel as one JSON array (``json_to_recordset``, ``json_each``): that costs the client a third of an array per
     column.

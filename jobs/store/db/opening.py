@@ -46,7 +46,7 @@ def check_folder(database_url: str) -> None:
 
 
 def check_place(conn: Connection, database_url: str) -> None:
-    """Let pass a database in which the tables can be made.
+    """Check that the tables can be made in a database.
 
     Args:
         conn: To the database, which has no tables of ours.

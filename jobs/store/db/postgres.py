@@ -104,7 +104,7 @@ class PostgresAccess:
             borrowed.close()
 
     def write_sync(self, function: Callable[[Connection], T]) -> T:
-        """``write`` for a thread, on a connection that is kept for this alone."""
+        """Do the same as ``write`` in a thread, on a connection that is kept for this alone."""
         return self._kept.transact(function)
 
     def version(self) -> None:

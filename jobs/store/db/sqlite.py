@@ -38,7 +38,7 @@ class FilePresence:
         self._known: tuple[int, int] | None = None
 
     def check(self) -> bool:
-        """Let pass while it is there, or was not made yet; whether it is there.
+        """Check that the file is still there, or was not made yet; return whether it is there.
 
         Raises:
             OperationalError: it was deleted, moved away or replaced; if it comes back, all is well again.
@@ -125,7 +125,7 @@ class DataVersion:
         self._connection: sqlite3.Connection | None = None
 
     def version(self) -> int | None:
-        """Differs from an earlier one whenever something was committed in between; None = that is not known now."""
+        """Return a value that differs after each commit of anybody; None = not known now."""
         try:
             self._presence.check()
             if self._connection is None:
@@ -221,11 +221,11 @@ class SqliteAccess:
         return await asyncio.wrap_future(self._writer.submit(self._party, partial(self._writer.transact, function)))
 
     def write_sync(self, function: Callable[[Connection], T]) -> T:
-        """``write`` for a thread, in a turn of its own."""
+        """Do the same as ``write`` in a thread, in a turn of its own."""
         return self._writer.submit(_SIGN_OF_LIFE, partial(self._writer.transact, function)).result()
 
     def version(self) -> object | None:
-        """Differs from an earlier one if anybody has committed since; None = that is not known."""
+        """Return a value that differs after each commit of anybody; None = not known."""
         return self._data_version.version()
 
     def own_transactions(self) -> int:
@@ -268,7 +268,7 @@ _DAMAGE = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 def copy_online(source: Path, target: Path) -> int:
-    """Copy a database file while others read and write it; the size of the copy in bytes.
+    """Copy a database file while others read and write it; return the size of the copy in bytes.
 
     The copy has the commits up to one moment. It is checked, can be read by its owner alone, and gets its name
     once it is complete and on the disk.

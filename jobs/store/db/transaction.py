@@ -158,7 +158,7 @@ class Tx:
 
     @contextmanager
     def undone(self) -> Generator[None]:
-        """Let the database judge the block's statements like any others, and then take them back."""
+        """Run the block's statements as a trial, which the database judges like any others, and take them back."""
         with self._taking_back() as take_back:
             try:
                 yield

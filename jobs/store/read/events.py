@@ -74,13 +74,13 @@ def place_at(conn: Connection, since: datetime) -> Cursor | None:
 
 
 def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:
-    """Published events after ``cursor``, in order, of at most ``limit`` batches."""
+    """Return published events after ``cursor``, in order, of at most ``limit`` batches."""
     batches = readable(conn, _AFTER, event.c.seq, _batch, {"from_seq": cursor.seq, "batches": limit})
     return [event for batch in batches for event in batch.events if event.cursor > cursor]
 
 
 def following(conn: Connection, cursor: Cursor, limit: int) -> list[Event] | None:
-    """``after`` for somebody who has handed out everything up to ``cursor``; None = that is of another history.
+    """Return events for a reader that has handed out everything up to ``cursor``; None = that is of another history.
 
     Or the next one is gone: clocks differ, and what is pruned by age leaves gaps. Before a gap the events end.
     """

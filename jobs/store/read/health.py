@@ -68,7 +68,7 @@ def missing_columns(conn: Connection) -> list[str]:
 
 
 def named(missing: list[str]) -> str:
-    """Missing columns in words."""
+    """Name the first missing columns, and say how many more there are."""
     more = f" and {len(missing) - MOST_NAMED} more" if len(missing) > MOST_NAMED else ""
     return ", ".join(missing[:MOST_NAMED]) + more
 

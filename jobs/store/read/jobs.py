@@ -73,7 +73,7 @@ def _defaults_of(row: Row[Any]) -> tuple[str, JobDefaults]:
 
 
 def published_defaults_and_caps(conn: Connection, names: Collection[str]) -> tuple[dict[str, JobDefaults], bool]:
-    """``published_defaults``, and whether any group at all has a cap."""
+    """Return ``published_defaults``, and whether any group at all has a cap."""
     asked = {"names": sorted(names)}
     rows = every(conn, _DEFAULTS_AND_CAPS, j.c.name, lambda row: (*_defaults_of(row), row.any_cap), asked)
     found = {name: defaults for name, defaults, _ in rows}

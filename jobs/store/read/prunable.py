@@ -69,7 +69,7 @@ engine still knows: their executions are needed. In a long history they are few.
 
 
 def _is_of(rows: Sequence[Select[Any]], key: ColumnElement[int]) -> ColumnElement[bool]:
-    """Return that an id is one of those that are selected, for one row after the other."""
+    """Return the condition that one of these selects returns an id; each is checked row by row."""
     return or_(*(one.where(one.selected_columns[0] == key).exists() for one in rows))
 
 
@@ -86,7 +86,7 @@ knows: they are needed once they have ended."""
 
 
 def needed_run(now: datetime) -> ColumnElement[bool]:
-    """Return that an ended run is part of a flow, is yet to be read by a step, is known by an engine, or holds its key.
+    """Return the condition of an ended run that a flow, a step or an engine still needs, or that holds its key.
 
     It holds its unique key for a time that is not over.
     """
@@ -98,7 +98,7 @@ def _holds_key(now: datetime) -> ColumnElement[bool]:
 
 
 def aged_execution(kept: Keeping) -> ColumnElement[bool]:
-    """Return that an execution has ended, and is kept no longer for its age; it may be needed."""
+    """Return the condition of an ended execution that is old enough to be deleted; it may still be needed."""
     group = select(r.c.group_name).where(r.c.id == e.c.run_id).scalar_subquery()
     return and_(
         e.c.completed_at.is_not(None),
@@ -109,7 +109,7 @@ def aged_execution(kept: Keeping) -> ColumnElement[bool]:
 
 
 def aged_run(kept: Keeping) -> ColumnElement[bool]:
-    """Return that a run has ended, is kept no longer for its age, and holds no key.
+    """Return the condition of an ended run that is old enough to be deleted and holds no key.
 
     It may be one of ``NEEDED_ENDED_RUNS``, and may have executions.
     """
@@ -118,14 +118,14 @@ def aged_run(kept: Keeping) -> ColumnElement[bool]:
 
 
 def over_event(before: datetime) -> ColumnElement[bool]:
-    """Return that a batch of events is older, and readers know its number."""
+    """Return the condition of a batch of events that is older than ``before`` and has a number for readers."""
     return and_(event.c.at < before, event.c.seq.is_not(None))
 
 
 def _is_over(
     kept: Keeping, ended: ColumnElement[datetime], job_name: ColumnElement[str], group_name: ColumnElement[str]
 ) -> ColumnElement[bool]:
-    """Return what ``Keeping.is_over`` says; anything that ended after ``kept.before`` is not asked for."""
+    """Return the condition of ``Keeping.is_over``, for rows that ended before ``kept.before``."""
     if not kept.has_longer:
         return true()
     limits = [
@@ -155,7 +155,7 @@ def keeping(conn: Connection, now: datetime, age: timedelta) -> Keeping:
 
 
 def ended_runs(conn: Connection, place: RunPlace, before: datetime, limit: int, now: datetime) -> Sequence[Any]:
-    """``limit`` runs that finished before ``before``, after ``place``, in the order in which they did.
+    """Return ``limit`` runs that finished before ``before``, after ``place``, in the order in which they did.
 
     ``needed``: whether something that has not ended needs the run.
     """
@@ -192,7 +192,7 @@ class EndedRuns:
 
 
 def briefly_kept(conn: Connection, keep: timedelta, kept: Keeping, place: RunPlace, limit: int) -> EndedRuns:
-    """Among ``limit`` runs that finished after ``place``: those that are kept for ``keep``, and are over.
+    """Return those of ``limit`` runs finished after ``place`` that are kept for ``keep``, and are over.
 
     Runs of flows are left out: a flow goes as a whole, and not before its usual time.
     """
@@ -223,7 +223,7 @@ class Walk:
 
 
 def old_executions(conn: Connection, after: int, end: int | None, limit: int, kept: Keeping) -> Walk:
-    """Among the ``limit`` executions after id ``after``, and below ``end`` unless None: those that are over.
+    """Return those of the ``limit`` executions after id ``after``, and below ``end`` unless None, that are over.
 
     Ids ascend with the time of the start, so a step that finds nothing that began long enough ago is the last one:
     the young rest of the table, the largest part, is never read.
@@ -274,7 +274,7 @@ def surplus_executions(conn: Connection, task_id: int, keep: int, before: dateti
 
 
 def ended_before(ended: ColumnElement[datetime], before: datetime | None) -> ColumnElement[bool]:
-    """Return that something has ended, and before ``before`` unless that is None."""
+    """Return the condition of an end, before ``before`` unless that is None."""
     return ended.is_not(None) if before is None else ended < before
 
 
@@ -394,7 +394,7 @@ class History:
     source: Table
 
     def within(self, end: int) -> ColumnElement[bool]:
-        """Return that a row is in a block below ``end``; rows of the open part are not."""
+        """Return the condition of a row in a block below ``end``; rows of the open part do not meet it."""
         below = self.id < end
         return below if self.table is line else below & self.ended.is_not(None)
 

@@ -91,7 +91,7 @@ def results_of_runs(conn: Connection, run_ids: Sequence[int]) -> dict[int, dict[
 
 
 def stored_by_run(rows: Iterable[Any]) -> dict[int, dict[str, StoredStep]]:
-    """Return what rows say that have the columns of a ``StoredStep``, by their runs and labels."""
+    """Return the stored steps of rows with the columns of a ``StoredStep``, by run and label."""
     found: dict[int, dict[str, StoredStep]] = {}
     for row in rows:
         found.setdefault(row.run_id, {})[row.step] = _stored(row)

@@ -109,7 +109,7 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value.astimezone(UTC) if dialect.name == "postgresql" else to_text(value)
 
     def result_processor(self, dialect: Dialect, coltype: object) -> Any:
-        """Always an aware time in UTC. Called for every time that is read, so that nothing stands between."""
+        """Return a reader of aware times in UTC. Called for every time that is read, so nothing stands between."""
         del coltype
         return _utc_of_postgres if dialect.name == "postgresql" else _utc_of_sqlite
 
@@ -153,7 +153,7 @@ metadata = MetaData(
 
 
 def quoted(values: Iterable[StrEnum]) -> str:
-    """``'a', 'b'``: the values of an enumeration for an IN list, sorted so that the text is always the same."""
+    """Return ``'a', 'b'``: the values of an enumeration for an IN list, sorted so that the text is always the same."""
     return ", ".join(f"'{value}'" for value in sorted(value.value for value in values))
 
 
@@ -238,7 +238,7 @@ def schema_fault(name: str) -> str | None:
 
 @lru_cache(maxsize=256)
 def in_schema(statement: str, schema: str) -> str:
-    """``statement``, in which the word ``cronograph`` stands for the schema, as it is for ``schema``."""
+    """Return ``statement`` with ``schema`` in place of the word ``cronograph``."""
     return statement if schema == SCHEMA else _WORD.sub(schema, statement)
 
 

@@ -187,7 +187,7 @@ def carry_over_runs(conn: Connection, old: OldBlocks, kept: Keeping) -> Carried 
 
 
 def replace_executions(conn: Connection, executions: Carried, lines: Carried) -> dict[str, int]:
-    """Put the copies into the place of the old blocks; how many executions and lines are gone."""
+    """Replace the old blocks by the copies; return how many executions and lines are gone."""
     for one in (lines, executions):
         _lock(conn, one.history)
     _bring_up_to_date(conn, executions)
@@ -204,13 +204,13 @@ def _with_open(executions: Carried, condition: ColumnElement[bool]) -> CompoundS
 
 
 def replace_runs(conn: Connection, runs: Carried) -> int:
-    """Put the copies into the place of the old blocks; how many runs are gone."""
+    """Replace the old blocks by the copies; return how many runs are gone."""
     awaited = r.c.id.in_(select(run_awaited.c.awaited_id).where(run_awaited.c.awaited_id < runs.end))
     return _replace(conn, runs, awaited)
 
 
 def _replace(conn: Connection, carried: Carried, needed: ColumnElement[bool] | None = None) -> int:
-    """Put the copies, and those that are ``needed`` by now, into the place of old blocks; how many rows are gone."""
+    """Replace old blocks by the copies and by rows that are ``needed`` by now; return how many rows are gone."""
     _lock(conn, carried.history)
     _bring_up_to_date(conn, carried)
     late = 0 if needed is None else _copy(conn, carried, needed)
@@ -269,7 +269,7 @@ def _seen(conn: Connection) -> str:
 
 
 def _make_next(conn: Connection, carried: Carried) -> None:
-    """Make the table for the copies, which PostgreSQL need not look through when it becomes a block."""
+    """Create the table for the copies so that PostgreSQL need not scan it when it becomes a block."""
     history, last = carried.history, carried.blocks[-1]
     # A vacuum that works at them ends for this, and none begins; nobody else waits.
     _wait_no_longer_than(conn, _PATIENCE)
@@ -282,14 +282,14 @@ def _make_next(conn: Connection, carried: Carried) -> None:
 
 
 def _copy(conn: Connection, carried: Carried, condition: ColumnElement[bool], most: int | None = None) -> int:
-    """Copy those rows of the old blocks that are no copies yet, ``most`` at most; how many."""
+    """Copy at most ``most`` remaining rows of the old blocks; return how many."""
     history, made = carried.history, carried.next
     rows = select(history.table).where(history.within(carried.end), condition, ~exists().where(made.c.id == history.id))
     return _insert(conn, made, rows.limit(most))
 
 
 def _copy_lines(conn: Connection, executions: Select[Any] | CompoundSelect[Any]) -> int:
-    """Copy the lines of these executions that are no copies yet; how many."""
+    """Copy the remaining lines of these executions; return how many."""
     made, ids = _NEXT[LINES.name], executions.subquery()
     # Each by its key: PostgreSQL knows nothing of the new table, and might read all lines instead.
     of_each = select(line).where(line.c.execution_id == ids.c.id).offset(literal(0)).lateral()
@@ -309,7 +309,7 @@ def _lock(conn: Connection, history: History, patience: str = LOCK_TIMEOUT) -> N
 
 
 def _bring_up_to_date(conn: Connection, carried: Carried) -> None:
-    """Do to the copies what was done to their rows meanwhile, and copy what has ended; the history is locked."""
+    """Apply later changes of rows to their copies, and copy rows that have ended; the history is locked."""
     made = carried.next
     changed = SchemaText(_CHANGED.format(next=made.name, history=carried.history.name))
     stale = conn.execute(changed, {"seen": carried.seen}).scalars().all()
@@ -336,14 +336,14 @@ def _swap(conn: Connection, carried: Carried) -> None:
 
 
 def _make_like(conn: Connection, block: Block, name: str, number: int) -> list[tuple[str, str]]:
-    """Make a table that can take the place of a block; the names of its indexes, and those that they are to have."""
+    """Create a table that can replace a block; return the names of its indexes, and their final names."""
     like = "INCLUDING CONSTRAINTS INCLUDING STORAGE INCLUDING INDEXES"
     _execute(conn, f"CREATE TABLE {SCHEMA}.{name} (LIKE {SCHEMA}.{block.name} {like})")
     return _names_of_indexes(conn, block, name, number)
 
 
 def _names_of_indexes(conn: Connection, block: Block, name: str, number: int) -> list[tuple[str, str]]:
-    """Return how indexes are called that a table has like a block, and how the block of this number calls its own."""
+    """Return the names of the indexes of a table like a block, each with its name in the block of this number."""
     rows = conn.execute(_OWN_INDEXES, {"block": block.name, "name": name})
     return [(row.present, block_name(row.of_block.rpartition("_")[0], number)) for row in rows]
 

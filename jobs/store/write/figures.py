@@ -41,7 +41,7 @@ MOST_PARTS = 200
 
 
 def count_hour(conn: Connection, hour: datetime) -> bool:
-    """Count an hour that is over, unless something that began in it still runs; whether it is counted now.
+    """Count an hour that is over, unless something that began in it still runs; return whether it is counted now.
 
     Counting it twice changes nothing: two nodes may try at once.
     """

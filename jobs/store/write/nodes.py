@@ -133,7 +133,7 @@ def register(
 def beat(
     conn: Connection, node_id: int, *, now: datetime, lease: float, running: int, clock_skew: float
 ) -> NodeState | None:
-    """Prolong a live node's lease; its state, or None if it was declared dead meanwhile."""
+    """Prolong a live node's lease; return its state, or None if it was declared dead meanwhile."""
     expires_at = now + timedelta(seconds=lease)
     beaten = {"seq": n.c.seq + 1, "heartbeat_at": now, "expires_at": expires_at}
     return _set(conn, node_id, **beaten, running=running, clock_skew=clock_skew)
@@ -150,17 +150,17 @@ def set_state(conn: Connection, node_id: int, state: NodeState, sources: Collect
 
 
 def set_blockage(conn: Connection, node_id: int, blockage: Blockage | None) -> NodeState | None:
-    """Store the blockage of a live node's loop, None = it turns; the node's state, None if it is not live."""
+    """Store the blockage of a live node's loop, None = it turns; return the node's state, None if not live."""
     return _set(conn, node_id, blockage=None if blockage is None else _blockage_values(blockage))
 
 
 def set_launcher_fault(conn: Connection, node_id: int, fault: str | None) -> NodeState | None:
-    """Say why a live node can start no child process, None = it can; the node's state, None if it is not live."""
+    """Store why a live node can start no child process, None = it can; return the node's state, None if not live."""
     return _set(conn, node_id, launcher_fault=fault)
 
 
 def set_stall(conn: Connection, node_id: int, part: str | None) -> NodeState | None:
-    """Say which part of a live node makes no progress, None = all do; the node's state, None if it is not live."""
+    """Store which part of a live node makes no progress, None = all do; return the node's state, None if not live."""
     serves = n.c.state.in_([NodeState.ACTIVE.value, NodeState.STALLED.value])
     served = NodeState.ACTIVE if part is None else NodeState.STALLED
     return _set(conn, node_id, stall=part, state=case((serves, served.value), else_=n.c.state))

@@ -100,7 +100,7 @@ def delete_surplus_runs(
 
 
 def delete_bare_runs(conn: Connection, ids: Sequence[int], now: datetime) -> int:
-    """Delete those of these finished runs that have no execution and that nothing needs; how many."""
+    """Delete those of these finished runs that have no execution and that nothing needs; return how many."""
     if not ids:
         return 0
     executed = exists().where(e.c.run_id == r.c.id)

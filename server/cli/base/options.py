@@ -132,7 +132,7 @@ def with_options(
     before: Sequence[Parameter] = (),
     after: Sequence[Parameter] = (),
 ) -> Callable[..., None]:
-    """``call`` as the command: with its options, but for the first argument that it is given, and those around them."""
+    """Make ``call`` the command: with its options, but for the first, between ``before`` and ``after``."""
     own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     every = [*before, *(one.replace(kind=Parameter.KEYWORD_ONLY) for one in own), *after]
     functools.update_wrapper(call, command)

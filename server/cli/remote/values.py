@@ -222,7 +222,7 @@ def labels_of(pairs: Sequence[str] | None) -> dict[str, str] | None:
 
 
 def resources_of(pairs: Sequence[str] | None) -> dict[str, Any] | None:
-    """Resources that were written as ``name=value``; what is none of them is an option of the executor.
+    """Return resources written as ``name=value``; other names are options of the executor.
 
     Raises:
         ConfigurationError: they are none.

@@ -74,7 +74,7 @@ registry.register(f"sqlite.{_DRIVER}", __name__, LentSQLite.__name__)
 
 @cache
 def _engine(backend: str) -> Engine:
-    """Return one for each kind of database: it asks the first connection once for the server's abilities."""
+    """Return one engine per kind of database: it asks its first connection once for the server's abilities."""
     options: dict[str, Any] = {"use_native_hstore": False} if backend == "postgresql" else {}
     return create_engine(
         f"{backend}+{_DRIVER}://", creator=_lent.get, poolclass=NullPool, pool_reset_on_return=None, **options
@@ -147,7 +147,7 @@ def _commits_by_itself(driver: "psycopg.BaseConnection[Any]") -> bool:
 
 
 async def in_transaction(driver: "psycopg.AsyncConnection[Any]", work: Callable[[Any], T]) -> T:
-    """Do something in the transaction that is open on an asynchronous connection, which lends itself meanwhile.
+    """Run a function in the open transaction of an asynchronous connection, which is lent to it meanwhile.
 
     Args:
         work: Called with it in a thread of its own; it may use ``lent``.

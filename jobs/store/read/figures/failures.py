@@ -116,7 +116,7 @@ def _newest(scope: Scope, grouped: int, also: ColumnElement[bool] | None = None)
 def failures(
     conn: Connection, scope: Scope, limit: int, *, grouped: int = GROUPED, also: ColumnElement[bool] | None = None
 ) -> list[FailureRow]:
-    """Failures of a scope, by job and equal error, the most frequent first; ``also``: that meet this as well.
+    """Return failures of a scope by job and equal error, the most frequent first; ``also``: a further condition.
 
     Of more than ``grouped`` the newest count: where everything fails, they say enough.
     """

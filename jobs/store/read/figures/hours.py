@@ -46,7 +46,7 @@ def ended(conn: Connection, start: datetime, end: datetime) -> Mapping[datetime,
 
 
 def of_two_days(conn: Connection, before: datetime, day: datetime, end: datetime) -> tuple[Ends, Ends]:
-    """Return how those have ended that began in ``before <= time < day``, and in ``day <= time < end``.
+    """Return the ends of executions that began in ``before <= time < day``, and in ``day <= time < end``.
 
     Args:
         before: The beginning of the first span; all three are whole minutes.

@@ -66,7 +66,7 @@ def expression(text: str) -> str:
 
 
 def glob(text: str) -> str:
-    """SQLite's GLOB pattern for a text in any case."""
+    """Return SQLite's GLOB pattern for a text in any case."""
     return "".join(_class(letter) or (f"[{letter}]" if letter in "*?[" else letter) for letter in text)
 
 

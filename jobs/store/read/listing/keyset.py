@@ -108,7 +108,7 @@ def page_of(request: PageRequest, found: Sequence[tuple[M, Position]]) -> Page[M
 
 
 def page_of_readable(request: PageRequest, found: Sequence[tuple[M | UnreadableRow, Position | None]]) -> Page[M]:
-    """``page_of`` for rows some of which cannot be read, and some of those have no position either.
+    """Return a page of rows, some of which cannot be read; some of those have no position either.
 
     Raises:
         UnreadableRow: nobody could go on behind this page: no row of it has a position, and there are more.

@@ -77,7 +77,7 @@ class Search:
         return bool(self.tests or self.sorted_by)
 
     def steps(self, rows: int) -> int:
-        """Return how much work it is in a list of so many rows: a row and a condition or a field to sort by is a step.
+        """Return the work of a list of ``rows`` rows in steps: one per row and condition or sort field.
 
         To look for a text within another one takes as long as three others.
         """
@@ -189,7 +189,7 @@ class Listing(Generic[M]):
         return tuple(datetime if isinstance(one, UtcDateTime) else one.python_type for one in types)
 
     def complete(self, order: Sequence[OrderKey]) -> tuple[OrderKey, ...]:
-        """``order`` made unique: the key comes last, in the direction of the first field; empty = the list's own."""
+        """Return ``order`` made unique: the key comes last, in the first field's direction; empty = the list's own."""
         keys = list(dict.fromkeys(order)) or list(self.order)
         for place, key in enumerate(keys):
             # What follows a unique field decides nothing.

@@ -89,7 +89,7 @@ def page_with_newest(
 def _page_and_newest(
     conn: Connection, tasks: Listing[M], executions: Listing[N], request: PageRequest
 ) -> Page[tuple[M, N | None]]:
-    """``page_with_newest`` row by row."""
+    """Do the same as ``page_with_newest``, row by row."""
     of_tasks = _page(conn, tasks, request, lambda row: (tasks.model(row), row.id))
     items: list[tuple[M, N | None]] = []
     faults = list(of_tasks.unreadable)

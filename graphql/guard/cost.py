@@ -7,10 +7,11 @@ where twenty fragments that double each other stand for a million fields. Cycles
 (``Size``) multiplies the lists directly below it (``edges``, ``nodes``, or itself when it is a list) by its rows: the
 value of an argument, taken from the document, the variables, the schema's default or the declaration. Other lists count
 ``Limits.unsized_list`` rows. Fields that compute or read much declare what that costs, and large variables weigh
-something wherever they are used (``inputs``). **Introspection** is measured apart, with the sizes of the schema at
+something wherever they are used (``weigh``). **Introspection** is measured apart, with the sizes of the schema at
 hand, against a multiple of what the standard introspection query costs.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
@@ -75,8 +76,8 @@ def weigh(
 ) -> dict[str, int]:
     """Return the weights of those variables that weigh more than nothing, in values of an answer.
 
-    A list whose size is declared at its input field weighs nothing up to that size. What is in a scalar, such as
-    ``JSON``, is taken as it is and weighs nothing.
+    A list whose size is declared at its input field weighs nothing up to that size, and lists within rows of another
+    list weigh nothing up to it together. What is in a scalar, such as ``JSON``, is taken as it is and weighs nothing.
 
     Args:
         schema: Knows the input types.
@@ -101,6 +102,7 @@ class _Weighing:
         self._bulk = bulk
         self._most = most
         self._pending: list[tuple[object, object]] = []
+        self._seen = Counter[str]()
 
     def of(self, node: VariableDefinitionNode, value: object) -> int:
         """Return the weight of a value, counted no further than a little beyond the most."""
@@ -133,8 +135,9 @@ class _Weighing:
         if isinstance(kind, GraphQLList):
             inner: object = cast("Any", kind).of_type
             rows = cast("list[object]", value) if isinstance(value, list) else [value]
-            if len(rows) <= self._bulk.get(_named(cast("object", kind)).name, 0):
-                return 0
+            most = self._bulk.get(_named(inner).name, 0)
+            if len(rows) <= most:
+                return self._listed(_named(inner), rows, most)
             if isinstance(_named(inner), GraphQLScalarType | GraphQLEnumType):
                 return ELEMENT * len(rows)
             self._pending += [(inner, row) for row in rows[: self._most + 1]]
@@ -154,9 +157,22 @@ class _Weighing:
             size = size_of(field)
             if size is None:
                 self._pending.append((field.type, inner))
-            elif isinstance(inner, list) and len(inner) > size.most:
-                weight += OBJECT * len(inner)
+            else:
+                # A list may be written as its only row.
+                weight += self._listed(_named(field.type), inner if isinstance(inner, list) else [inner], size.most)
         return weight
+
+    def _listed(self, element: GraphQLNamedType, rows: list[object], most: int) -> int:
+        """Return the weight of a list whose size is declared, and of the lists in its rows whose sizes are."""
+        if not isinstance(element, GraphQLInputObjectType):
+            return OBJECT * len(rows) if len(rows) > most else 0
+        self._seen[element.name] += len(rows)
+        if self._seen[element.name] > most:
+            return OBJECT * len(rows)
+        fields: Mapping[str, Any] = element.fields
+        if not any(size_of(one) and isinstance(_named(one.type), GraphQLInputObjectType) for one in fields.values()):
+            return 0
+        return sum(self._fields(element, cast("dict[str, object]", row)) for row in rows if isinstance(row, dict))
 
 
 def _named(kind: object) -> GraphQLNamedType:
@@ -224,7 +240,7 @@ class Guard:
         self.introspection_cost = limits.introspection_factor * self._standard_introspection_cost()
 
     def weigh(self, operation: OperationDefinitionNode, variables: Mapping[str, Any]) -> Mapping[str, int]:
-        """Return the weights of those raw variables that weigh something, see ``inputs``."""
+        """Return the weights of those raw variables that weigh something, see ``weigh``."""
         return weigh(self.schema, self._bulk, operation, variables, self.limits.cost)
 
     def check(

@@ -125,6 +125,25 @@ async def test_a_bulk_list_longer_than_declared_is_refused_before_it_is_read(api
     assert code == "LIMIT_COST"
 
 
+APPLY = "mutation ($input: ApplyTasksInput!) { applyTasks(input: $input) { errors { code } } }"
+APPLY_SETS = "mutation ($sets: [TaskSetInput!]!) { applyTasks(input: { sets: $sets }) { errors { code } } }"
+
+
+def sets_of(count: int, tasks: int) -> list[dict[str, object]]:
+    return [{"name": f"set-{number}", "tasks": [{"name": "a"}] * tasks} for number in range(count)]
+
+
+async def test_lists_within_a_list_weigh_nothing_up_to_the_declared_size_together(api: Api) -> None:
+    """Each is short enough by itself."""
+    (only,) = sets_of(1, 10_001)
+    for sets in (sets_of(200, 60), sets_of(2, 5_001), [only], only):
+        assert (await api.refused(APPLY, input={"sets": sets}))[0] == "LIMIT_COST"
+        assert (await api.refused(APPLY_SETS, sets=sets))[0] == "LIMIT_COST"
+    for sets in (sets_of(200, 50), sets_of(1, 10_000)):
+        assert (await api.ask(APPLY, input={"sets": sets}))["applyTasks"]["errors"]
+        assert (await api.ask(APPLY_SETS, sets=sets))["applyTasks"]["errors"]
+
+
 async def test_more_values_than_a_filter_may_compare_with_are_refused_before_they_are_read(api: Api) -> None:
     document = "query ($filter: RunFilter) { runs(first: 1, filter: $filter) { nodes { id } } }"
     for operator in ("in", "notIn"):

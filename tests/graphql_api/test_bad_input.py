@@ -2,12 +2,16 @@
 
 import json
 import logging
+import math
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
+from cronograph.graphql.operations.base.changes import input_faults
 from tests.graphql_api.api import Api
+from tests.support.processor import counting
 
 TASK = 'createTask(input: { name: "a", jobName: "work", schedule: { syntax: CRON, value: "@daily" }, %s })'
 ENQUEUE = 'enqueueRuns(input: { runs: [{ jobName: "work", %s }] })'
@@ -171,3 +175,19 @@ async def test_variables_of_another_kind_are_refused(api: Api, kind: str) -> Non
         _, errors = await api.execute(f"query($v: {kind}!) {{ jobLogs({argument}: $v) {{ id }} }}", v=value)
         assert len(errors) == 1, value
         assert "Internal error" not in errors[0]["message"]
+
+
+def test_large_arguments_take_no_step_for_each_value() -> None:
+    """They are judged on the event loop of the API."""
+
+    @dataclass
+    class Input:
+        args: dict[str, Any]
+
+    many = ["ä", 1, 0.5, True, None] * 10_000
+    with counting() as calls:
+        assert list(input_faults(Input({"many": many}))) == []
+    assert calls() < 1_000
+    for bad in ("\0", "\ud800", math.inf):
+        (fault,) = input_faults(Input({"many": [*many, {"deep": [bad]}]}))
+        assert fault.path == ("args", "many", "50000", "deep", "0")

@@ -257,6 +257,8 @@ def _args_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]
     if value is not None and not isinstance(value, dict):
         yield InvalidInput(f"{_shown(path)}: must be an object, got {value!r:.60}", path=path)
         return
+    if _is_storable(value):
+        return
     pending: list[tuple[object, tuple[str, ...]]] = [(value, path)]
     while pending:
         one, place = pending.pop()
@@ -270,6 +272,15 @@ def _args_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]
             pending += [(inner, (*place, str(index))) for index, inner in reversed(list(enumerate(items)))]
         else:
             yield from input_faults(one, place)
+
+
+def _is_storable(value: object) -> bool:
+    """Return whether surely nothing in a value is a fault: places are only worked out where there may be one."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError):
+        return False
+    return "\\u0000" not in text and unstorable(text) is None
 
 
 def parse_key(value: str, *path: str) -> int:

@@ -71,6 +71,10 @@ def _resolved(value: Json, values: Mapping[str, str]) -> Json:
     return value
 
 
+_HARMLESS: Final = frozenset({str, int, float, bool, type(None)})
+"""Types of values in which nothing can stand."""
+
+
 def _found(args: object) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
     """Yield every object that has the member ``$secret``, and where it stands."""
     waiting: list[tuple[tuple[str, ...], object]] = [((), args)]
@@ -82,10 +86,11 @@ def _found(args: object) -> Iterator[tuple[tuple[str, ...], Mapping[str, Any]]]:
             if place and REFERENCE in members:
                 yield place, members
             else:
-                waiting += [((*place, name), one) for name, one in members.items()]
+                waiting += [((*place, name), one) for name, one in members.items() if type(one) not in _HARMLESS]
         elif isinstance(value, list):
             items = cast("list[object]", value)
-            waiting += [((*place, str(index)), one) for index, one in enumerate(items)]
+            inner = ((index, one) for index, one in enumerate(items) if type(one) not in _HARMLESS)
+            waiting += [((*place, str(index)), one) for index, one in inner]
 
 
 def _is_well_formed(reference: Mapping[str, Any]) -> bool:

@@ -12,9 +12,10 @@ from jsonschema import Draft202012Validator
 from pydantic import AnyUrl
 
 from cronograph.jobs.core.arguments.judging import argument_faults, check_args, fits_plainly, value_faults
-from cronograph.jobs.core.arguments.secrets import without_credentials
+from cronograph.jobs.core.arguments.secrets import reference_faults, references, without_credentials
 from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.registry import define
+from tests.support.processor import counting
 
 
 def schema_of(kind: Any) -> dict[str, Any]:
@@ -137,3 +138,12 @@ def test_no_fault_shows_the_password_of_an_address(schema: dict[str, Any], value
     for fault in [*argument_faults("call", of_job, {"url": value}), *value_faults("it", schema, value, "url")]:
         assert "hunter2" not in fault.message
         assert "http://" in fault.message
+
+
+def test_plain_values_take_no_step_each_to_find_secrets_among_them() -> None:
+    many = {"rows": ["x", 1, 0.5, True, None] * 10_000, **{f"n{number}": number for number in range(10_000)}}
+    args = {"many": many, "one": [{"$secret": "token"}]}
+    with counting() as calls:
+        assert references(args) == {"token"}
+        assert list(reference_faults(args)) == []
+    assert calls() < 1_000

@@ -7,12 +7,9 @@ in calls of Python functions for each field, row, input or event more, so that n
 import asyncio
 import gc
 import logging
-import sys
-from collections.abc import AsyncIterator, Callable, Generator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from types import FrameType
 from typing import Any, Final
 
 import httpx
@@ -26,6 +23,7 @@ from strawberry.scalars import JSON
 from cronograph.graphql.execution.schema_factory import build_schema
 from graphql import build_schema as schema_of
 from graphql import parse, validate
+from tests.support.processor import counting
 
 FEW, MANY = 10, 60
 TAKE_OUT: Final = "is as good as ours by now: take ours out, see docs/decisions/0022-execution.md"
@@ -155,22 +153,6 @@ def calls_of(schema: strawberry.Schema, document: str, variables: dict[str, obje
         return calls()
 
     return asyncio.run(run())
-
-
-@contextmanager
-def counting() -> Generator[Callable[[], int]]:
-    """Counts the calls of Python functions while a block runs; gives what tells how many there were."""
-    calls = 0
-
-    def count(_frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal calls
-        calls += event == "call"
-
-    sys.setprofile(count)
-    try:
-        yield lambda: calls
-    finally:
-        sys.setprofile(None)
 
 
 @pytest.mark.parametrize("name", PARTS)

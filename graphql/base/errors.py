@@ -211,7 +211,7 @@ def _unavailable(error: Exception, cause: Exception) -> GraphQLError:
 
 
 def _located(error: Exception, message: str, extensions: dict[str, Any]) -> GraphQLError:
-    """Return what the client gets instead of an error, at the error's place in the document."""
+    """Return the error to show to the client, at the same place in the document."""
     located = error if isinstance(error, GraphQLError) else None
     return GraphQLError(
         message,
@@ -222,7 +222,7 @@ def _located(error: Exception, message: str, extensions: dict[str, Any]) -> Grap
 
 
 def root_cause(error: Exception) -> Exception:
-    """Return what was raised first, under all that GraphQL has put around it."""
+    """Return the innermost cause of an error, beneath all wrappers of GraphQL."""
     cause = error
     while isinstance(cause, GraphQLError) and isinstance(cause.original_error, Exception):
         cause = cause.original_error

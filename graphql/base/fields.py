@@ -170,7 +170,7 @@ def mutates(*, description: str | None = None, requires: Role, size: Size | None
 
 
 def _payload(mutation: str, answer: type) -> type:
-    """Return what a mutation answers in the schema; the objects are those of ``answer``."""
+    """Return the payload of a mutation as a type of the schema; the objects are those of ``answer``."""
     name = f"{''.join(word.capitalize() for word in mutation.split('_'))}Payload"
 
     def is_type_of(one: object, _info: object) -> bool:

@@ -15,7 +15,7 @@ class Charge(Protocol):
     """Takes note of a step that is over, by its beginning and its end on the clock of the meter."""
 
     def __call__(self, began: float, ended: float, /) -> None:
-        """Note that a task computed in this span."""
+        """Note that a step began and ended at these times."""
         ...
 
 

@@ -102,7 +102,7 @@ class Reach:
 
 
 def reach_of(found: Sequence[Logged], *, executions: int, lines: int) -> Reach:
-    """Return how many executions and lines a search covers within its bounds.
+    """Return the executions that a search covers within its bounds.
 
     Args:
         found: The executions to be looked through, in their order, one more than the bound if there are so many.
@@ -120,7 +120,7 @@ def reach_of(found: Sequence[Logged], *, executions: int, lines: int) -> Reach:
 
 
 def sentence_of(reach: Reach, matches: int, *, full: bool) -> str:
-    """Return what was found and looked through, in words."""
+    """Describe the findings and the extent of a search."""
     what = f"{matches} {'line' if matches == 1 else 'lines'} found"
     if not reach.executions:
         return f"{what}: no such execution has begun in this span of time."

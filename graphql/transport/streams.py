@@ -58,7 +58,7 @@ class OpenStreams:
 
     @property
     def unready(self) -> int:
-        """Return how many sockets have not said yet who opens them."""
+        """Return how many sockets have not been identified yet."""
         return len(self._unready)
 
     def check(self, client: str | None = None) -> None:

@@ -45,7 +45,7 @@ def remember(conn: Connection, key: str, answer: dict[str, Any]) -> None:
 
 
 def forget_older(conn: Connection, before: datetime, limit: int, *keys: str) -> int:
-    """Free up to ``limit`` keys taken before a time, the oldest first, but those that somebody else frees now.
+    """Free up to ``limit`` keys taken before a time, the oldest first, except keys that others free now.
 
     Those of ``keys`` that were taken before that time are freed in any case. Returns how many were.
     """

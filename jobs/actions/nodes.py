@@ -138,7 +138,7 @@ def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome, left_
 def note_blockage(
     tx: Tx, node: Node, *, seconds: float, run_id: int | None, job_name: str | None, stack: Sequence[str]
 ) -> None:
-    """Say that for so many seconds something has kept the event loop of this process' jobs from turning.
+    """Record for how many seconds something has blocked the event loop of this process' jobs.
 
     Args:
         node: This process' node.
@@ -152,17 +152,17 @@ def note_blockage(
 
 
 def end_blockage(tx: Tx, node: Node) -> None:
-    """Say that the event loop of this process' jobs turns again."""
+    """Record that the event loop of this process' jobs turns again."""
     _emit_update(tx, node, nodes.set_blockage(tx.conn, node.id, None))
 
 
 def note_launcher_fault(tx: Tx, node: Node, fault: str | None) -> None:
-    """Say why this process can start no child process, or that it can again (None)."""
+    """Record why this process can start no child process, or that it can again (None)."""
     _emit_update(tx, node, nodes.set_launcher_fault(tx.conn, node.id, None if fault is None else fault[:500]))
 
 
 def note_stall(tx: Tx, node: Node, part: str | None) -> None:
-    """Say which part of this process has made no progress for a whole lease, or that all of them do again (None)."""
+    """Record which part of this process has made no progress for a whole lease, or that all do again (None)."""
     _emit_update(tx, node, nodes.set_stall(tx.conn, node.id, part))
 
 

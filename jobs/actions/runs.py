@@ -344,7 +344,7 @@ def retry_now(tx: Tx, run_id: int) -> Run:
 
 
 def make_due(tx: Tx, ids: Sequence[int]) -> list[Run]:
-    """Make those of these runs that wait for their time due at once; others are left as they are.
+    """Make these runs due at once where they wait for their time; others are left as they are.
 
     Raises:
         NotFound: one of the ids does not exist.

@@ -127,7 +127,7 @@ class DurableContext:
         return done
 
     async def cleanup(self, name: str, run: RunSpec, /, *, key: str | int | None = None) -> None:
-        """Have a run put into the queue if this run fails for good or is cancelled, in reverse order of registration.
+        """Register a run that is enqueued if this run fails for good or is cancelled; the last registered comes first.
 
         ``await ctx.cleanup("release", release.run(seat=7))`` before the step that reserves the seat: so a node that
         dies in between leaves nothing behind. It is stored once, as a step of this name, in the first attempt that

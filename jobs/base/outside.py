@@ -97,7 +97,7 @@ class OutsideHost:
         show(text)
 
     async def enqueue(self, runs: Sequence[RunSpec]) -> list[int]:
-        """Put nothing anywhere; 0 in the place of each id."""
+        """Enqueue nothing; return 0 in place of each id."""
         return self.enqueue_waiting(runs)
 
     def enqueue_waiting(self, runs: Sequence[RunSpec]) -> list[int]:
@@ -107,7 +107,7 @@ class OutsideHost:
         return [0] * len(runs)
 
     async def enqueue_flow(self, flow: FlowSpec) -> int:
-        """Put nothing anywhere; 0 in the place of the id."""
+        """Enqueue nothing; return 0 in place of the id."""
         return self.enqueue_flow_waiting(flow)
 
     def enqueue_flow_waiting(self, flow: FlowSpec) -> int:
@@ -116,7 +116,7 @@ class OutsideHost:
         return 0
 
     def enqueue_at_end(self, runs: Sequence[RunSpec]) -> None:
-        """Put nothing anywhere."""
+        """Enqueue nothing."""
         self.enqueue_waiting(runs)
 
     async def change(self, target: RunTarget, change: RunChange) -> RunState:

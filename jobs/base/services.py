@@ -84,7 +84,7 @@ class Also(Protocol):
     """Adds something to the transaction of a mutation."""
 
     def __call__(self, tx: "Tx", answer: Json, /) -> None:
-        """Carry it out; ``answer`` is the stored part of the mutation's answer. An error here takes everything back."""
+        """Add to the transaction; ``answer`` is the stored part of the answer. An error takes back the mutation."""
         ...
 
 

@@ -55,11 +55,11 @@ class Keeping:
 
     @property
     def before(self) -> datetime:
-        """Return the time before which history ends by default: anything that ended earlier is deleted."""
+        """Return the time before which history is deleted by default."""
         return self.before_of(self.age)
 
     def before_of(self, age: timedelta) -> datetime:
-        """Return what ended earlier goes where this age is said."""
+        """Return the time before which history is deleted that is kept for ``age``."""
         over = self.now - age
         return over if self.archived is None else min(over, self.archived)
 

@@ -187,7 +187,7 @@ def silence_alarm(
 def acknowledge(
     tx: Tx, ids: Sequence[int] | None, note: str | None, *, alarm: str | None = None, most: int = 1_000
 ) -> list[Firing]:
-    """Note that somebody takes care of firings. A lost node does not come back: its firing is resolved by this.
+    """Acknowledge firings. A lost node does not come back: its firing is resolved by this.
 
     Args:
         ids: The firings; None = every open one.

@@ -192,7 +192,7 @@ def mark_notified(conn: Connection, ids: Collection[int]) -> None:
 
 
 def acknowledge(conn: Connection, ids: Collection[int], by: str, note: str | None, now: datetime) -> None:
-    """Note that somebody has seen these firings."""
+    """Store that somebody has acknowledged these firings."""
     values = {"acknowledged_at": now, "acknowledged_by": by, "note": note}
     conn.execute(update(f).where(f.c.id.in_(ids), f.c.acknowledged_at.is_(None)).values(**values))
 

@@ -384,7 +384,7 @@ def _of_containers(status: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _reason(error: Exception) -> str:
-    """Return what a cluster says of a request that it refused."""
+    """Return the reason with which a cluster refused a request."""
     body: Any = getattr(error, "body", None)
     try:
         said = json.loads(body)["message"] if body else None

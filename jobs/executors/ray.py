@@ -180,6 +180,6 @@ def _seen(job: Mapping[str, Any]) -> Seen:
 
 
 def _fault(answer: "httpx.Response") -> str:
-    """Return what Ray says of a fault: the last words of its traceback."""
+    """Return the last words of the traceback with which Ray reports a fault."""
     lines = [line for line in answer.text.splitlines() if line.strip(" .")]
     return f"{answer.status_code}: {lines[-1][:1_000] if lines else answer.reason_phrase}"

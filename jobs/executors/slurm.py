@@ -152,7 +152,7 @@ class SlurmExecutor(CommandExecutor):
 
 
 def _queue(output: str) -> dict[str, QueuePlace]:
-    """Return where jobs stand among those that wait in their partition, by their names: those of high priority first.
+    """Return the places of jobs among those that wait in their partition, by name: high priority comes first.
 
     One that waits in several partitions stands where it comes first.
     """

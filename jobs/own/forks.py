@@ -98,7 +98,7 @@ def forks() -> int:
 
 
 def renew_in_forks(part: Part) -> None:
-    """Have ``part`` start again in every process that is forked from this one, as long as somebody else keeps it."""
+    """Renew ``part`` in every process that is forked from this one, for as long as ``part`` is kept elsewhere."""
     _state.parts.add(part)
 
 

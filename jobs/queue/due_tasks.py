@@ -198,7 +198,7 @@ class Upcoming(NamedTuple):
 
 
 def look_ahead(conn: Connection) -> Upcoming:
-    """Return when something comes due by time, apart from waiting runs; one statement for all kinds."""
+    """Return when anything but waiting runs comes due by time; one statement for all kinds."""
     row = statements.execute(conn, "look_ahead", {}).one()
     return Upcoming(row.next_execution, row.wake_at, row.resume_at)
 

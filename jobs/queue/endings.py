@@ -77,7 +77,7 @@ def end_attempts(conn: Connection, node_id: int, now: datetime, endings: Sequenc
 
 
 def note_left_behind(conn: Connection, node_id: int, execution_ids: Sequence[int], sentence: str) -> None:
-    """Say of lost executions of a node that their code could not be stopped."""
+    """Record that the code of a node's lost executions could not be stopped."""
     statement = (
         update(e)
         .where(e.c.id.in_(execution_ids), e.c.node_id == node_id, e.c.outcome == sql_literal(Outcome.LOST))

@@ -213,7 +213,7 @@ def _finish_in_flows(tx: Tx, node_id: int, node: str, ended: Sequence[Finish]) -
 
 
 def _make_room(tx: Tx, accepted: Sequence[tuple[Finish, Ending]]) -> None:
-    """Let go the runs that wait for the slots of these ends; a run handed back gives its token back."""
+    """Let go the runs that wait for the slots of these ends; runs that are handed back return their tokens."""
     let_go(tx, {one.run.concurrency_key for one, _ in accepted if one.run.concurrency_key is not None})
     back = [one.run for one, ending in accepted if ending.outcome == Outcome.HANDED_BACK.value]
     if back:

@@ -198,7 +198,7 @@ def is_known(conn: Connection, token_hash: str) -> bool:
 
 
 def speaker(tx: Tx, token_hash: str) -> Speaker | Refusal:
-    """Return whose token it is, with its row locked; a token is valid while the attempt is unfinished."""
+    """Return the attempt of a token, with its row locked; a token is valid while the attempt is unfinished."""
     more = (a.c.sequence, a.c.answer, a.c.notes, a.c.begin)
     row: Any = tx.conn.execute(
         select(*REMOTE_COLUMNS, *more).where(a.c.token_hash == token_hash, a.c.ended_at.is_(None)).with_for_update()

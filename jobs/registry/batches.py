@@ -152,7 +152,7 @@ def _settle(answer: "asyncio.Future[Any]", result: object) -> None:
 
 
 def _results(returned: object, wanted: int) -> list[Any]:
-    """Return what each run gets: nothing, its value, or the exception that fails it."""
+    """Return the result of each run: nothing, its value, or the exception that fails it."""
     if returned is None:
         return [None] * wanted
     if not isinstance(returned, list | tuple) or len(cast("Sequence[object]", returned)) != wanted:

@@ -134,7 +134,7 @@ def in_seconds(options: Mapping[str, object]) -> dict[str, Any]:
 
 
 def holding(given: Mapping[str, Any]) -> Hold | None:
-    """Return how a unique key holds, by the options of a run or a job that say it.
+    """Return how a unique key holds, from the options of a run or a job.
 
     Raises:
         InvalidInput: one is wrong, or two contradict each other.

@@ -90,7 +90,7 @@ _JSON: TypeAdapter[Any] = TypeAdapter(Any)
 
 
 def defaults_of(definition: JobDefinition | None) -> Mapping[str, Any]:
-    """Return what the arguments of a job are unless they are given, as JSON; they are not stored with a run."""
+    """Return the default arguments of a job as JSON; they are not stored with a run."""
     properties: Mapping[str, Any] = {} if definition is None else definition.args_schema.get("properties", {})
     return {name: schema["default"] for name, schema in properties.items() if "default" in schema}
 
@@ -104,7 +104,7 @@ def find_enqueued(
 
 
 def _wanted(args: Mapping[str, object] | None, options: RunOptions) -> dict[str, Any]:
-    """Return what a run must have, by ``args.NAME`` or by the name of the option.
+    """Return the values that a run must have, by ``args.NAME`` or by the name of the option.
 
     Raises:
         TypeError: there is no such option; an argument was given as one.

@@ -99,7 +99,7 @@ class ProviderRoutes:
     async def _finish(
         self, request: Request, provider: "oidc.Provider", binding: "oidc.Binding", attempt: ProviderAttempt
     ) -> Response:
-        """Let whom the provider has seen in, or connect them to who is signed in."""
+        """Sign in the identity that the provider has confirmed, or connect it to the account that is signed in."""
         now = await server_time(self._database)
         profile = await provider.profile(request.query_params, binding, now)
         answer = Redirect(attempt.next_path, SEE_OTHER, headers=NO_STORE)

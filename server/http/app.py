@@ -139,7 +139,7 @@ class Parts:
 
 
 def _middleware(parts: Parts) -> list[Middleware]:
-    """Return what every request passes, the outermost first."""
+    """Return the middleware that every request passes, the outermost first."""
     inner = [
         Middleware(ReadToTheEnd),
         Middleware(CountRequests, counts=parts.requests),
@@ -152,7 +152,7 @@ def _middleware(parts: Parts) -> list[Middleware]:
 
 
 def client_of(found: Context, connection: HTTPConnection) -> str:
-    """Return whose budget an operation uses: the account's, from anywhere; without one, the network address's.
+    """Return whose budget an operation uses: the account's, or without one, the network address's.
 
     Whom an application that has mounted us knows is known by the name: all of them may come by one proxy.
     """

@@ -220,12 +220,12 @@ def recorded(module: str, name: str, *stopped: str) -> list[Any] | None:
 
 
 def started() -> None:
-    """Let the import end soon: a script that has started its scheduler may wait for ever."""
+    """End the import soon: a script that has started its scheduler may wait for ever."""
     alarm(SECONDS_AFTER_START)
 
 
 def alarm(seconds_left: int) -> None:
-    """Let the import be cut off after so many seconds; 0 = not."""
+    """Cut the import off after this many seconds; 0 = never."""
     if hasattr(signal, "alarm"):
         signal.signal(signal.SIGALRM, _ended)
         signal.alarm(seconds_left)

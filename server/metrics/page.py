@@ -223,7 +223,7 @@ def _scale_route(metrics: Metrics, gate: Gate) -> Route:
 def scale(
     figures: ClusterFigures, groups: Collection[str] = (), jobs: Collection[str] = (), slots: int | None = None
 ) -> dict[str, int]:
-    """Return the load that determines the wanted number of nodes.
+    """Return the wanted number of nodes, and the figures from which it follows.
 
     Args:
         groups: Only runs of these; empty = of all.

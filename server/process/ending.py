@@ -41,7 +41,7 @@ def end_broken(fault: str) -> NoReturn:
 
 
 def end_without(left_behind: Sequence[str], patience: float = PATIENCE) -> None:
-    """See to it that the process ends; the caller then lets Python end it.
+    """Make sure that the process ends; the caller then lets Python end it.
 
     Args:
         left_behind: Coroutines that would not end: with any of these the process ends here and now.

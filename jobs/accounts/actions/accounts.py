@@ -65,7 +65,7 @@ def set_role(tx: Tx, name: str, role: Role) -> Account:
 
 
 def disable(tx: Tx, name: str) -> Account:
-    """Let nobody sign in with an account any more; its sessions end, its tokens are not valid meanwhile.
+    """Disable an account: nobody can sign in with it, its sessions end, and its tokens are not valid meanwhile.
 
     Raises:
         NotFound: there is no such account.

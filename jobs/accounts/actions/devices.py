@@ -81,7 +81,7 @@ def fresh_user_code() -> str:
 
 
 def begin(tx: Tx, codes: NewCodes, place: ClientInfo) -> None:
-    """Keep a device that waits for somebody's decision.
+    """Store a device that waits for a decision.
 
     Raises:
         InvalidState: code ``TOO_MANY_DEVICES``: too many of its address wait already.
@@ -129,7 +129,7 @@ def decide(tx: Tx, user_code_hash: str | None, account_id: int, place: ClientInf
 
 
 def redeem(tx: Tx, device_code_hash: str, tokens: NewTokens) -> Granted:
-    """Give a device its tokens, once, if somebody has approved it."""
+    """Give an approved device its tokens, once."""
     request = devices.lock_request(tx.conn, device_code_hash)
     if request is None:
         return Granted(Answer.INVALID)

@@ -67,7 +67,7 @@ def create_token(tx: Tx, account: Account, new: NewToken) -> ApiToken:
 
 
 def revoke_token(tx: Tx, token_id: int, *, account_id: int | None = None) -> ApiToken:
-    """Make a token worthless.
+    """Revoke a token.
 
     Args:
         account_id: Whose it must be; None = anybody's.

@@ -41,7 +41,7 @@ CHALLENGE_THROTTLE: Final = ThrottlePolicy(100, timedelta(minutes=15))
 
 
 def pause_after(policy: ThrottlePolicy, failures: int) -> timedelta:
-    """Return how long to wait after so many failures in a row."""
+    """Return how many seconds to wait after this many failures in a row."""
     further = failures - policy.free
     if further <= 0:
         return timedelta(0)

@@ -22,7 +22,7 @@ def replace(
 
 
 def spend(conn: Connection, purpose: Purpose, token_hash: str, now: datetime) -> tuple[bool, int | None]:
-    """Use a link up, once: whether it was good, and whose it is."""
+    """Use up a link, once; return whether it was good, and whose it is."""
     statement = (
         update(k)
         .where(k.c.token_hash == token_hash, k.c.purpose == purpose.value)
@@ -35,7 +35,7 @@ def spend(conn: Connection, purpose: Purpose, token_hash: str, now: datetime) ->
 
 
 def drop_unspent(conn: Connection, purpose: Purpose) -> None:
-    """Make all unspent links of a kind useless."""
+    """Delete all unspent links of a kind."""
     conn.execute(delete(k).where(k.c.purpose == purpose.value, k.c.consumed_at.is_(None)))
 
 
@@ -50,7 +50,7 @@ def insert_account(conn: Connection, name: str, role: Role, password_hash: str |
 
 
 def lock(conn: Connection, account_id: int) -> None:
-    """Let nobody else who locks this account go on before this transaction ends."""
+    """Lock an account: others who lock it wait for the end of this transaction."""
     conn.execute(select(u.c.id).where(u.c.id == account_id).with_for_update())
 
 

@@ -92,7 +92,7 @@ def use_refresh(conn: Connection, token_id: int, now: datetime) -> None:
 
 
 def revoke_family(conn: Connection, family: str, now: datetime) -> None:
-    """Make all tokens of a sign-in worthless."""
+    """Revoke all tokens of a sign-in."""
     conn.execute(update(r).where(r.c.family == family, r.c.revoked_at.is_(None)).values(revoked_at=now))
 
 

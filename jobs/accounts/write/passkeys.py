@@ -57,7 +57,7 @@ def replace_challenge(
 
 
 def spend_challenge(conn: Connection, challenge_hash: str, bound_to: str, ceremony: Ceremony, now: datetime) -> bool:
-    """Use a challenge up, once: whether it was good for this browser and this ceremony."""
+    """Use up a challenge, once; return whether it was good for this browser and this ceremony."""
     statement = (
         update(c)
         .where(c.c.challenge_hash == challenge_hash, c.c.bound_to == bound_to, c.c.purpose == ceremony.value)

@@ -12,7 +12,7 @@ from ..rules.providers import ATTEMPT_LIFETIME, Profile, ProviderAttempt, Provid
 
 
 def insert_identity(conn: Connection, account_id: int, profile: Profile, now: datetime) -> ProviderIdentity | None:
-    """Keep that an account is somebody at a provider; None if another account is."""
+    """Connect an account to an identity at a provider; None if another account has it."""
     statement = dialect.insert_or_ignore(conn, i).values(
         user_id=account_id,
         provider=profile.provider,
@@ -25,7 +25,7 @@ def insert_identity(conn: Connection, account_id: int, profile: Profile, now: da
 
 
 def use_identity(conn: Connection, identity_id: int, now: datetime) -> None:
-    """Note that somebody signed in by an identity."""
+    """Note that an identity was used to sign in."""
     conn.execute(update(i).where(i.c.id == identity_id).values(last_used_at=now))
 
 

@@ -167,7 +167,7 @@ def started_in(rows: Sequence[Any], node: tuple[int, str]) -> dict[int, Started]
 
 
 def _begun_and_readable(conn: Connection, ids: Sequence[int], node: tuple[int, str]) -> list[tuple[Any, ...]]:
-    """Return what a statement has begun whose answer could not be read: row by row, without those that cannot be read.
+    """Return the started runs of a statement whose answer could not be read, row by row, without unreadable rows.
 
     The node holds the others without knowing them, so ``losses.disown`` ends them; no attempt of theirs is open.
     """

@@ -251,7 +251,7 @@ def are_held_apart(tx: Tx, runs: Sequence[NewRun]) -> list[bool]:
 
 
 def put_or_drop(tx: Tx, runs: Sequence[NewRun]) -> None:
-    """Put runs into the queue for nobody who could be refused: without a place in a full queue they are dropped.
+    """Enqueue runs for callers who cannot be refused: without a place in a full queue, runs are dropped.
 
     It waits for nobody who enqueues into a line with a cap: into such a line all is put, whether there is room or not.
 

@@ -96,7 +96,7 @@ def _all_awaited(conn: Connection, run_ids: Collection[int]) -> set[int]:
 
 
 def ended(conn: Connection, parent_id: int, step: str, flow_id: int | None) -> list[Json] | None:
-    """Return how the runs of a step ended, in the order in which they were given; None: one of them has not ended."""
+    """Return the ends of a step's runs, in the order in which they were given; None: one of them has not ended."""
     if flow_id is not None and conn.execute(select(f.c.finished_at).where(f.c.id == flow_id)).scalar_one() is None:
         return None
     rows = _awaited(conn, parent_id, step, flow_id)

@@ -256,7 +256,7 @@ def put_again(tx: Tx, old_id: int, new: NewRun, published: Mapping[str, JobDefau
 
 
 def forget_uses(conn: Connection, run_id: int) -> None:
-    """Let a run of a flow keep the arguments that it was given by hand, also where the flow is retried."""
+    """Keep the arguments that a run of a flow was given by hand, also when the flow is retried."""
     conn.execute(update(m).where(m.c.run_id == run_id).values(uses=None))
 
 

@@ -61,7 +61,7 @@ class Capped:
 
 
 def capped(conn: Connection, runs: Sequence[NewRun], defaults: Mapping[str, JobDefaults], *, any_group: bool) -> Capped:
-    """Return where new runs are counted.
+    """Return the lines in which new runs are counted.
 
     Args:
         runs: They have their keys already; a group that they inherit is said.
@@ -75,7 +75,7 @@ def capped(conn: Connection, runs: Sequence[NewRun], defaults: Mapping[str, JobD
 
 
 def lines_of(each: Iterable[tuple[tuple[Line, Cap] | None, str]], of_groups: Mapping[str, Cap]) -> Capped:
-    """Return where runs are counted, by the line and cap of their key and by their group."""
+    """Return the lines in which runs are counted, by the line and cap of their key and by their group."""
     asked: list[tuple[Line, ...]] = []
     caps: dict[Line, Cap] = {}
     for of_key, group in each:
@@ -139,7 +139,7 @@ class Room:
         raise InvalidState("queue full: the runs in a full queue change too fast; try again", path=())
 
     def _count(self, but: Collection[int] = ()) -> dict[Line, int]:
-        """Return how many wait in each line; beyond what matters they are not counted."""
+        """Return how many runs wait in each line, counted only as far as it matters."""
         of_jobs = defaultdict[str, list[str]](list)
         for line in self._wanted:
             if line.job_name is not None:

@@ -78,7 +78,7 @@ def put_unique(tx: Tx, run: NewRun, key: str) -> Enqueued:
 
 
 def _answered(tx: Tx, run: NewRun, key: str, found: Enqueued) -> Enqueued:
-    """Return what stands for a run whose key is held, as its ``on_conflict`` says."""
+    """Return the answer to a run whose key is held, as its ``on_conflict`` decides."""
     holder, follows = found.run, run.hold is not None and run.hold.kind in (Holding.DEBOUNCE, Holding.LAST)
     if run.on_conflict is OnConflict.KEEP or follows:
         return found

@@ -347,7 +347,7 @@ class Capacity:
         return sum(self._notices[kind] for kind in allowance.kinds)
 
     def note_empty(self, allowance: Allowance, notices: int) -> None:
-        """Note that a claim brought nothing. It need not have seen what was noticed since it began.
+        """Note that a claim found no run. It may have missed notices that came after it began.
 
         Args:
             notices: How many ``notices`` had come when it began.

@@ -368,7 +368,7 @@ class Worker(Service):
         self._launcher.children.recall_all()
 
     async def stop_taking(self) -> None:
-        """Take nothing new, and give back what was only reserved; what a claim under way brings still begins."""
+        """Take nothing new, and give back reserved runs; runs of a claim under way still begin."""
         self._take_no_more()
         if self.remote is not None:
             self.remote.let_go_at_once()

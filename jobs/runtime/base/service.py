@@ -48,7 +48,7 @@ async def repeated(
     during: Collection[ErrorKind] = PASSING,
     give_up_at: float = math.inf,
 ) -> T:
-    """Return what ``action`` returns, once it does not fail any more; to do it twice must change nothing.
+    """Repeat ``action`` until it does not fail and return its result; doing it twice must change nothing.
 
     Args:
         action: What is tried.

@@ -390,7 +390,7 @@ class RemoteSupervisor(Watch):
                 await self._try(executor, "forget", engine.forget, Place(one.name, one.handle))
 
     async def _answer(self, executor: str, asking: Awaitable[T]) -> T | None:
-        """Return what an engine answers; None: it does not, and nothing is concluded."""
+        """Return the answer of an engine; None: it does not answer, and nothing is concluded."""
         try:
             return await asking
         except Exception as error:

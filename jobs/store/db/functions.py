@@ -56,7 +56,7 @@ def spelled(name: str, kind: TypeEngine[T], *, postgresql: str, sqlite: str) -> 
 
 
 def spell(function: type[FunctionElement[Any]], database: str, text: str) -> None:
-    """Have a function compiled to a text for one database."""
+    """Register the text to which a function is compiled for one database."""
     # An operand that is not in the text is not compiled: its value would be sent for nothing.
     used = {int(place) for _, place, _, _ in Formatter().parse(text) if place}
 

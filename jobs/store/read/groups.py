@@ -123,7 +123,7 @@ def of_line(statement: Select[Any], line: Line, but: Collection[int] = ()) -> li
 
 
 def waiting_in(conn: Connection, line: Line, most: int) -> int:
-    """Return how many runs wait in a line; more than so many are not counted."""
+    """Return how many runs wait in a line, counted up to a limit."""
     found = (some.limit(most).subquery() for some in of_line(select(r.c.id), line))
     return sum(conn.execute(select(func.count()).select_from(some)).scalar_one() for some in found)
 

@@ -101,7 +101,7 @@ def prune_hours(conn: Connection, before: datetime, limit: int) -> int:
 
 
 def keep_depth(conn: Connection, minute: datetime, parts: Sequence[Part]) -> bool:
-    """Keep a minute; False if somebody has, or is just about to: then nothing is written.
+    """Store the depth of a minute; False if another node has stored it or is about to: then nothing is written.
 
     Args:
         minute: The beginning of it.

@@ -50,7 +50,7 @@ def publish(conn: Connection, jobs: Sequence[JobInfo]) -> None:
 
 
 def set_rate(conn: Connection, name: str, rate: Rate | None) -> None:
-    """Let this rate hold instead of the one that the code of a job says; None = that one."""
+    """Set a rate in place of the one in the code of a job; None = use the code's rate."""
     conn.execute(update(j).where(j.c.name == name).values(rate=None if rate is None else rate.to_json()))
 
 

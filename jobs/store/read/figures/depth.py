@@ -75,7 +75,7 @@ def judged(conn: Connection, criteria: Criteria, now: datetime) -> Criteria:
 
 
 def stalled_of(conn: Connection, tasks: Collection[Task], now: datetime) -> tuple[int, ...]:
-    """Return which of these tasks should have started and did not, as ``is_stalled`` judges."""
+    """Return those of these tasks that should have started and did not, as ``is_stalled`` judges."""
     suspects = [task for task in tasks if is_stalled(task, now, owed=True)]
     if not suspects:
         return ()

@@ -208,7 +208,7 @@ mark_from = reader_of(FailureMark, {"old_versions": lambda stored: None if store
 
 
 def marks(conn: Connection, names: Collection[str]) -> dict[str, FailureMark]:
-    """Return what people said of these groups, by their fingerprints."""
+    """Return the marks of these groups of failures, by fingerprint."""
     rows = conn.execute(select(failure_mark).where(failure_mark.c.fingerprint.in_(names)))
     return {row.fingerprint: mark_from(row) for row in rows}
 
@@ -258,7 +258,7 @@ def unknown_errors(conn: Connection, scope: Scope, now: datetime) -> list[Failur
 
 
 def news(conn: Connection, execution_ids: Collection[int], now: datetime) -> set[int]:
-    """Return which of these failed executions have errors that people do not know of."""
+    """Return those of these failed executions whose errors are not known to people yet."""
     if not _quiet(conn, now):
         return set(execution_ids)
     asked, parameters = dialect.batch(conn, {"id": dialect.KINDS[int]}, [(one,) for one in execution_ids], name="asked")

@@ -108,7 +108,7 @@ def hour_of(instant: datetime) -> datetime:
 
 
 def first_to_count(conn: Connection, now: datetime) -> datetime | None:
-    """Return where to begin to count at the start of a node; None without any execution.
+    """Return the hour at which counting begins when a node starts; None without any execution.
 
     With the whole log, or where that has been done a week before the newest hour that is counted: pruning leaves
     hardly anything older, and takes the hours with it.

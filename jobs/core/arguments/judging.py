@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from ..base.errors import ErrorCode, InvalidInput, refuse
 from ..base.lazy import LazyModule
@@ -23,6 +23,7 @@ KnownCode: TypeAlias = Callable[[str, str], Judge | None]
 
 _SAYING_LITTLE: Final = frozenset({"type", "title", "description", "default"})
 _OF_OBJECTS: Final = _SAYING_LITTLE | {"properties", "required", "additionalProperties"}
+_OF_LISTS: Final = _SAYING_LITTLE | {"items"}
 _PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
     "string": (str,),
     "integer": (int,),
@@ -77,7 +78,7 @@ def value_faults(what: str, schema: Mapping[str, Any], value: Json, field: str) 
 
 
 def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
-    """Return whether arguments are texts, numbers and truth values of a schema that asks for nothing but their types.
+    """Return whether arguments are texts, numbers, truth values and lists of one kind of them, and no more is asked.
 
     Most are; to find that out takes a fiftieth of the library's time. False = the library has to judge.
     """
@@ -86,10 +87,22 @@ def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
     rules: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
     for name, value in args.items():
         rule = rules.get(name)
+        if isinstance(value, list):
+            if rule is None or not _is_plain_list(rule, cast("list[object]", value)):
+                return False
+            continue
         kind = None if rule is None or not rule.keys() <= _SAYING_LITTLE else rule.get("type")
         if not isinstance(kind, str) or type(value) not in _PLAIN.get(kind, ()):
             return False
     return all(name in args for name in schema.get("required", ()))
+
+
+def _is_plain_list(rule: Mapping[str, Any], values: list[object]) -> bool:
+    of_each: Any = rule.get("items")
+    if rule.get("type") != "array" or not rule.keys() <= _OF_LISTS or not isinstance(of_each, dict):
+        return False
+    kind: object = cast("dict[str, Any]", of_each).get("type") if of_each.keys() <= _SAYING_LITTLE else None
+    return isinstance(kind, str) and set(map(type, values)).issubset(_PLAIN.get(kind, ()))
 
 
 def _fault(job_name: str, error: "ValidationError", hint: str) -> InvalidInput:

@@ -68,11 +68,37 @@ RULES: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
         {"type": "string", "maxLength": 1},
         {"type": "integer", "minimum": 1},
         {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        {"type": "array", "items": {"type": "string"}, "title": "L"},
+        {"type": "array", "items": {"type": "number"}},
+        {"type": "array", "items": {"type": "string", "maxLength": 1}},
+        {"type": "array", "items": {"type": "integer"}, "uniqueItems": True},
+        {"type": "array", "items": {"type": ["integer", "null"]}},
+        {"type": "array", "items": False},
+        {"type": "array"},
         {},
     ]
 )
 VALUES: st.SearchStrategy[Any] = st.sampled_from(
-    ["", "ab", 0, 1, -1, 1.0, 0.5, True, False, None, [], {}, {"$secret": "s"}]
+    [
+        "",
+        "ab",
+        0,
+        1,
+        -1,
+        1.0,
+        0.5,
+        True,
+        False,
+        None,
+        [],
+        {},
+        {"$secret": "s"},
+        ["ab"],
+        [1, 1],
+        [True, 0.5],
+        [[]],
+        [None],
+    ]
 )
 NAMES = st.sampled_from("abc")
 SCHEMAS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
@@ -103,6 +129,17 @@ def test_texts_and_numbers_need_no_library() -> None:
     assert fits_plainly(schema, {"text": "x", "count": 1, "share": 1, "sure": True})
     assert not fits_plainly(schema, {"text": "x"})
     assert not fits_plainly(schema, {"text": "x", "count": True})
+
+
+def test_lists_of_texts_and_numbers_need_no_library() -> None:
+    def handler(texts: list[str], numbers: list[float] | None = None) -> None:
+        """Takes lists."""
+
+    schema = define("takes", handler).args_schema
+    assert fits_plainly(schema, {"texts": ["x", "y"]})
+    assert fits_plainly(schema, {"texts": []})
+    assert not fits_plainly(schema, {"texts": ["x", 1]})
+    assert not fits_plainly(schema, {"texts": [{"$secret": "s"}]})
 
 
 @pytest.mark.parametrize(

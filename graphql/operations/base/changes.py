@@ -257,9 +257,10 @@ def _args_faults(value: object, path: tuple[str, ...]) -> Iterator[InvalidInput]
     if value is not None and not isinstance(value, dict):
         yield InvalidInput(f"{_shown(path)}: must be an object, got {value!r:.60}", path=path)
         return
-    if _is_storable(value):
+    whole = cast("object", value)
+    if _is_storable(whole):
         return
-    pending: list[tuple[object, tuple[str, ...]]] = [(value, path)]
+    pending: list[tuple[object, tuple[str, ...]]] = [(whole, path)]
     while pending:
         one, place = pending.pop()
         if isinstance(one, dict):

@@ -95,6 +95,8 @@ class Launcher:
     """Forks, watches and kills."""
 
     def __init__(self, control: socket.socket) -> None:
+        # The node that made the socket may have a default timeout, by code of jobs.
+        control.settimeout(None)
         self._control = control
         self._node = os.getppid()
         self._number = int.from_bytes(os.urandom(7))

@@ -339,6 +339,8 @@ class Connection:
     """Frames over a blocking socket; sending is safe from any thread."""
 
     def __init__(self, peer: socket.socket) -> None:
+        # Job code may have called socket.setdefaulttimeout: a job without a message would be taken for a lost node.
+        peer.settimeout(None)
         self._peer = peer
         self._sending = threading.Lock()
 

@@ -2,8 +2,10 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -168,6 +170,20 @@ async def test_a_thread_that_never_ends_does_not_keep_the_process(start_engine: 
     engine = await start_engine(JOBS, slots=1)
     done = await engine.finish("leaves_a_thread")
     assert done.run.state is RunState.SUCCESS
+
+
+@pytest.fixture
+def default_timeout() -> Iterator[None]:
+    """What scripts do for the sake of a library without timeouts of its own."""
+    socket.setdefaulttimeout(10)
+    yield
+    socket.setdefaulttimeout(None)
+
+
+async def test_a_default_timeout_of_sockets_ends_no_job(default_timeout: None, start_engine: StartEngine) -> None:
+    engine = await start_engine(JOBS)
+    done = await engine.finish("who_am_i")
+    assert (done.run.state, done.run.error) == (RunState.SUCCESS, None)
 
 
 async def test_a_stray_sigterm_does_not_end_a_job(engine: RunningEngine) -> None:

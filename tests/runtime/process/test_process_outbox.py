@@ -98,6 +98,15 @@ def test_of_fast_progress_the_first_and_the_last_value_arrive(ends: tuple[socket
     assert len(shown) < 1_000
 
 
+def test_a_child_waits_for_its_node_whatever_the_default_timeout_of_sockets(
+    ends: tuple[socket.socket, socket.socket],
+) -> None:
+    child, _ = ends
+    child.settimeout(0.01)
+    Connection(child)
+    assert child.gettimeout() is None
+
+
 def test_a_node_that_is_gone_is_noticed(ends: tuple[socket.socket, socket.socket]) -> None:
     child, peer = ends
     connection = Connection(child)

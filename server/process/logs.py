@@ -12,7 +12,7 @@ import structlog
 from typing_extensions import override
 
 from ...jobs.base.context import current_host
-from ...jobs.runtime.job.lines import OWN_LOGGER
+from ...jobs.runtime.job.lines import OWN_LOGGER, OwnLogger
 
 if TYPE_CHECKING:
     from structlog.typing import Processor
@@ -62,7 +62,19 @@ class OfOthers(logging.Filter):
     @override
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether ``record`` was made by somebody else's logger."""
-        return record.name.partition(".")[0] != OWN_LOGGER
+        return not _is_own(record.name)
+
+
+class _LoggerOfProcess(logging.Logger):
+    """The class of loggers that are made from now on: an ``OwnLogger`` if it is ours, else as ``logging`` has it."""
+
+    def __new__(cls, name: str, level: int = logging.NOTSET) -> logging.Logger:  # type: ignore[misc]
+        kind = OwnLogger if _is_own(name) else logging.getLoggerClass()
+        return kind(name, level)
+
+
+def _is_own(name: str) -> bool:
+    return name.partition(".")[0] == OWN_LOGGER
 
 
 class FloodFilter(logging.Filter):
@@ -95,8 +107,8 @@ class FloodFilter(logging.Filter):
 def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None) -> None:
     """Send the log lines of this process to ``stream`` (standard error unless given).
 
-    Our own loggers have a handler and a level of their own: jobs that configure ``logging`` mean their own lines, and
-    take away what is at the root.
+    Our own loggers have a handler and a level of their own, and nobody disables them: jobs that configure ``logging``
+    mean their own lines, and take away what is at the root.
 
     Args:
         form: ``human``, ``json``, or ``auto`` = human when ``stream`` is a terminal, else JSON.
@@ -113,6 +125,11 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
         handler.setFormatter(formatter)
         logger.addHandler(handler)
         logger.setLevel(level.upper())
+    manager = logging.root.manager
+    for name, made in manager.loggerDict.items():
+        if _is_own(name) and isinstance(made, logging.Logger):
+            made.__class__ = OwnLogger
+    manager.setLoggerClass(_LoggerOfProcess)
     for name, least in QUIET.items():
         logging.getLogger(name).setLevel(least)
     structlog.configure(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cronograph.jobs.runtime.job.lines import OWN_LOGGER
+from cronograph.jobs.runtime.job.lines import OWN_LOGGER, OwnLogger
 from cronograph.server.process.logs import BURST, WINDOW, FloodFilter, LogFormat, configure_logging
 from tests.support.processes import ProcessStarter
 from tests.support.waiting import wait_until
@@ -24,6 +24,10 @@ def restored_logging() -> Iterator[None]:
     for logger, handlers, level in before:
         logger.handlers[:] = handlers
         logger.setLevel(level)
+    logging.root.manager.loggerClass = None
+    for one in logging.root.manager.loggerDict.values():
+        if isinstance(one, OwnLogger):
+            one.__class__ = logging.Logger  # type: ignore[assignment]
     logging.captureWarnings(capture=False)
 
 
@@ -92,15 +96,23 @@ logging.config.dictConfig({
 
 from cronograph.jobs import job
 
+for logger in logging.root.manager.loggerDict.values():
+    logger.disabled = True
+
 @job(retries=0)
 def reconfigures() -> None:
-    logging.basicConfig(force=True)
+    logging.basicConfig(force=True, level="ERROR")
+    logging.disable(logging.CRITICAL)
+    for name, logger in logging.root.manager.loggerDict.items():
+        logger.disabled = name.startswith("cronograph")
     log.info("in a thread")
 
 @job(retries=0, isolation="process")
 def in_a_process() -> None:
+    log.disabled = False
     log.info("in a process")
-    logging.basicConfig(force=True)
+    logging.basicConfig(force=True, level="ERROR")
+    logging.disable(logging.CRITICAL)
     log.info("after basicConfig")
 """
 
@@ -124,6 +136,7 @@ def test_modules_and_jobs_that_configure_logging_lose_no_line_and_do_not_silence
         ("reconfigures", ["in a thread"]),
         ("in_a_process", ["in a process", "after basicConfig"]),
         ("reconfigures", ["in a thread"] * 2),
+        ("in_a_process", ["in a process", "after basicConfig"] * 2),
     ):
         asked(f'mutation {{ triggerJob(jobName: "{name}") {{ success }} }}')
         wait_until(lambda name=name, expected=expected: lines(name) == expected, message=f"the lines of {name}")  # type: ignore[misc]

@@ -376,7 +376,7 @@ class LogLevels:
             root = logging.getLogger()
             # What is no logger, but only holds the place of one, has no level.
             named = {name: getattr(one, "level", 0) for name, one in list(root.manager.loggerDict.items())}
-            self._levels = {"": root.level} | {name: level for name, level in named.items() if level}
+            self._levels = {"": root.getEffectiveLevel()} | {name: level for name, level in named.items() if level}
             self._until = time.monotonic() + _LEVELS_FOR
         return self._levels
 

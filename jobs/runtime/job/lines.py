@@ -96,27 +96,75 @@ def _is_plain(key: str, value: Json) -> bool:
 def keep_lines_of_jobs(host: Host | None = None) -> None:
     """Start to keep what jobs log by ``logging`` with their executions; for the life of the process.
 
-    Nothing that configures ``logging`` changes that: neither what becomes of handlers nor ``disable_existing_loggers``,
-    by which a logger is muted everywhere but in jobs. Our own loggers are not muted at all. An own level, ``disabled``
-    and ``logging.disable`` hold as ever. Doing it again changes no more than ``host``.
+    Nothing that configures ``logging`` later changes that: neither what becomes of handlers, nor a higher level of the
+    root logger or ``logging.disable``, which hold for handlers alone; nor ``disable_existing_loggers``, by which a
+    logger is muted everywhere but in jobs. Our own loggers are not muted by that. A logger's own level and ``disabled``
+    hold as ever. Doing it again changes ``host`` and the level.
 
     Args:
         host: The one job of this process; unless given, the job in whose context a call is made.
     """
     _Keeping.of_process = host
+    _Keeping.least = logging.root.level
+    # Loggers remember which levels they let pass; this makes them forget it.
+    logging.root.setLevel(logging.root.level)
     if _Keeping.is_on:
         return
     _Keeping.is_on = True
     # Sentry goes the same way: it is the one place that all records pass, and no configuration changes it.
     logging.Logger.callHandlers = partialmethod(_call_handlers, logging.Logger.callHandlers)  # type: ignore[method-assign, assignment]
+    logging.Logger.getEffectiveLevel = _kept_level  # type: ignore[method-assign, assignment]
+    _Keeping.disabled = logging.root.manager.disable
+    logging.disable(logging.NOTSET)
+    logging.disable = _disable
     # Neither has a public way to ask for.
     functions: Any = logging.config
     functions._handle_existing_loggers = partial(_mute, functions._handle_existing_loggers)  # noqa: SLF001 - see above
 
 
 class _Keeping:
+    """The state of this process.
+
+    Attributes:
+        least: The level of the root logger as the node set it: lines of jobs are kept from there on.
+        disabled: The level up to which handlers get no record, by ``logging.disable``.
+    """
+
     is_on: ClassVar[bool] = False
     of_process: ClassVar[Host | None] = None
+    least: ClassVar[int] = logging.NOTSET
+    disabled: ClassVar[int] = logging.NOTSET
+
+
+class OwnLogger(logging.Logger):
+    """A logger of the server: nothing that code of jobs disables concerns it."""
+
+    @property
+    def disabled(self) -> bool:
+        """It never is."""
+        return False
+
+    @disabled.setter
+    def disabled(self, _: bool) -> None: ...
+
+
+def _disable(level: int = logging.CRITICAL) -> None:
+    """Take the place of ``logging.disable``."""
+    _Keeping.disabled = level
+
+
+def _with_level(logger: logging.Logger) -> logging.Logger:
+    """Return the logger whose level holds for ``logger``: itself or the nearest above it that has one."""
+    one = logger
+    while not one.level and one.parent is not None:
+        one = one.parent
+    return one
+
+
+def _kept_level(logger: logging.Logger) -> int:
+    """Take the place of ``Logger.getEffectiveLevel``: records are made for lines of jobs, too."""
+    one = _with_level(logger)
+    return min(one.level, _Keeping.least) if one is logging.root else one.level
 
 
 def _call_handlers(
@@ -127,7 +175,7 @@ def _call_handlers(
     if host is not None:
         keep_record(record, host)
     # What is kept is not lost: no handler is no reason to write it to standard error.
-    if not vars(logger).get(_MUTED, False) and (host is None or logger.hasHandlers()):
+    if _is_shown(logger, record) and (host is None or logger.hasHandlers()):
         try:
             further(logger, record)
         except Exception:
@@ -135,6 +183,13 @@ def _call_handlers(
             if logger.name.partition(".")[0] != OWN_LOGGER:
                 raise
             logging.NullHandler().handleError(record)
+
+
+def _is_shown(logger: logging.Logger, record: logging.LogRecord) -> bool:
+    """Return whether handlers get a record by what was configured."""
+    if record.levelno < _with_level(logger).level:
+        return False
+    return isinstance(logger, OwnLogger) or (record.levelno > _Keeping.disabled and not vars(logger).get(_MUTED, False))
 
 
 def _mute(further: Callable[..., None], existing: list[str], children: list[str], disable: bool) -> None:

@@ -180,8 +180,8 @@ class ChildRun:
     def run(self) -> JobOutcome:
         """Run the job to its end, and send all that it said."""
         signal.signal(signal.SIGTERM, self._on_sigterm)
-        keep_lines_of_jobs(self._host)
         set_log_levels(self._begin.log_levels)
+        keep_lines_of_jobs(self._host)
         current_host.set(self._host)
         IN_USE.add(self._begin.secrets)
         guard_output()

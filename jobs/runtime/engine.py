@@ -20,7 +20,7 @@ from .duties.declarer import Declarer
 from .job.lines import keep_lines_of_jobs
 from .job.middleware import NodeResources
 from .job.ownership import let_threads_belong_to_jobs
-from .job.printing import guard_output, let_prints_belong_to_jobs
+from .job.printing import guard_output
 from .live.writers import LogWriter, ProgressWriter
 from .node import NodeLife, register, take_back
 
@@ -132,9 +132,7 @@ class Engine:
             return
         if self._settings.thread_logs:
             let_threads_belong_to_jobs()
-        guard_output()
-        if self._settings.print_logs:
-            let_prints_belong_to_jobs()
+        guard_output(keeps_prints=self._settings.print_logs)
         keep_lines_of_jobs()
         if self._owns_wakeup:
             self._wakeup.start()

@@ -1,6 +1,10 @@
 """Jobs of every kind put others into the queue, and what they print is kept."""
 
+import io
+import sys
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any, TextIO
 
 import pytest
 
@@ -40,6 +44,33 @@ async def test_a_job_enqueues_others_at_once_and_when_it_ends_well(
     assert [line.message for line in done.lines] == [f"enqueued {ids}", "without an end"]
     if "process" not in kind:
         assert capsys.readouterr().out == f"enqueued {ids}\nwithout an end"
+
+
+class Tee:
+    """Hands on what it gets, as libraries that colour or copy output do."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> None:
+        self.stream.write(text)
+
+
+def closed() -> TextIO:
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("instead", [io.StringIO, closed, lambda: None, lambda: Tee(sys.stdout)])
+@pytest.mark.parametrize("kind", ["thread", "process"])
+async def test_prints_are_kept_whatever_an_earlier_job_made_of_standard_output(
+    start_engine: StartEngine, own_stdout: None, kind: str, instead: Callable[[], Any]
+) -> None:
+    engine = await start_engine(JOBS, print_logs=True)
+    sys.stdout = instead()
+    done = await engine.finish(kind)
+    assert (done.run.state, [line.message for line in done.lines][1:]) == (RunState.SUCCESS, ["without an end"])
 
 
 @pytest.mark.costly

@@ -20,6 +20,7 @@ from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
 from ...registry import Handler
 from ..job.middleware import HookStack
 from ..job.ownership import EXITS, owner
+from ..job.printing import guard_replaced_output
 from ..job.results import from_exception, from_return, message_of, stopped
 from ..process.children import ChildPool
 from .attempt import NO_PLACE, Attempt, Running
@@ -221,6 +222,7 @@ def begin(body: "Body", attempt: Attempt) -> Running:
     # Of a job in another process no code runs here.
     if attempt.definition.isolation not in ELSEWHERE:
         context.run(owner.set, attempt.host)
+        guard_replaced_output()
     if TRACED.by is not None:
         attempt.span = TRACED.by.attempt(attempt.traced())
         attempt.host.trace, attempt.host.export_line = attempt.span.fields, attempt.span.export_line

@@ -17,7 +17,7 @@ from ...core.outcome import Failed, HandedBack, JobOutcome
 from ...core.steps import may_have_steps
 from ...store.db.database import Database
 from ..base.service import Backoff
-from ..job.printing import prints_belong_to_jobs
+from ..job.printing import keeps_prints
 from ..job.results import failure, stopped
 from ..process.children import LINGER, ChildPool, PooledChild
 from ..process.spawner import Child, LauncherError, Spawner, places
@@ -325,7 +325,7 @@ def begin_message(attempt: Attempt, *, path: list[str], secrets: dict[str, str])
         log_levels=_log_levels.now(),
         secrets=secrets,
         modules=[] if attempt.middleware is None else attempt.middleware.modules,
-        keeps_prints=prints_belong_to_jobs(),
+        keeps_prints=keeps_prints(),
         memory=None if attempt.definition.reuse is None else attempt.definition.reuse.memory,
         may_have_steps=may_have_steps(attempt.started.run.attempt, attempt.started.run.trigger),
         grace=attempt.host.grace,

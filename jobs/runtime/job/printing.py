@@ -9,7 +9,7 @@ import logging
 import sys
 import threading
 from collections.abc import Callable
-from typing import Any, BinaryIO, Final, TextIO, TypeAlias, cast
+from typing import Any, BinaryIO, ClassVar, Final, TextIO, TypeAlias, cast
 
 from typing_extensions import override
 
@@ -98,13 +98,29 @@ class _Guarded:
     def say(self, text: str) -> None:
         """Show text without secrets, and keep it with the job that runs in this context if that is asked for."""
         host = current_host.get()
-        if host is None:
+        if _passing.on:
+            # Job code has put something of its own between two such streams: the outer one has kept it.
+            self._show(text)
+        elif host is None:
             self._without_secrets(text)
         else:
             host.printed(text, self._without_secrets, keep=self.keeps)
 
     def _without_secrets(self, text: str) -> None:
-        self._show(IN_USE.text(text))
+        _passing.on = True
+        try:
+            self._show(IN_USE.text(text))
+        finally:
+            _passing.on = False
+
+
+class _Passing(threading.local):
+    """Whether this thread is just handing on what a stream has taken."""
+
+    on = False
+
+
+_passing: Final = _Passing()
 
 
 class GuardedStream(io.TextIOBase):
@@ -119,6 +135,11 @@ class GuardedStream(io.TextIOBase):
     def keeps(self) -> bool:
         """Return whether the prints of jobs are kept with their executions."""
         return self._guarded.keeps
+
+    @property
+    def is_over(self) -> bool:
+        """Return whether the original is closed."""
+        return self._original.closed
 
     def keep(self) -> None:
         """Start to keep what is printed."""
@@ -203,22 +224,54 @@ class GuardedBytes(io.RawIOBase):
         return self._original.fileno()
 
 
-def guard_output() -> None:
+class _Output:
+    """The streams of this process, by their names in ``sys``, and whether prints are kept with executions."""
+
+    guarded: ClassVar[dict[str, GuardedStream]] = {}
+    keeps: ClassVar[bool] = False
+
+
+def guard_output(*, keeps_prints: bool | None = None) -> None:
     """Start to cut secrets out of standard output and error; for the life of the process.
 
-    Handlers of ``logging`` that write there already go along. Doing it again changes nothing.
+    Handlers of ``logging`` that write there already go along. Doing it again guards what job code has put in the place
+    of these streams since; if that is closed or nothing, they are put back.
+
+    Args:
+        keeps_prints: Whether what jobs print to standard output is also kept with their executions; as it is unless
+            given, at first it is not.
     """
+    if keeps_prints is not None:
+        _Output.keeps = keeps_prints
     for name in ("stdout", "stderr"):
-        original = getattr(sys, name)
-        if original is None or isinstance(original, GuardedStream):
-            continue
-        guarded = GuardedStream(original)
-        setattr(sys, name, guarded)
-        if getattr(sys, f"__{name}__") is original:
-            setattr(sys, f"__{name}__", guarded)
-        for handler in _stream_handlers():
-            if handler.stream is original:
-                handler.setStream(cast("TextIO", guarded))
+        stream = getattr(sys, name)
+        if not isinstance(stream, GuardedStream):
+            own = _Output.guarded.get(name)
+            if stream is None or getattr(stream, "closed", False):
+                stream = own
+            else:
+                stream = _guarded(name, stream)
+                if own is None or own.is_over:
+                    _Output.guarded[name] = stream
+            setattr(sys, name, stream)
+        if name == "stdout" and stream is not None and _Output.keeps:
+            stream.keep()
+
+
+def guard_replaced_output() -> None:
+    """Guard the output again if it was guarded in this process: before the code of a job begins."""
+    if _Output.guarded:
+        guard_output()
+
+
+def _guarded(name: str, original: TextIO) -> GuardedStream:
+    guarded = GuardedStream(original)
+    if getattr(sys, f"__{name}__") is original:
+        setattr(sys, f"__{name}__", guarded)
+    for handler in _stream_handlers():
+        if handler.stream is original:
+            handler.setStream(cast("TextIO", guarded))
+    return guarded
 
 
 def _stream_handlers() -> list[logging.StreamHandler[Any]]:
@@ -227,12 +280,11 @@ def _stream_handlers() -> list[logging.StreamHandler[Any]]:
     return [one for logger in loggers for one in logger.handlers if isinstance(one, logging.StreamHandler)]
 
 
-def let_prints_belong_to_jobs() -> None:
-    """Start to keep what jobs print to standard output as well. Doing it again changes nothing."""
-    guard_output()
-    cast("GuardedStream", sys.stdout).keep()
-
-
 def prints_belong_to_jobs() -> bool:
-    """Return whether prints of jobs are kept with their executions."""
+    """Return whether what is printed now is kept with executions."""
     return isinstance(sys.stdout, GuardedStream) and sys.stdout.keeps
+
+
+def keeps_prints() -> bool:
+    """Return whether prints of jobs are kept with their executions, whatever job code made of standard output."""
+    return _Output.keeps

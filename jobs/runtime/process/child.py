@@ -37,7 +37,7 @@ from ...registry.policies import NO_POLICIES
 from ..job.lines import keep_lines_of_jobs
 from ..job.middleware import KeptResources, middleware_of
 from ..job.ownership import noting_tasks
-from ..job.printing import guard_output, let_prints_belong_to_jobs
+from ..job.printing import guard_output
 from ..job.results import from_exception, from_return, suspension_of
 from ..job.stopping import StopSignal
 from .finding import find_job, found_of_store
@@ -184,9 +184,7 @@ class ChildRun:
         keep_lines_of_jobs(self._host)
         current_host.set(self._host)
         IN_USE.add(self._begin.secrets)
-        guard_output()
-        if self._begin.keeps_prints:
-            let_prints_belong_to_jobs()
+        guard_output(keeps_prints=self._begin.keeps_prints)
         outcome = self._outcome()
         # Threads of the job may be in the middle of a step.
         self._host.branches.wait_for_steps()

@@ -55,11 +55,18 @@ class Alarm:
 
         Raises:
             InvalidInput: it cannot be.
-            ValueError: it is about a schedule, and the job has none; or its severity is none.
+            ValueError: it is about a schedule, and the job has none; or severity or channels are none.
         """
         condition, settings = condition_of({word: getattr(self, word, None) for word in WORDS})
         if condition in _OF_TASKS and not is_scheduled:
             raise ValueError(f"{condition.value}: is about the occurrences of a schedule; add schedule=… to the job")
+        if self.severity not in tuple(Severity):
+            words = ", ".join(f"'{one.value}'" for one in Severity)
+            raise ValueError(f"severity: must be one of {words}, got {self.severity!r:.60}")
+        if not isinstance(self.channels, str | list | tuple):
+            raise ValueError(  # noqa: TRY004 - one fault among others
+                f"channels: must be names of channels, e.g. ('ops',), got {self.channels!r:.60}"
+            )
         spec = AlarmSpec(
             name=f"{job}-{condition.value.replace('_', '-')}" if self.name is None else self.name,
             condition=condition,
@@ -81,9 +88,9 @@ def alarms_of(job: str, declared: object, *, is_scheduled: bool) -> tuple[AlarmS
         ValueError: one of them cannot be, or two have the same name.
     """
     several: list[Any] = [*declared] if isinstance(declared, list | tuple) else [declared]
-    wrong = next((one for one in several if not isinstance(one, Alarm)), None)
-    if wrong is not None:
-        raise ValueError(f"alarms: must be alarms such as Alarm(failing=3), got {wrong!r:.60}")
+    wrong = [one for one in several if not isinstance(one, Alarm)]
+    if wrong:
+        raise ValueError(f"alarms: must be alarms such as Alarm(failing=3), got {wrong[0]!r:.60}")
     specs = tuple(one.of_job(job, is_scheduled=is_scheduled) for one in several)
     names = [one.name for one in specs]
     twice = next((name for name in names if names.count(name) > 1), None)

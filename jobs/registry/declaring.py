@@ -126,8 +126,7 @@ def _names(jobs: object) -> frozenset[str]:
     """Return the names of the jobs that a hook concerns."""
     several = cast("Sequence[object]", jobs) if isinstance(jobs, list | tuple | set | frozenset) else (jobs,)
     names = [one if isinstance(one, str) else getattr(one, "name", None) for one in several]
-    wrong = next((one for one, name in zip(several, names, strict=True) if not isinstance(name, str)), None)
-    if wrong is not None or not names:
+    if not names or not all(isinstance(name, str) for name in names):
         raise ConfigurationError(f"@around: jobs must be jobs or their names, e.g. jobs=[mail], got {jobs!r:.60}")
     return frozenset(str(name) for name in names)
 

@@ -128,6 +128,7 @@ async def test_a_node_starts_although_an_alarm_cannot_be_as_it_is_declared(alarm
     [
         ({"alarms": [Declared(late="5m")]}, "add schedule=… to the job"),
         ({"alarms": ["late"]}, r"must be alarms such as Alarm\(failing=3\)"),
+        ({"alarms": None}, r"must be alarms such as Alarm\(failing=3\), got None"),
         ({"alarms": [Declared(failing=2), Declared(failing=3)]}, "two are called 'job-failing'"),
     ],
 )
@@ -149,6 +150,8 @@ def test_a_declaration_that_cannot_work_is_refused_at_the_import(options: dict[s
         ({"failing": "50% of 1"}, "ofRuns: must be 2 to 60"),
         ({"failing": "200% of 10"}, "failedShare: must be 0.01 to 1"),
         ({"due_by": "6 am"}, "must be a time of day"),
+        ({"failing": 2, "severity": "bad"}, "severity: must be one of 'info', 'warning', 'critical', got 'bad'"),
+        ({"failing": 2, "channels": 5}, "channels: must be names of channels, .* got 5"),
     ],
 )
 def test_an_alarm_that_cannot_be_is_refused(values: dict[str, object], fault: str) -> None:

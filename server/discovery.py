@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 from ..jobs.builtin import register_builtin
 from ..jobs.core.base.errors import ConfigurationError
@@ -95,6 +96,8 @@ def _shown(value: Any) -> str:  # noqa: ANN401 - anything a caller without types
     return f"{type(value).__name__} {name if isinstance(name, str) else repr(value)}"[:100]
 
 
+_OWN: Final = "cronograph."
+"""Modules of ours begin so."""
 ENTRY_POINT_GROUP = "cronograph.jobs"
 """Installed packages name a module of theirs in this group, and its jobs are found without being asked for."""
 
@@ -203,12 +206,20 @@ def _attempt(load: Callable[[], object], what: str) -> str | None:
     except ConfigurationError as error:
         return f"jobs: {error}"
     except (Exception, SystemExit) as error:  # noqa: BLE001 - anything may go wrong in foreign code; all of it is reported
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_machinery(frame.filename)]
-        place = f" ({frames[-1].filename}, line {frames[-1].lineno})" if frames else ""
-        if isinstance(error, SyntaxError):
-            place = f" ({error.filename}, line {error.lineno})"
+        place = f" ({error.filename}, line {error.lineno})" if isinstance(error, SyntaxError) else _place(error)
         return f"jobs: importing {what} failed: {type(error).__name__}: {error}{place}"
     return None
+
+
+def _place(error: BaseException) -> str:
+    """Return where an error was raised, or where code of ours that raised it was called."""
+    frames = [
+        (frame.f_code.co_filename, line, str(frame.f_globals.get("__name__")))
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not _is_machinery(frame.f_code.co_filename)
+    ]
+    of_user = [*takewhile(lambda frame: not frame[2].startswith(_OWN), frames)] or frames
+    return f" ({of_user[-1][0]}, line {of_user[-1][1]})" if of_user else ""
 
 
 def _is_machinery(filename: str) -> bool:

@@ -94,6 +94,15 @@ def test_an_error_in_a_module_is_reported_with_its_line(folder: Path) -> None:
     )
 
 
+def test_a_fault_that_we_find_is_reported_with_the_line_that_called_us(folder: Path) -> None:
+    (folder / "broken_reuse.py").write_text("from cronograph.jobs import Reuse\n\nREUSE = Reuse()\n")
+    (fault,) = faults_of("broken_reuse")
+    assert fault == (
+        "jobs: importing module 'broken_reuse' failed: ValueError: reuse: needs a limit, e.g. Reuse(runs=100) or "
+        f"Reuse(age='1h') ({folder / 'broken_reuse.py'}, line 3)"
+    )
+
+
 def test_a_missing_import_inside_a_module_is_not_taken_for_the_module(folder: Path) -> None:
     (folder / "needs_more.py").write_text("import no_such_dependency\n")
     (fault,) = faults_of("needs_more")

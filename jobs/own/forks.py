@@ -7,8 +7,11 @@ there and never closed: sockets and files are still those of the parent.
 
 import gc
 import os
+import sys
 import threading
-from typing import Any, Final, Protocol
+import traceback
+from contextlib import suppress
+from typing import Any, Final, NoReturn, Protocol
 from weakref import WeakSet
 
 FORKED: Final = (
@@ -95,6 +98,35 @@ os.register_at_fork(before=_state.before, after_in_parent=_state.in_parent, afte
 def forks() -> int:
     """Count the forks between this process and the first that imported this: what has seen fewer is not its own."""
     return _state.forks
+
+
+class EndingForks:
+    """Ends a process that the code within has forked where that code ends, as if it were the whole program.
+
+    Else a fork would go on with what is ours around that code: report its end a second time, or serve.
+    """
+
+    __slots__ = ("_forks",)
+
+    def __enter__(self) -> None:
+        self._forks = _state.forks
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if _state.forks != self._forks:
+            _end(error)
+
+
+def _end(error: BaseException | None) -> NoReturn:
+    status = 0 if error is None else 1
+    if isinstance(error, SystemExit) and (error.code is None or isinstance(error.code, int)):
+        status = error.code or 0
+    elif error is not None:
+        traceback.print_exception(error)
+    for stream in (sys.stdout, sys.stderr):
+        # Job code may have put anything there, or nothing.
+        with suppress(Exception):
+            stream.flush()
+    os._exit(status & 0xFF)
 
 
 def renew_in_forks(part: Part) -> None:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
@@ -53,6 +54,30 @@ def who_am_i(point: Point | None = None) -> Result:
         "files": [path.name for path in Path("/proc/self/fd").glob("*")],
     }
     return Result(records_processed=1, value=value)
+
+
+def forks(how: str) -> Result:
+    with warnings.catch_warnings():
+        # Newer Pythons warn of a fork beside threads.
+        warnings.simplefilter("ignore")
+        pid = os.fork()
+    if pid:
+        return Result(value=os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    if how == "raises":
+        raise ValueError(how)
+    if how == "exits":
+        sys.exit(3)
+    return Result(value="by the fork")
+
+
+async def forks_in_a_loop(how: str) -> Result:
+    return forks(how)
+
+
+in_process(forks)
+in_process(forks_in_a_loop)
+job("forks_in_a_thread", registry=JOBS)(forks)
+job("forks_on_the_node", registry=JOBS)(forks_in_a_loop)
 
 
 @in_process

@@ -17,6 +17,7 @@ from ...core.base.errors import InvalidInput
 from ...core.base.tracing import TRACED
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome
+from ...own.forks import EndingForks
 from ...registry import Handler
 from ..job.middleware import HookStack
 from ..job.ownership import EXITS, owner
@@ -61,7 +62,8 @@ class CoroutineBody:
         current_host.set(self.attempt.host)
         host = self.attempt.host
         try:
-            returned = await self._handler(**self._arguments)
+            with EndingForks():
+                returned = await self._handler(**self._arguments)
             if host.exit is None:
                 return from_return(returned, host.redactor)
             return _raised(self.attempt, host.exit)
@@ -153,9 +155,10 @@ class ThreadBody:
 
     def _handle(self) -> object:
         around = self._attempt.middleware
-        if around is None or self._info is None:
-            return self._attempt.definition.handler(**self._arguments)
-        return around.call(self._info, self._arguments)
+        with EndingForks():
+            if around is None or self._info is None:
+                return self._attempt.definition.handler(**self._arguments)
+            return around.call(self._info, self._arguments)
 
     async def stop_hard(self, running: Running) -> JobOutcome:
         """Wait: its run stays running until the thread ends by itself; on shutdown it is left behind."""

@@ -31,6 +31,7 @@ from ...core.flows import StartedBy
 from ...core.model import Isolation
 from ...core.outcome import INVALID_ARGUMENTS, Failed, JobOutcome, Succeeded
 from ...core.run_spec import RunSpec
+from ...own.forks import EndingForks
 from ...registry import JobDefinition, define
 from ...registry.hooks import Hooks, Resource, Scope
 from ...registry.policies import NO_POLICIES
@@ -229,9 +230,10 @@ class ChildRun:
         self._kept.open(needed)
         middleware = middleware_of(definition, hooks, self._kept.opened)
         self._note_processes()
-        if middleware is None:
-            return definition.handler(**arguments)
-        return middleware.call_without_loop(context, arguments)
+        with EndingForks():
+            if middleware is None:
+                return definition.handler(**arguments)
+            return middleware.call_without_loop(context, arguments)
 
     async def _in_loop(
         self, definition: JobDefinition, hooks: Hooks, context: JobContext, arguments: Mapping[str, Any]
@@ -244,9 +246,10 @@ class ChildRun:
         self._host.main, suspends = task, False
         with noting_tasks(self._host.branches):
             try:
-                if middleware is None:
-                    return await definition.handler(**arguments)
-                return await middleware.in_loop(context, arguments)
+                with EndingForks():
+                    if middleware is None:
+                        return await definition.handler(**arguments)
+                    return await middleware.in_loop(context, arguments)
             except BaseException as error:
                 suspends = suspension_of(error) is not None
                 raise

@@ -174,7 +174,7 @@ async def test_a_thread_that_never_ends_does_not_keep_the_process(start_engine: 
 
 @pytest.fixture
 def default_timeout() -> Iterator[None]:
-    """What scripts do for the sake of a library without timeouts of its own."""
+    """Set a timeout as scripts do for the sake of a library without one."""
     socket.setdefaulttimeout(10)
     yield
     socket.setdefaulttimeout(None)
@@ -184,6 +184,12 @@ async def test_a_default_timeout_of_sockets_ends_no_job(default_timeout: None, s
     engine = await start_engine(JOBS)
     done = await engine.finish("who_am_i")
     assert (done.run.state, done.run.error) == (RunState.SUCCESS, None)
+
+
+@pytest.mark.parametrize("kind", ["forks", "forks_in_a_loop", "forks_in_a_thread", "forks_on_the_node"])
+async def test_a_process_that_a_job_forks_ends_where_its_code_ends(engine: RunningEngine, kind: str) -> None:
+    done = [await engine.finish(kind, {"how": how}) for how in ("returns", "exits", "raises")]
+    assert [(one.run.error, one.execution.value) for one in done] == [(None, 0), (None, 3), (None, 1)]
 
 
 async def test_a_stray_sigterm_does_not_end_a_job(engine: RunningEngine) -> None:

@@ -35,10 +35,8 @@ log = logging.getLogger(__name__)
 
 # Looked up once: each step of a task comes by.
 _call_soon: Final = uvloop.Loop.call_soon
-_SHARED: Final = (
-    "the event loop is shared by all jobs of the node, so a job must not {0}; return from the job, or raise an "
-    "exception, to end it"
-)
+_SHARED: Final = "the event loop is shared by all jobs of the node, so a job must not {0}; {1}"
+_TO_END: Final = "return from the job, or raise an exception, to end it"
 
 
 class JobLoop(uvloop.Loop):
@@ -141,8 +139,19 @@ class JobLoop(uvloop.Loop):
             SharedLoopError: a job asks for it.
         """
         if owner.get() is not None:
-            _refuse("stop it")
+            _refuse("stop it", _TO_END)
         super().stop()
+
+    @override
+    def set_task_factory(self, factory: Any) -> None:
+        """Have ``factory`` make all tasks.
+
+        Raises:
+            SharedLoopError: a job asks for it.
+        """
+        if owner.get() is not None:
+            _refuse("replace its task factory", "give the job isolation='process', which has a loop of its own")
+        super().set_task_factory(factory)
 
     @override
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
@@ -152,7 +161,7 @@ class JobLoop(uvloop.Loop):
             SharedLoopError: a job asks for it.
         """
         if owner.get() is not None:
-            _refuse("end its threads")
+            _refuse("end its threads", _TO_END)
         await super().shutdown_default_executor(timeout)
 
 
@@ -164,8 +173,8 @@ def _guarded(of: Owner, callback: Callable[[*Ts], object], *args: *Ts) -> None:
         of.wants_exit(error)
 
 
-def _refuse(what: str) -> NoReturn:
-    raise SharedLoopError(_SHARED.format(what))
+def _refuse(what: str, instead: str) -> NoReturn:
+    raise SharedLoopError(_SHARED.format(what, instead))
 
 
 GIVE_UP: Final = 2.0

@@ -124,6 +124,10 @@ async def stops_the_loop_later() -> None:
     await forever()
 
 
+async def replaces_the_task_factory() -> None:
+    asyncio.get_running_loop().set_task_factory(exits)
+
+
 async def closes_the_loop() -> None:
     asyncio.get_running_loop().close()
 
@@ -288,6 +292,7 @@ PLAIN: tuple[Handler, ...] = (
     swallowed,
     stops_the_loop,
     stops_the_loop_later,
+    replaces_the_task_factory,
     closes_the_loop,
     runs_the_loop,
     ends_the_pool,

@@ -115,7 +115,7 @@ class _Guarded:
 
 
 class _Passing(threading.local):
-    """Whether this thread is just handing on what a stream has taken."""
+    """Remembers that this thread is just handing on text that a stream has taken."""
 
     on = False
 

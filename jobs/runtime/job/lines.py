@@ -141,7 +141,7 @@ class OwnLogger(logging.Logger):
 
     @property
     def disabled(self) -> bool:
-        """It never is."""
+        """Return False: it never is."""
         return False
 
     @disabled.setter

@@ -106,7 +106,7 @@ def _named(one: Mapping[Any, object], other: Mapping[Any, object]) -> list[tuple
 
 def _equal(one: Any, other: Any) -> bool | None:  # noqa: ANN401 - any value
     """Return whether two values are equal; None: their class does not say."""
-    if isinstance(one, bool) is not isinstance(other, bool) or (_loses(one, other) and type(one) is type(other)):
+    if isinstance(one, bool) is not isinstance(other, bool) or (type(one) is type(other) and _loses(one, other)):
         return False
     try:
         if bool(one == other) or (one != one and other != other and type(one) is type(other)):  # noqa: PLR0124 - NaN

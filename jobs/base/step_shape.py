@@ -57,12 +57,24 @@ class Shape:
             return document
         try:
             document = self._adapter.dump_python(returned, mode="json", warnings=False)
+            by_alias = self._adapter.dump_python(returned, mode="json", warnings=False, by_alias=True)
+            if by_alias != document and not self._reads(document):
+                document = by_alias
         except (ValueError, RecursionError) as error:
             raise ValueError(
                 f"step '{label}' must return {self}, as its function says, and that as JSON; got {_shown(returned)}: "
                 f"{error}"
             ) from error
         return document
+
+    def _reads(self, document: Json) -> bool:
+        """Return whether a value can be made of this JSON."""
+        assert self._adapter is not None, "it was asked for"
+        try:
+            self._adapter.validate_json(json.dumps(document))
+        except ValueError:
+            return False
+        return True
 
     def check(self, label: str, returned: object, value: object) -> None:
         """Check that a value read back equals the returned one, or its conversion by the annotation.

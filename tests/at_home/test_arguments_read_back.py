@@ -205,6 +205,8 @@ REFUSED: list[tuple[Any, Any, str]] = [
     (re.Pattern, re.compile("a+", re.IGNORECASE), "is re.compile"),
     (str | date, date(2026, 1, 1), "is datetime.date.2026, 1, 1., but reads back from its JSON as '2026-01-01'"),
     (Any, {"d": date(2026, 1, 1)}, "argument 'value.d' of job 'takes'"),
+    (Any, {"d": datetime(2026, 1, 1)}, "argument 'value.d' of job 'takes': is datetime.*, but reads back .* '2026"),  # noqa: DTZ001 - naive
+    (Any, [time(1)], "argument 'value.0' of job 'takes': is datetime.time"),
     (Any, {1, 2}, "argument 'value' of job 'takes': is {1, 2}"),
     (Any, {1: 2}, "argument 'value' of job 'takes': is {1: 2}"),
     (Any, Colour.BLUE, "is <Colour.BLUE: 'blue'>, but reads back from its JSON as 'blue'"),
@@ -348,6 +350,40 @@ async def test_a_step_whose_value_a_later_attempt_would_get_as_another_is_refuse
     ended = await run_job(measures)
     assert (ended.state, ended.error_type) == ("failed", "StepUnstorable")
     assert "hunter2" not in str(ended.error)
+
+
+class ByAlias(BaseModel):
+    user_id: int = Field(alias="userId")
+
+
+class WrittenByAlias(BaseModel):
+    user_id: int = Field(serialization_alias="userId")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "value", "expected"),
+    [
+        (ByAlias, ByAlias(userId=5), "ByAlias(user_id=5)"),
+        (WrittenByAlias, WrittenByAlias(user_id=5), "WrittenByAlias(user_id=5)"),
+        (date, datetime(2026, 1, 1), "datetime.date(2026, 1, 1)"),  # noqa: DTZ001 - a date
+    ],
+)
+async def test_a_later_attempt_gets_what_a_step_returned(annotation: Any, value: Any, expected: str) -> None:
+    def measured() -> Any:
+        return value
+
+    measured.__annotations__ = {"return": annotation}
+
+    @job(registry=Registry(), retries=0)
+    async def measures(ctx: JobContext) -> Result:
+        got = await ctx.step("measure", measured)
+        await ctx.sleep("a while", 1)
+        return Result(value=repr(got))
+
+    async with Queue(measures.registry) as queue:
+        await measures.enqueue()
+        (run,) = await drain(queue)
+    assert run.last.value == expected
 
 
 async def test_a_step_may_return_what_its_annotation_makes_a_value_of() -> None:

@@ -132,16 +132,18 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
     manager.setLoggerClass(_LoggerOfProcess)
     for name, least in QUIET.items():
         logging.getLogger(name).setLevel(least)
-    structlog.configure(
-        processors=[
-            structlog.stdlib.filter_by_level,
-            *_shared(human=human),
-            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
-        ],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-        cache_logger_on_first_use=True,
-    )
+    if not structlog.is_configured():
+        # Modules of jobs may have configured it for their own lines.
+        structlog.configure(
+            processors=[
+                structlog.stdlib.filter_by_level,
+                *_shared(human=human),
+                structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+            ],
+            logger_factory=structlog.stdlib.LoggerFactory(),
+            wrapper_class=structlog.stdlib.BoundLogger,
+            cache_logger_on_first_use=True,
+        )
     logging.captureWarnings(capture=True)
 
 

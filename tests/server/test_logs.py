@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import structlog
 
 from cronograph.jobs.runtime.job.lines import OWN_LOGGER, OwnLogger
 from cronograph.server.process.logs import BURST, WINDOW, FloodFilter, LogFormat, configure_logging
@@ -25,6 +26,7 @@ def restored_logging() -> Iterator[None]:
         logger.handlers[:] = handlers
         logger.setLevel(level)
     logging.root.manager.loggerClass = None
+    structlog.reset_defaults()
     for one in logging.root.manager.loggerDict.values():
         if isinstance(one, OwnLogger):
             one.__class__ = logging.Logger  # type: ignore[assignment]
@@ -51,6 +53,15 @@ def test_a_machine_gets_one_json_object_per_line(restored_logging: None) -> None
     assert entry["event"] == "claimed 3 runs"
     assert (entry["level"], entry["logger"], entry["node"]) == ("info", "cronograph.test", "calm-curie-1")
     assert entry["timestamp"].endswith("Z")
+
+
+def test_modules_that_configured_structlog_keep_their_lines_as_they_are(
+    restored_logging: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    structlog.configure(processors=[structlog.processors.KeyValueRenderer()])
+    configure_logging("json", "info", io.StringIO())
+    structlog.get_logger().info("paid", order=7)
+    assert capsys.readouterr().out == "order=7 event='paid'\n"
 
 
 def test_people_get_text_without_colours_when_it_is_no_terminal(restored_logging: None) -> None:

@@ -81,6 +81,11 @@ job("forks_on_the_node", registry=JOBS)(forks_in_a_loop)
 
 
 @in_process
+def warns() -> None:
+    warnings.warn("out of paper", stacklevel=1)
+
+
+@in_process
 async def info(ctx: JobContext, word: str) -> Result:
     value = {
         "args": dict(ctx.args),

@@ -182,6 +182,8 @@ class ChildRun:
         """Run the job to its end, and send all that it said."""
         signal.signal(signal.SIGTERM, self._on_sigterm)
         set_log_levels(self._begin.log_levels)
+        # As the node does: warnings of the job are lines of it.
+        logging.captureWarnings(capture=True)
         keep_lines_of_jobs(self._host)
         current_host.set(self._host)
         IN_USE.add(self._begin.secrets)

@@ -192,6 +192,11 @@ async def test_a_process_that_a_job_forks_ends_where_its_code_ends(engine: Runni
     assert [(one.run.error, one.execution.value) for one in done] == [(None, 0), (None, 3), (None, 1)]
 
 
+async def test_a_warning_of_a_child_is_a_line_of_its_execution(engine: RunningEngine) -> None:
+    (message,) = (await engine.finish("warns")).messages
+    assert "UserWarning: out of paper" in message
+
+
 async def test_a_stray_sigterm_does_not_end_a_job(engine: RunningEngine) -> None:
     done = await engine.finish("signals_itself")
     assert (done.run.state, done.messages) == (RunState.SUCCESS, ["still here"])

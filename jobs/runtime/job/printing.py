@@ -286,5 +286,5 @@ def prints_belong_to_jobs() -> bool:
 
 
 def keeps_prints() -> bool:
-    """Return whether prints of jobs are kept with their executions, whatever job code made of standard output."""
+    """Return whether prints of jobs are kept with their executions, also if job code has replaced standard output."""
     return _Output.keeps

@@ -138,7 +138,9 @@ def _task(entry: Mapping[str, Any], text: str) -> Carried:
         windows=entry.get("windows"),
         job=function.rpartition(".")[2],
         args={**dict(zip(parameters, args, strict=False)), **entry["kwargs"]},
-        call=Call(function, args, entry["kwargs"], entry.get("method", "")),
+        call=Call(
+            function, entry["module"], args, entry["kwargs"], entry.get("method", ""), entry["is_coroutine"]
+        ),
         settings=settings,
         notes=notes,
         uncompared=uncompared,

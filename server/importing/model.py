@@ -29,14 +29,18 @@ class Call:
 
     Attributes:
         function: Its dotted name, module included.
+        module: The module; the rest of the name may be in a class.
         args: Its arguments by place.
         method: The method of the function that is called: ``call_local``, or none.
+        is_coroutine: Whether the call has to be awaited.
     """
 
     function: str
-    args: Sequence[Any] = ()
-    kwargs: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    method: str = ""
+    module: str
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    method: str
+    is_coroutine: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,17 +120,20 @@ def local_zone() -> tzinfo:
 
 
 def called(function: Any, args: Any, kwargs: Any, name: str = "") -> Entry:  # noqa: ANN401 - of any library
-    """Return a call as JSON holds it: the dotted name, the arguments, the names of the parameters, and notes.
+    """Return a call as JSON holds it: module and dotted name, the arguments, the names of the parameters, and notes.
 
     Raises:
         UnsaidError: it has no name to import, or an argument that JSON does not hold.
     """
     notes: list[str] = []
+    module = name.rpartition(".")[0]
     if not name:
-        qualified = getattr(function, "__qualname__", type(function).__name__)
-        if "<" in qualified or not callable(function):
-            raise UnsaidError(f"its function {qualified} has no name that can be imported")
-        name = f"{function.__module__}.{qualified}"
+        qualified = getattr(function, "__qualname__", "")
+        if not qualified or "<" in qualified or not callable(function):
+            raise UnsaidError(f"its function {qualified or type(function).__name__} has no name that can be imported")
+        if inspect.ismethod(function) and not inspect.isclass(function.__self__):
+            raise UnsaidError(f"its function {qualified} is a method of an object that only the project has")
+        module, name = function.__module__, f"{function.__module__}.{qualified}"
     parameters: list[str] = []
     if function is not None:
         kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -140,8 +143,8 @@ def called(function: Any, args: Any, kwargs: Any, name: str = "") -> Entry:  # n
             notes.append(f"The parameters of {name} are not known.")
     given = [_plain(one, notes) for one in args or ()]
     return {
-        "function": name, "args": given, "kwargs": _plain(dict(kwargs or {}), notes), "parameters": parameters,
-        "notes": notes,
+        "function": name, "module": module, "args": given, "kwargs": _plain(dict(kwargs or {}), notes),
+        "parameters": parameters, "is_coroutine": inspect.iscoroutinefunction(function), "notes": notes,
     }  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a setting
 def jobs_module(found: Import) -> str:
     """Return a module with a job for each schedule, which calls the function as the other program did."""
     calls = [(one, one.call) for one in found.carried if one.call is not None]
-    modules = sorted({call.function.rpartition(".")[0] for _, call in calls} - {""})
+    modules = sorted({call.module for _, call in calls} - {""})
     shorts = sorted({_SHORT[spec.syntax] for one, _ in calls for spec in one.schedules})
     lines = [
         f'"""Made by `cronograph import {found.program}`; its report says what each line meant there."""',
@@ -99,7 +99,7 @@ def _job(name: str, function: str, one: Carried, spec: ScheduleSpec, call: Call)
     zone = "" if spec.timezone == "UTC" else f", timezone={spec.timezone!r}"
     options = "".join(f", {key}={value!r}" for key, value in one.settings.items() if key not in _OF_TASKS)
     yield f"@job({name!r}, schedule={_SHORT[spec.syntax]}({spec.value!r}{zone}){options})"
-    yield f"def {function}() -> None:"
+    yield f"{'async ' if call.is_coroutine else ''}def {function}() -> None:"
     yield f'    """{one.text[:90].replace(chr(92), "/").replace(chr(34), chr(39))}"""'
     for key in sorted(_OF_TASKS & {*one.settings}):
         yield f"    # {key}={_plain(one.settings[key])!r}: set it at the task."
@@ -107,7 +107,8 @@ def _job(name: str, function: str, one: Carried, spec: ScheduleSpec, call: Call)
     others = {key: value for key, value in call.kwargs.items() if key not in named}
     values = [*map(repr, call.args), *(f"{key}={value!r}" for key, value in named.items())]
     values += [f"**{others!r}"] if others else []
-    yield f"    {call.function}{f'.{call.method}' if call.method else ''}({', '.join(values)})"
+    awaited, method = "await " if call.is_coroutine else "", f".{call.method}" if call.method else ""
+    yield f"    {awaited}{call.function}{method}({', '.join(values)})"
 
 
 def _function_name(name: str, taken: set[str]) -> str:

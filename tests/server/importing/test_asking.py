@@ -428,6 +428,49 @@ def test_a_module_calls_the_functions_as_the_program_did(here: Path) -> None:
     assert done.stdout == "[(1, 2), (1, 2)] 0 0 0 1-12,14-31 * FRI 5400\n", done.stderr
 
 
+CALLED = """
+import functools
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+import work
+scheduler = AsyncIOScheduler(timezone="UTC")
+for name, function in {
+    "own": work.Service().run, "callable": work.Service(), "part": functools.partial(work.note, 3),
+    "of class": work.Service.of_class, "plain": work.Service.plain, "waits": work.waits, "inner": work.Service.waits,
+}.items():
+    scheduler.add_job(function, "cron", hour=3, id=name)
+"""
+CALLEES = """
+CALLS = []
+def note(what): CALLS.append(what)
+async def waits(): CALLS.append("waits")
+class Service:
+    def __call__(self): ...
+    def run(self): ...
+    @classmethod
+    def of_class(cls): CALLS.append(cls.__name__)
+    @staticmethod
+    def plain(): CALLS.append("plain")
+    @staticmethod
+    async def waits(): CALLS.append("inner")
+"""
+
+
+def test_a_module_awaits_coroutines_and_calls_functions_of_classes(here: Path) -> None:
+    (here / "work.py").write_text(CALLEES)
+    written(here, project=CALLED)
+    found = asked("apscheduler", "project")
+    (here / "moved_jobs.py").write_text(jobs_module(found))
+    code = "import asyncio, moved_jobs as m, work; m.of_class(); m.plain(); asyncio.run(m.waits()); "
+    code += "asyncio.run(m.inner()); print(*work.CALLS)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=here, capture_output=True, text=True, check=False)
+    assert done.stdout == "Service plain waits inner\n", done.stderr
+    assert {one.place.rpartition("job ")[2]: one.why for one in found.left_out} == {
+        "own": "its function Service.run is a method of an object that only the project has",
+        "callable": "its function Service has no name that can be imported",
+        "part": "its function partial has no name that can be imported",
+    }
+
+
 def test_a_script_that_waits_for_its_scheduler_is_read_up_to_there(here: Path) -> None:
     source = f"GIVEN = [{{'hour': 3}}]\n{PROJECTS['apscheduler'][1]}\nscheduler.start()\nimport threading\n"
     written(here, project=f"{source}threading.Event().wait()\n")
@@ -439,6 +482,10 @@ def test_a_script_that_waits_for_its_scheduler_is_read_up_to_there(here: Path) -
 
 
 BROKEN = {
+    "raise OSError('no redis://ada:hunter2@cache/0?password=hunter3')": (
+        "the import of project failed: OSError: no redis://***@cache/0?*** (*project.py, line 1)"
+    ),
+    "from celery import Celery\napp = Celery()\napp.conf.beat_schedule = None": "project: beat_schedule is no table, got None",
     "raise ValueError('two\\nlines')": "the import of project failed: ValueError: two lines (*project.py, line 1)",
     "import no_such_module": "the import of project failed: ModuleNotFoundError: No module named 'no_such_module' (",
     "raise SystemExit(3)": "the import of project failed: SystemExit: 3 (",

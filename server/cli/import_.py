@@ -74,7 +74,9 @@ def import_(
     count = len(found.carried) + len(found.left_out) + len(found.at_start)
     if not count:
         places = app or ", ".join(map(str, paths or []))
-        raise ConfigurationError(f"no schedule of {program} in {places}; nothing was written")
+        raise ConfigurationError(
+            ". ".join([f"no schedule of {program} in {places}; nothing was written", *found.notes])
+        )
     text = jobs_module(found) if module else tasks_file(found, set_name)
     account, module_of_start = report(found, now), start_module(found)
     if report_to is not None:

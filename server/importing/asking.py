@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final, cast
 
+from ...jobs.core.arguments.secrets import without_credentials
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.model import ScheduleSpec
 from ...jobs.core.schedule import Syntax
@@ -87,11 +88,12 @@ def ask(program: str, app: str, python: str, zone: str, span: tuple[int, int]) -
             raise ConfigurationError(f"--app: {app} gave no answer within {_PATIENCE} s") from None
         if not answer.exists():
             said = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
-            raise ConfigurationError(f"--app: the import of {app} ended its Python ({done.returncode}): {said[:300]}")
+            said = without_credentials(said)[:300]
+            raise ConfigurationError(f"--app: the import of {app} ended its Python ({done.returncode}): {said}")
         found: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
     if "error" in found:
-        raise ConfigurationError(f"--app: {found['error']}")
-    return Import.of(program, map(_carried, found["entries"]), [*NOTES[program], *found["notes"]])
+        raise ConfigurationError(f"--app: {without_credentials(found['error'])}")
+    return Import.of(program, map(_carried, found["entries"]), NOTES[program], found["notes"])
 
 
 def _module_of(app: str) -> tuple[str, str]:
@@ -111,9 +113,10 @@ def _module_of(app: str) -> tuple[str, str]:
 
 
 def _carried(entry: Mapping[str, Any]) -> Carried | LeftOut:
-    text = str(entry.get("text") or entry["name"])
+    # Some libraries show a schedule in several lines.
+    text = " ".join(str(entry.get("text") or entry["name"]).split())
     if "why" in entry:
-        return LeftOut(entry["place"], text, str(entry["why"]))
+        return LeftOut(entry["place"], text, without_credentials(str(entry["why"])))
     try:
         return _task(entry, text)
     except UnsaidError as error:
@@ -122,7 +125,7 @@ def _carried(entry: Mapping[str, Any]) -> Carried | LeftOut:
 
 def _task(entry: Mapping[str, Any], text: str) -> Carried:
     function, args, parameters = str(entry["function"]), cast("list[Any]", entry["args"]), entry["parameters"]
-    notes = [str(note) for note in entry["notes"]]
+    notes = [without_credentials(str(note)) for note in entry["notes"]]
     if len(parameters) < len(args):
         notes.append("Its arguments are given by place: write their names into the task, or write a jobs module.")
     settings: dict[str, Any] = dict(entry["settings"])
@@ -138,9 +141,7 @@ def _task(entry: Mapping[str, Any], text: str) -> Carried:
         windows=entry.get("windows"),
         job=function.rpartition(".")[2],
         args={**dict(zip(parameters, args, strict=False)), **entry["kwargs"]},
-        call=Call(
-            function, entry["module"], args, entry["kwargs"], entry.get("method", ""), entry["is_coroutine"]
-        ),
+        call=Call(function, entry["module"], args, entry["kwargs"], entry.get("method", ""), entry["is_coroutine"]),
         settings=settings,
         notes=notes,
         uncompared=uncompared,

@@ -40,6 +40,8 @@ _USER_IN_HEADER: Final = re.compile(r"#.*\bdow\s+user(?:-?name)?\s+command", re.
 _ENTRY: Final = re.compile(
     r"-?(?:@\w+|(?:[\d*][^\s=]*\s+){2}\S+\s+\S+\s+\S+)\s+(?:(?P<user>[a-z_][a-z0-9_-]*)(?!\S)|\S+)(?P<command>\s+\S)?"
 )
+_ANACRON: Final = re.compile(r"(\d+|@\w+)[ \t]+\d+[ \t]+[A-Za-z_]{3}[\w.-]*[ \t]+\S.*")
+"""A line of anacron: period in days, delay in minutes, name, command."""
 _COMMAND: Final = re.compile(r"((?:[^\\%]|\\.)*\\?)(?:%(.*))?", re.DOTALL)
 """A command and its input: before the first bare % a backslash escapes a backslash, too; after it, it does not."""
 _INTERPRETERS: Final = frozenset(
@@ -73,21 +75,39 @@ def read(
     """
     environment: dict[str, str] = {}
     remark = ""
+    entries = _entries(text)
+    is_anacron = bool(entries) and all(map(_ANACRON.fullmatch, entries))
+    if text.startswith("#!") and not any(map(_ENTRY.match, entries)):
+        yield LeftOut(str(path), text.partition("\n")[0], "it is a script: write a line of a crontab that starts it")
+        return
     for number, line in enumerate(text.split("\n"), start=1):
         stripped = line.strip(BLANKS)
         if stripped.startswith("#") or not stripped:
             remark = stripped.lstrip("# ")
             continue
-        assignment = None if stripped[0] in "*@-0123456789" else _ASSIGNMENT.fullmatch(line)
+        assignment = _assigned(line)
         if assignment is not None:
             environment[assignment[1] or assignment[2] or assignment[3]] = _unquoted(assignment[4])
             continue
         place = f"{path}:{number}"
+        if is_anacron:
+            yield LeftOut(place, stripped, "it is a line of anacron, whose first number are days: write an interval")
+            continue
         try:
             yield _line(place, stripped, environment, zone, remark, span, is_system=is_system)
         except UnsaidError as error:
             yield LeftOut(place, stripped, str(error))
         remark = ""
+
+
+def _assigned(line: str) -> re.Match[str] | None:
+    return None if line.strip(BLANKS)[:1] in {*"*@-0123456789"} else _ASSIGNMENT.fullmatch(line)
+
+
+def _entries(text: str) -> list[str]:
+    """Return the lines that are neither empty, nor remarks, nor variables."""
+    lines = [line.strip(BLANKS) for line in text.split("\n")]
+    return [line for line in lines if line and not line.startswith("#") and _assigned(line) is None]
 
 
 def _unquoted(value: str) -> str:

@@ -16,7 +16,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -67,7 +67,7 @@ class Held:
 BEAT_KEYS = ("CELERY_BEAT_SCHEDULE", "CELERYBEAT_SCHEDULE", "BEAT_SCHEDULE", "beat_schedule")
 
 
-def _celery_app(spec: str) -> Any:  # noqa: ANN401 - a Celery
+def _celery_app(spec: str, notes: list[str]) -> Any:  # noqa: ANN401 - a Celery
     """Return the app that ``-A`` names; for a module of settings an app that is configured by it."""
     celery = import_module("celery")
     name, _, attribute = spec.partition(":")
@@ -86,6 +86,8 @@ def _celery_app(spec: str) -> Any:  # noqa: ANN401 - a Celery
         raise RefusedError(f"{spec} has no Celery app: {error}") from None
     if not isinstance(found, celery.Celery):
         raise RefusedError(f"{spec} is a {type(found).__name__}, no Celery app; name it: MODULE:NAME")
+    if module is not None and len(apps) > 1:
+        notes.append(f"{name} has {len(apps)} Celery apps, and only '{found.main}' is read; name another: {name}:NAME.")
     return found
 
 
@@ -99,13 +101,16 @@ def _module_of(name: str) -> Any:  # noqa: ANN401 - a module; None for MODULE.NA
 
 
 def _read_celery(spec: str, held: Held) -> Iterator[Found]:
-    app = _celery_app(spec)
+    app = _celery_app(spec, held.notes)
     app.loader.import_default_modules()
     app.finalize()
     scheduler = str(app.conf.beat_scheduler)
     if not scheduler.startswith("celery.beat:"):
         held.notes.append(f"beat_scheduler is {scheduler}: schedules that it keeps elsewhere are not read.")
-    for name, entry in dict(app.conf.beat_schedule).items():
+    entries = app.conf.beat_schedule
+    if not isinstance(entries, Mapping):
+        raise RefusedError(f"{spec}: beat_schedule is no table, got {entries!r:.60}")
+    for name, entry in dict(entries).items():
         place = f"{spec}: beat_schedule[{name!r}]"
         yield (place, str(name), partial(_celery_entry, app, name, entry))
 
@@ -165,7 +170,7 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
 
 def _read_apscheduler(spec: str, held: Held) -> Iterator[Found]:
     if held.apscheduler is None:
-        version = getattr(import_module("apscheduler"), "__version__", "another one")
+        version = import_module("importlib.metadata").version("apscheduler")
         raise RefusedError(f"only APScheduler 3 is read, got {version}")
     found: list[Any] = held.apscheduler
     created = datetime.now(timezone.utc)
@@ -334,6 +339,10 @@ def _rq_entry(job: Any) -> Entry:  # noqa: ANN401 - a CronJob
 def _croniter_cron(text: str) -> Entry:
     """Return the numbers that croniter finds in an expression."""
     read = import_module("croniter").croniter(text)
+    if re.search(r"(?:^|[\s,])[rh](?:[\s(/,]|$)", text, re.IGNORECASE):
+        raise UnsaidError(f"'{text}' has a number that croniter chooses at random or by a name (R, H)")
+    if getattr(read, "nearest_weekday", None):
+        raise UnsaidError(f"'{text}' has the weekday nearest to a day (W), which is not carried: write it by hand")
     fields = [*read.expanded, [0]][:6]
     limits = (MINUTES, HOURS, DAYS, MONTHS, WEEKDAYS, MINUTES)
     names = ("minutes", "hours", "days", "months", "weekdays", "seconds")

@@ -2,6 +2,7 @@
 
 import os
 import re
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -121,8 +122,15 @@ class Import:
     at_start: Sequence[AtStart] = ()
 
     @classmethod
-    def of(cls, program: str, found: Iterable[Carried | AtStart | LeftOut], notes: Sequence[str]) -> "Import":
-        """Sort the schedules by what they become, and give each task a name of its own."""
+    def of(
+        cls, program: str, found: Iterable[Carried | AtStart | LeftOut], general: Sequence[str], notes: Sequence[str]
+    ) -> "Import":
+        """Sort the schedules by what they become, and give each task a name of its own.
+
+        Args:
+            general: The notes about the program, which matter if there is a schedule.
+            notes: Those about these files or this project.
+        """
         several = list(found)
         taken: set[str] = set()
         carried: list[Carried] = []
@@ -135,7 +143,8 @@ class Import:
                 taken |= {name for name, _ in named.tasks}
                 carried.append(named)
         left_out = [one for one in several if isinstance(one, LeftOut)]
-        return cls(program, carried, left_out, notes, [one for one in several if isinstance(one, AtStart)])
+        at_start = [one for one in several if isinstance(one, AtStart)]
+        return cls(program, carried, left_out, [*(general if several else ()), *notes], at_start)
 
 
 def _fitting(one: Carried) -> Carried:
@@ -165,7 +174,7 @@ def plain_name(text: str) -> str:
 
 
 def text_of(path: Path, notes: list[str] | None = None) -> str:
-    """Return the text of a file: as UTF-8, else as Latin-1, which is noted, as other programs read bytes.
+    """Return the text of a file: as UTF-8 or UTF-16, else as Latin-1, which is noted, as other programs read bytes.
 
     Raises:
         UnsaidError: it is no text.
@@ -173,14 +182,16 @@ def text_of(path: Path, notes: list[str] | None = None) -> str:
     if path.resolve() == Path(os.devnull):
         raise UnsaidError("it is masked")
     data = path.read_bytes()
-    if b"\0" in data:
-        raise UnsaidError("it is no text")
+    is_wide = data.startswith((BOM_UTF16_LE, BOM_UTF16_BE))
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-16" if is_wide else "utf-8-sig")
     except UnicodeDecodeError:
-        if notes is not None:
+        text = "\0" if is_wide else data.decode("latin-1")
+        if notes is not None and "\0" not in text:
             notes.append(f"{path} is not UTF-8; it was read as Latin-1.")
-        return data.decode("latin-1")
+    if "\0" in text:
+        raise UnsaidError("it is no text")
+    return text
 
 
 def variables(given: Mapping[str, str], notes: list[str]) -> dict[str, str]:

@@ -32,7 +32,7 @@ def read_files(program: str, paths: Sequence[Path], zone: str, span: tuple[int, 
         ConfigurationError: a file cannot be read.
     """
     reader = {"crontab": crontab, "systemd": systemd, "kubernetes": kubernetes}[program]
-    notes = list(reader.NOTES)
+    notes: list[str] = []
     found: list[Carried | AtStart | LeftOut] = []
     for path in _files(program, paths):
         try:
@@ -50,7 +50,7 @@ def read_files(program: str, paths: Sequence[Path], zone: str, span: tuple[int, 
             found += crontab.read(path, text, zone, span, is_system=has_users)
         else:
             found += (systemd if program == "systemd" else kubernetes).read(path, text, zone, span)
-    return Import.of(program, found, notes)
+    return Import.of(program, found, reader.NOTES, notes)
 
 
 def _files(program: str, paths: Sequence[Path]) -> list[Path]:

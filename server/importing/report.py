@@ -122,7 +122,9 @@ def compare(carried: Carried) -> Comparison | None:
     different: set[datetime] = set()
     for since, until, times in carried.windows:
         low, high = datetime.fromtimestamp(since, UTC), datetime.fromtimestamp(until, UTC)
-        different |= {datetime.fromtimestamp(at, UTC) for at in times} ^ {*times_here(carried, low, high)}
+        # The times there are without parts of a second.
+        here = {at.replace(microsecond=0) for at in times_here(carried, low, high + timedelta(microseconds=999_999))}
+        different |= {datetime.fromtimestamp(at, UTC) for at in times} ^ here
     first, until, times = carried.windows[0]
     zone = ZoneInfo(carried.schedules[0].timezone)
     start, end = datetime.fromtimestamp(first, UTC), datetime.fromtimestamp(until, UTC)

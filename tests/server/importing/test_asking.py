@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.server.importing.asking import ask
 from cronograph.server.importing.report import compare, report, summary
 from cronograph.server.importing.writing import jobs_module
-from tests.server.importing.projects import START, asked, named, reasons, tasks, verdicts, written
+from tests.server.importing.projects import START, asked, named, reasons, span, tasks, verdicts, written
 
 pytestmark = pytest.mark.costly
 
@@ -283,7 +284,35 @@ scheduler.schedule(datetime(2001, 1, 1, 9), sync, interval=60, repeat=0)
 def test_a_store_of_celery_that_is_not_read_is_named(here: Path) -> None:
     source = "from celery import Celery\nred = Celery()\nred.conf.beat_scheduler = 'django_celery_beat:Database'\n"
     written(here, project=source)
-    assert "beat_scheduler is django_celery_beat:Database" in asked("celery", "project").notes[-1]
+    assert [note.partition(":")[0] for note in asked("celery", "project").notes] == [
+        "beat_scheduler is django_celery_beat"
+    ]
+
+
+def test_of_several_apps_the_one_that_is_read_is_named(here: Path) -> None:
+    source = """
+from celery import Celery
+red, blue = Celery("red"), Celery("blue")
+for one in (red, blue):
+    one.conf.beat_schedule = {one.main: {"task": "t", "schedule": 60}}
+"""
+    written(here, project=source)
+    said = "project has 2 Celery apps, and only 'red' is read; name another: project:NAME."
+    assert said in asked("celery", "project").notes
+    assert said not in asked("celery", "project:blue").notes
+
+
+def test_an_interval_whose_start_has_a_part_of_a_second_is_compared_by_seconds(here: Path) -> None:
+    source = """
+from datetime import datetime, timezone
+from apscheduler.schedulers.background import BackgroundScheduler
+from work import one
+start = datetime(2026, 1, 1, 0, 0, 0, 447780, tzinfo=timezone.utc)
+BackgroundScheduler().add_job(one, "interval", minutes=5, start_date=start, id="grid")
+"""
+    written(here, project=source)
+    now = datetime.now(UTC).replace(microsecond=0)
+    assert verdicts(ask("apscheduler", "project", sys.executable, "UTC", span(now))) == {"grid": True}
 
 
 APSCHEDULERS = """
@@ -383,6 +412,8 @@ for queue in ("a", "b"):
 cron.register(one, queue_name="fast", args=(1, 2), cron="0 0 13 * 5", job_timeout="90m")
 cron.register(sync, "slow", interval=120, ttl=9)
 cron.register(one, "slow", cron="0 99 * * *")
+cron.register(one, "slow", cron="0 R(0-5) * * *")
+cron.register(one, "slow", cron="0 0 15W * *")
 scheduler = Scheduler("own", connection=Redis(port=1))
 scheduler.cron("0 0 13 * 5", func=one, args=[3], repeat=10, queue_name="slow", timeout=60)
 scheduler.schedule(scheduled_time=None, func="work.sync", interval=60)
@@ -413,6 +444,8 @@ def test_huey_and_both_schedulers_of_rq(here: Path) -> None:
     assert named(of_rq, "one-2").notes == ["repeat=10 is not carried."]
     assert [one.why for one in of_rq.left_out] == [
         "CroniterBadCronError: [0 99 * * *] is not acceptable, out of range",
+        "'0 R(0-5) * * *' has a number that croniter chooses at random or by a name (R, H)",
+        "'0 0 15W * *' has the weekday nearest to a day (W), which is not carried: write it by hand",
         "'0 9 * * L5' has 'l5' in its weekdays, which cannot be said here",
     ]
     assert set(verdicts(of_rq).values()) == {True, None}
@@ -482,10 +515,7 @@ def test_a_script_that_waits_for_its_scheduler_is_read_up_to_there(here: Path) -
 
 
 BROKEN = {
-    "raise OSError('no redis://ada:hunter2@cache/0?password=hunter3')": (
-        "the import of project failed: OSError: no redis://***@cache/0?*** (*project.py, line 1)"
-    ),
-    "from celery import Celery\napp = Celery()\napp.conf.beat_schedule = None": "project: beat_schedule is no table, got None",
+    "from celery import Celery\napp = Celery()\napp.conf.beat_schedule = 3": "project: beat_schedule is no table",
     "raise ValueError('two\\nlines')": "the import of project failed: ValueError: two lines (*project.py, line 1)",
     "import no_such_module": "the import of project failed: ModuleNotFoundError: No module named 'no_such_module' (",
     "raise SystemExit(3)": "the import of project failed: SystemExit: 3 (",
@@ -510,6 +540,16 @@ def test_a_project_that_cannot_be_read_is_one_line(source: str, here: Path) -> N
     assert str(refused.value).startswith(f"--app: {first}")
     assert not star or str(refused.value).endswith(last)
     assert "\n" not in str(refused.value)
+
+
+def test_what_a_project_says_of_its_broker_is_shown_without_passwords(here: Path) -> None:
+    address = "redis://ada:hunter2@cache/0?password=hunter2"
+    written(here, raises=f"raise OSError('no {address}')", ends=f"import os; os.write(2, b'{address}'); os._exit(1)")
+    for app in ("raises", "ends"):
+        with pytest.raises(ConfigurationError) as refused:
+            asked("celery", app)
+        assert "redis://***@cache/0" in str(refused.value)
+        assert "hunter2" not in str(refused.value)
 
 
 def test_a_python_or_a_module_that_is_not_there_is_named(here: Path) -> None:

@@ -117,6 +117,8 @@ def test_a_folder_of_crontabs_and_files_in_other_encodings(tmp_path: Path) -> No
     (folder / "latin").write_bytes(b"# donn\xe9es\r\n0 3 * * * /usr/bin/true \xe9\r\n")
     (folder / "mark").write_bytes(b"\xef\xbb\xbf0 4 * * * /usr/bin/false\n")
     (folder / "next").write_bytes(b"0 5 * * * echo a\xc2\x85b\n")
+    (folder / "wide").write_bytes("0 7 * * * /bin/wide é\r\n".encode("utf-16"))
+    (folder / "half").write_bytes(b"\xff\xfe0")
     (folder / "old.dpkg").write_text("0 6 * * * cron leaves out names with a dot\n")
     (folder / "binary").write_bytes(b"\0\1")
     found = read("crontab", folder)
@@ -124,12 +126,30 @@ def test_a_folder_of_crontabs_and_files_in_other_encodings(tmp_path: Path) -> No
         "true": ("/usr/bin/true é", {"description": "données"}),
         "false": ("/usr/bin/false", {}),
         "echo": ("echo a\x85b", {}),
+        "wide": ("/bin/wide é", {}),
     }
     assert found.notes[-1] == f"{folder / 'latin'} is not UTF-8; it was read as Latin-1."
-    assert [one.why for one in found.left_out] == ["cannot be read: it is no text"]
+    assert [one.why for one in found.left_out] == ["cannot be read: it is no text"] * 2
     for path, why in ((folder / "binary", "it is no text"), (folder / "none", "No such file or directory")):
         with pytest.raises(ConfigurationError, match=f"{path}: cannot be read: {why}"):
             read("crontab", path)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "RANDOM_DELAY=45\n1\t5\tcron.daily\tnice run-parts a\n@monthly 45 cron.monthly\t\trun-parts b\n",
+            ["it is a line of anacron, whose first number are days: write an interval"] * 2,
+        ),
+        ("#!/bin/sh\nset -e\nlogrotate a\n", ["it is a script: write a line of a crontab that starts it"]),
+    ],
+)
+def test_files_that_only_look_like_crontabs_are_left_out(text: str, why: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "given"
+    path.write_text(text)
+    found = read("crontab", path)
+    assert ([one.why for one in found.left_out], found.carried) == (why, [])
 
 
 def test_bytes_that_python_takes_for_blanks_stay_in_commands(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 """CronJobs of Kubernetes, from manifests in YAML."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +30,7 @@ _CONTAINER: Final = frozenset({"name", "command", "args", "env", "workingDir", "
 _POD: Final = frozenset({"containers", "restartPolicy", "imagePullSecrets"})
 _DOCUMENT: Final = re.compile(r"^---(?=\s)", re.MULTILINE)
 """The line between documents: one that cannot be read leaves out itself alone."""
+_TEMPLATE: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _JOB: Final = frozenset({"template", "backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished"})
 
 
@@ -45,13 +48,13 @@ class _Loader(PlainLoader):
 
 def read(path: Path, text: str, zone: str, span: tuple[int, int]) -> Iterator[Carried | LeftOut]:
     """Yield each CronJob of a file, which may have several documents and lists of them."""
-    parts = _DOCUMENT.split(text)
-    for number, part in enumerate(parts, start=1):
+    begun = 0
+    for part in _DOCUMENT.split(text):
+        start, begun = begun, begun + part.count("\n")
         try:
-            documents: list[Any] = list(yaml.load_all(part, _Loader))
+            documents = _documents(part)
         except yaml.YAMLError as error:
-            place = str(path) if len(parts) == 1 else f"{path}, part {number} by ---"
-            yield LeftOut(place, path.name, f"is no YAML that can be read: {' '.join(str(error).split())[:300]}")
+            yield LeftOut(str(path), path.name, _why(part, error, start))
             continue
         for one in (item for document in documents for item in _items(document)):
             place = f"{path}: CronJob {_table(one.get('metadata')).get('name', 'without a name')}"
@@ -60,6 +63,27 @@ def read(path: Path, text: str, zone: str, span: tuple[int, int]) -> Iterator[Ca
                 yield _cron_job(place, schedule, one, zone, span)
             except UnsaidError as error:
                 yield LeftOut(place, schedule, str(error))
+
+
+def _documents(part: str) -> list[Any]:
+    """Return the documents of a part. To YAML tabs are no blanks, so JSON with tabs is read as JSON."""
+    try:
+        return list(yaml.load_all(part, _Loader))
+    except yaml.YAMLError:
+        if part.lstrip().startswith("{"):
+            with suppress(ValueError, RecursionError):
+                return [json.loads(part)]
+        raise
+
+
+def _why(part: str, error: yaml.YAMLError, before: int) -> str:
+    """Return why a part cannot be read, and at which line of its file."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        line, problem = error.problem_mark.line, str(error.problem)
+    else:
+        line, problem = part.count("\n", 0, getattr(error, "position", 0)), str(error)
+    said = f"line {before + line + 1}: is no YAML that can be read: {' '.join(problem.split())[:200]}"
+    return f"{said}; it is a template: import what `helm template` makes of it" if _TEMPLATE.search(part) else said
 
 
 def _items(document: object) -> Iterator[Mapping[str, Any]]:

@@ -13,7 +13,7 @@ PROGRAMS: Final = ("crontab", "systemd", "kubernetes", "celery", "apscheduler", 
 OF_FILES: Final[Mapping[str, re.Pattern[str]]] = {
     "crontab": re.compile(r"[\w-]+", re.ASCII),
     "systemd": re.compile(r".+\.timer"),
-    "kubernetes": re.compile(r".+\.ya?ml"),
+    "kubernetes": re.compile(r".+\.(?:ya?ml|json)"),
 }
 """The programs that have files, and the names of these in a folder."""
 

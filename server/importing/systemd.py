@@ -286,16 +286,22 @@ def _limits(service: Unit, notes: list[str]) -> dict[str, Any]:
 
 
 def _policies(timer: Unit, notes: list[str]) -> dict[str, Any]:
-    persistent = timer.get("Persistent", ["no"])[-1].lower() in ("1", "yes", "true", "on", "y", "t")
-    settings: dict[str, Any] = {"misfire": "last" if persistent else "none"}
+    settings: dict[str, Any] = {"misfire": "last" if _is_yes(timer.get("Persistent", ["no"])[-1]) else "none"}
     if delay := timer.get("RandomizedDelaySec"):
         try:
             settings["jitter"] = min(seconds(delay[-1]), MAX_SECONDS)
         except UnsaidError as error:
             notes.append(f"RandomizedDelaySec is not carried: {error}.")
         else:
-            notes.append("RandomizedDelaySec is another delay each time there; `jitter` is one that stays the task's.")
+            if not _is_yes(timer.get("FixedRandomDelay", [""])[-1]):
+                notes.append(
+                    "RandomizedDelaySec is another delay each time there; `jitter` is one that stays the task's."
+                )
     return settings
+
+
+def _is_yes(value: str) -> bool:
+    return value.lower() in ("1", "yes", "true", "on", "y", "t")
 
 
 # Schedules ----------------------------------------------------------------------------------------------------------

@@ -570,7 +570,7 @@ def test_cron_jobs_of_kubernetes(tmp_path: Path) -> None:
     ]
     assert verdicts(found) == {"nightly": True, "often": None, "replaced": True}
     why = {one.place.rpartition(" ")[2]: one.why for one in found.left_out}
-    assert why.pop(str(tmp_path / "chart.yml")).startswith("is no YAML that can be read: ")
+    assert why.pop(str(tmp_path / "chart.yml")).startswith("line 1: is no YAML that can be read: ")
     assert why == {
         "image": "its container has no `command`: only its image knows what it runs",
         "sunday": "weekday: 7 is out of range; it must be 0 to 6",

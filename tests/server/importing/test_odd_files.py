@@ -1,5 +1,6 @@
 """Crontabs, timers and manifests of which a part is odd: it alone is left out, or noted."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,13 @@ def test_lines_of_sections_that_systemd_does_not_read_are_ignored(tmp_path: Path
     assert (only.text, only.args["command"]) == ("OnCalendar=daily", ["/bin/yes"])
 
 
+@pytest.mark.parametrize(("fixed", "count"), [("", 1), ("FixedRandomDelay=no\n", 1), ("FixedRandomDelay=True\n", 0)])
+def test_a_fixed_random_delay_is_what_jitter_is(fixed: str, count: int, tmp_path: Path) -> None:
+    timer = f"[Timer]\nOnCalendar=daily\nRandomizedDelaySec=1h\n{fixed}"
+    (one,) = read("systemd", units(tmp_path, a_timer=timer, a_service="[Service]\nExecStart=/bin/a\n")).carried
+    assert (one.settings["jitter"], len(one.notes)) == (3600, count)
+
+
 def test_drop_ins_are_those_of_the_kind_of_the_prefix_and_of_the_unit(tmp_path: Path) -> None:
     units(tmp_path, **{"a-b_timer": "[Timer]\nOnCalendar=daily\n", "a-b_service": "[Service]\nExecStart=/bin/old\n"})
     drop_ins = {
@@ -118,4 +126,20 @@ def test_one_part_or_scalar_of_a_file_for_kubernetes_leaves_out_itself_alone(tmp
     assert (good.settings["retries"], good.args["environment"]) == (8, {"AT": "12:30:15"})
     odd, broken = found.left_out
     assert odd.why == "suspend must be true or false, got 'true'"
-    assert (broken.place, broken.why[:28]) == (f"{tmp_path}/a.yaml, part 2 by ---", "is no YAML that can be read:")
+    assert broken.place == f"{tmp_path}/a.yaml"
+    assert broken.why == (
+        "line 11: is no YAML that can be read: a key must be text; it is a template: import what `helm template` makes "
+        "of it"
+    )
+
+
+def test_manifests_in_json_are_read_also_with_tabs(tmp_path: Path) -> None:
+    pod = {"template": {"spec": {"containers": [{"command": ["a"]}]}}}
+    spec = {"schedule": "0 4 * * *", "jobTemplate": {"spec": pod}}
+    job = {"kind": "CronJob", "metadata": {"name": "a"}, "spec": spec}
+    (tmp_path / "a.json").write_text(json.dumps(job, indent="\t"))
+    (tmp_path / "b.json").write_text('{\t"kind": 1e, "a": "\\u0001"}')
+    (tmp_path / "c.yaml").write_text("kind: CronJob\nmetadata: \x01")
+    found = read("kubernetes", tmp_path)
+    assert [one.name for one in found.carried] == ["a"]
+    assert [one.why.partition(":")[0] for one in found.left_out] == ["line 1", "line 2"]

@@ -15,7 +15,8 @@ from yaml.nodes import ScalarNode
 
 from ...jobs.core.schedule import ScheduleError, parse_duration
 from ...jobs.core.schedule.zones import find_zone
-from ..task_files.reading import BASE_8, NotPlainError, PlainLoader, is_number
+from ..task_files.reading import NotPlainError, PlainLoader, is_number
+from ..task_files.writing import BASE_8
 from .fields import NICKNAMES, Fields, interval_of, parse_crontab, schedules_of, times_of
 from .model import Carried, LeftOut, UnsaidError, plain_name, variables
 from .probe import windows
@@ -42,7 +43,7 @@ class _Loader(PlainLoader):
         try:
             super().judge_scalar(node, plain=plain)
         except NotPlainError:
-            if not (BASE_8.match(node.value) and is_number(node)):
+            if not (BASE_8.fullmatch(node.value) and is_number(node)):
                 node.tag = "tag:yaml.org,2002:str"
 
 

@@ -6,9 +6,10 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -21,6 +22,7 @@ from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.task_sets import DefinitionKind, Named, WantedGroup, WantedSet, WantedTask
 from ...jobs.delivery.rules import ChannelKind
 from .model import OF_FILE, TaskFile
+from .writing import BASE_8, NUMBER
 
 MAX_VALUES: Final = 500_000
 """Of a file, each alias counted as what it stands for: ten lines can stand for thousands of millions."""
@@ -36,7 +38,6 @@ _AS_WRITTEN: Final = {f"{_TAG}timestamp", f"{_TAG}value"}
 _NO_TEXT: Final = re.compile("[\0\ud800-\udfff]")
 _NOT_TEXT: Final = "a text must have no NUL and no half of a surrogate pair"
 _BASE_60: Final = re.compile(r"[-+]?[0-9][0-9_]*(:[0-5]?[0-9])+(\.[0-9_]*)?$")
-BASE_8: Final = re.compile(r"[-+]?0[0-9_]+$")
 
 
 class NotPlainError(yaml.MarkedYAMLError):
@@ -115,8 +116,10 @@ class PlainLoader(yaml.SafeLoader):
             raise NotPlainError(f"{_shown(node.tag)} has no place here: write text", node.start_mark)
         if _NO_TEXT.search(text):
             raise NotPlainError(_NOT_TEXT, node.start_mark)
+        if plain and node.tag == _STRING and (NUMBER.fullmatch(text) or BASE_8.fullmatch(text)):
+            node.tag = f"{_TAG}float"
         if node.tag in _NUMBERS:
-            base = 60 if _BASE_60.match(text) else 8 if BASE_8.match(text) else 10
+            base = 60 if _BASE_60.match(text) else 8 if BASE_8.fullmatch(text) else 10
             if base != 10:
                 said = f"{text} is a number of base {base} to YAML: write '{text}' in quotes, or the number in base 10"
                 raise NotPlainError(said, node.start_mark)
@@ -147,7 +150,7 @@ def _shown(tag: str) -> str:
     return f"!!{tag.removeprefix(_TAG)}" if tag.startswith(_TAG) else tag
 
 
-ENDINGS: Final = frozenset({".yaml", ".yml", ".toml"})
+ENDINGS: Final = frozenset({".yaml", ".yml", ".toml", ".json"})
 MAX_BYTES: Final = 4 * 1024 * 1024
 _VARIABLE: Final = re.compile(r"\$(?:\$|\{(?:(\w+)(?::-((?:[^$}]|\$(?!\{))*))?\})?)")
 
@@ -253,32 +256,57 @@ def _read(path: Path, environment: Mapping[str, str]) -> list[TaskFile]:
     faults: list[str] = []
     files: list[TaskFile] = []
     documents = _documents(path)
-    for number, document in enumerate(documents):
-        where = str(path) if len(documents) == 1 else f"{path}, document {number + 1}"
-        filled = _filled(document, environment, where, (), faults)
+    for number, (document, node) in enumerate(documents, start=1):
+        found: list[_Fault] = []
+        filled = _filled(document, environment, (), found)
         if document is None:
+            where = str(path) if len(documents) == 1 else f"{path}, document {number}"
             faults.append(f"{where}: is empty; it must have set and tasks, or groups, or all three")
             continue
         try:
             files.append(TaskFile.model_validate(filled))
         except ValidationError as error:
-            found = cast("Sequence[Any]", error.errors(include_url=False))
-            faults += (_sentence(where, fault, document) for fault in found if not _is_of_other_form(fault))
+            several = cast("Sequence[Any]", error.errors(include_url=False))
+            found += (_fault(fault, document) for fault in several if not _is_of_other_form(fault))
+        faults += (f"{path}: {_line(node, place)}{said}" for place, said in found)
     if faults:
         raise TaskFilesError(faults)
     return files
 
 
-def _documents(path: Path) -> list[Any]:
+_Place = tuple[str | int, ...]
+_Fault = tuple[_Place, str]
+"""Where something is wrong, and a sentence that begins with that."""
+
+
+def _line(node: Node | None, place: _Place) -> str:
+    """Return the line at which a place of a document begins, or else that of the nearest table around it."""
+    if node is None:
+        return ""
+    mark = node.start_mark
+    for part in place:
+        if isinstance(node, MappingNode):
+            # The last of one name holds: those of a merge key stand before the table's own.
+            inner = next((pair for pair in reversed(node.value) if pair[0].value == part), None)
+            if inner is not None:
+                mark, node = inner[0].start_mark, inner[1]
+        elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            mark = node.start_mark
+    return f"line {mark.line + 1}: "
+
+
+def _documents(path: Path) -> list[tuple[Any, Node | None]]:
+    """Return the documents of a file, and of YAML the nodes that say at which lines they have what."""
     text = _text(path)
     if path.suffix in _READERS:
         try:
-            return [_READERS[path.suffix](text)]
+            return [(_READERS[path.suffix](text), None)]
         # Python refuses to read very long numbers by a plain ValueError.
         except (ValueError, RecursionError) as error:
             raise TaskFilesError([f"{path}: is no {path.suffix[1:].upper()}: {error}"]) from None
     try:
-        return list(yaml.load_all(text, PlainLoader)) or [None]
+        return list(_of_yaml(text)) or [(None, None)]
     except NotPlainError as error:
         raise TaskFilesError([f"{path}: {_place(error.problem_mark)}: {error.problem}"]) from None
     except yaml.MarkedYAMLError as error:
@@ -289,6 +317,13 @@ def _documents(path: Path) -> list[Any]:
     except yaml.reader.ReaderError as error:
         place, found = _place_at(text[: error.position]), f"U+{error.character:04X}"
         raise TaskFilesError([f"{path}: is no YAML: {place}: the character {found} is not allowed"]) from None
+
+
+def _of_yaml(text: str) -> Iterator[tuple[Any, Node | None]]:
+    loader: Any = PlainLoader(text)
+    while loader.check_node():
+        node = loader.get_node()
+        yield loader.construct_document(node), node
 
 
 def _json(text: str) -> Any:  # noqa: ANN401 - a document
@@ -337,34 +372,38 @@ def _place_at(before: str) -> str:
     return f"line {before.count(chr(10)) + 1}, column {len(before) - (before.rfind(chr(10)) + 1) + 1}"
 
 
-def _filled(value: Any, environment: Mapping[str, str], where: str, place: tuple[str, ...], faults: list[str]) -> Any:  # noqa: ANN401 - a document
+def _dotted(place: _Place) -> str:
+    return ".".join(map(str, place))
+
+
+def _filled(value: Any, environment: Mapping[str, str], place: _Place, faults: list[_Fault]) -> Any:  # noqa: ANN401 - a document
     """Return the document with the values of variables in the place of ``${NAME}``."""
     if len(place) > MAX_DEPTH:
-        faults.append(f"{where}: {place[0]}: must be nested at most {MAX_DEPTH} deep")
+        faults.append((place[:1], f"{place[0]}: must be nested at most {MAX_DEPTH} deep"))
         return None
     if isinstance(value, dict):
         inner = cast("Mapping[str, Any]", value)
-        return {key: _filled(one, environment, where, (*place, str(key)), faults) for key, one in inner.items()}
+        return {key: _filled(one, environment, (*place, str(key)), faults) for key, one in inner.items()}
     if isinstance(value, list):
         several = cast("Sequence[Any]", value)
-        return [_filled(one, environment, where, (*place, str(at)), faults) for at, one in enumerate(several)]
+        return [_filled(one, environment, (*place, at), faults) for at, one in enumerate(several)]
     if isinstance(value, date | time):
         # TOML has times of its own; JSON has text.
         return value.isoformat()
     if isinstance(value, float) and not math.isfinite(value):
-        faults.append(f"{where}: {'.'.join(place)}: must be a finite number, got {value}")
+        faults.append((place, f"{_dotted(place)}: must be a finite number, got {value}"))
     if not isinstance(value, str):
         return value
 
     def fill(found: re.Match[str]) -> str:
         text, fault = _stands_for(found, environment)
         if fault:
-            faults.append(f"{where}: {'.'.join(place)}: {fault}")
+            faults.append((place, f"{_dotted(place)}: {fault}"))
         return text
 
     text = _VARIABLE.sub(fill, value)
     if _NO_TEXT.search(text):
-        faults.append(f"{where}: {'.'.join(place)}: {_NOT_TEXT}")
+        faults.append((place, f"{_dotted(place)}: {_NOT_TEXT}"))
     return text
 
 
@@ -387,25 +426,62 @@ def _is_of_other_form(fault: Mapping[str, Any]) -> bool:
     return "schedule" in fault["loc"] and fault["type"] == ("string_type" if is_table else "model_type")
 
 
-def _sentence(where: str, fault: Mapping[str, Any], written: object) -> str:
-    parts = [str(part) for part in fault["loc"]]
-    what = {"extra_forbidden": "is unknown", "missing": "is missing"}.get(fault["type"])
-    if fault["type"].startswith("union_tag"):
-        parts.append("kind")
-        got = _got((*fault["loc"], "kind"), written) if fault["type"] == "union_tag_invalid" else "nothing"
-        what = f"must be one of {', '.join(ChannelKind)}, got {got}"
-    place = ".".join(part for part in parts if part not in {"str", "ScheduleOfFile"} and "[" not in part)
-    if what is None:
-        is_table = fault["type"] in {"dict_type", "model_type", "model_attributes_type"}
-        said = "must be a table" if is_table else str(fault["msg"]).removeprefix("Value error, ")
-        what = said if ", got " in said else f"{said}, got {_got(fault['loc'], written)}"
-    return f"{where}: {place}: {what}" if place else f"{where}: {what}"
+_TIME: Final = "must be a time with a zone, e.g. 2030-01-31T09:00:00Z"
+_WORDS: Final = {
+    "string_type": "must be text", "list_type": "must be a list", "missing": "is missing",
+    "dict_type": "must be a table", "model_type": "must be a table", "model_attributes_type": "must be a table",
+    "int_type": "must be a whole number", "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number", "int_parsing_size": "must be a whole number",
+    "float_type": "must be a number", "float_parsing": "must be a number", "finite_number": "must be a finite number",
+    "bool_type": "must be true or false", "bool_parsing": "must be true or false",
+    "literal_error": "must be {expected}", "greater_than_equal": "must be at least {ge:g}",
+    "timezone_aware": _TIME, "datetime_type": _TIME, "datetime_parsing": _TIME, "datetime_from_date_parsing": _TIME,
+}  # fmt: skip
+"""Our words for the kinds of faults that pydantic knows."""
 
 
-def _got(place: Sequence[str | int], written: Any) -> str:  # noqa: ANN401 - a document
+def _fault(fault: Mapping[str, Any], written: object) -> _Fault:
+    place: _Place = tuple(fault["loc"])
+    kind = str(fault["type"])
+    said = str(fault["msg"]).removeprefix("Value error, ")
+    what = _WORDS[kind].format_map(fault.get("ctx", {})) if kind in _WORDS else said
+    if kind.startswith("union_tag"):
+        place = (*place, "kind")
+        what = f"must be one of {', '.join(ChannelKind)}"
+        what += f", got {_got(place, written) if kind == 'union_tag_invalid' else 'nothing'}"
+    elif kind == "extra_forbidden":
+        near = get_close_matches(str(place[-1]), _names(place[:-1]), 1)
+        what = f"is unknown; did you mean '{near[0]}'?" if near else "is unknown"
+    elif kind != "missing" and ", got " not in what:
+        what += f", got {_got(place, written)}"
+        what += "; write it in quotes" if kind == "string_type" and type(fault["input"]) in (bool, int, float) else ""
+    shown = tuple(part for part in place if part not in {"str", "ScheduleOfFile"} and "[" not in str(part))
+    return shown, f"{_dotted(shown)}: {what}" if shown else what
+
+
+def _names(place: _Place) -> list[str]:
+    """Return the names that the table at a place of a file may have."""
+    schema: Mapping[str, Any] = TaskFile.model_json_schema()
+    tables = [schema]
+    for part in place:
+        tables = [inner for table in tables for inner in _inner(schema, table, part)] or tables
+    return [name for table in tables for name in table.get("properties", {})]
+
+
+def _inner(schema: Mapping[str, Any], table: Mapping[str, Any], part: str | int) -> Iterator[Mapping[str, Any]]:
+    """Yield the schemas of one part of a table."""
+    found: Any = table.get("properties", {}).get(part, table.get("additionalProperties"))
+    if not isinstance(found, dict):
+        return
+    for one in cast("Any", found).get("anyOf", cast("Any", found).get("oneOf", [found])):
+        yield schema["$defs"][one["$ref"].rpartition("/")[2]] if "$ref" in one else one
+
+
+def _got(place: _Place, written: Any) -> str:  # noqa: ANN401 - a document
     """Show a place of a document as it was written: the values of variables, lists and tables may be secrets."""
     for part in place:
-        if isinstance(written, list) or (isinstance(written, dict) and part in written):
+        is_there = part in written if isinstance(written, dict) else isinstance(part, int)
+        if is_there and isinstance(written, dict | list):
             written = cast("Any", written)[part]
     kind = "a table" if isinstance(written, dict) else "a list" if isinstance(written, list) else None
     return kind or without_credentials(repr(cast("object", written)))[:80]
@@ -431,5 +507,6 @@ def wanted(kind: DefinitionKind, name: str, fields: Mapping[str, str]) -> Named:
         found: Named = TypeAdapter[Any](OF_FILE[kind]).validate_python(values).wanted(name)
     except ValidationError as error:
         faults: Sequence[Any] = error.errors(include_url=False)
-        raise ConfigurationError("; ".join(_sentence(f"{kind.value} {name}", one, values) for one in faults)) from None
+        said = [f"{kind.value} {name}: {_fault(one, values)[1]}" for one in faults]
+        raise ConfigurationError("; ".join(said)) from None
     return found

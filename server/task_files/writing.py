@@ -64,10 +64,14 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: Any, value: str) -> Any:  # noqa: ANN401 - of the library, which has no types
-    style = '"' if _LINE_ENDS.search(value) else None
+    style = '"' if _LINE_ENDS.search(value) or NUMBER.fullmatch(value) or BASE_8.fullmatch(value) else None
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
+NUMBER: Final = re.compile(r"[-+]?\d+(\.\d*)?[eE][-+]?\d+")
+"""A number to JSON, to which PyYAML is no number without a point and a sign."""
+BASE_8: Final = re.compile(r"[-+]?0[oO]?[0-9_]+")
+"""A number of base 8 to one version of YAML, and to the other text or a number of base 10."""
 _LINE_ENDS: Final = re.compile("[\x85\u2028\u2029]")
 _Dumper.add_representer(str, _text)
 

@@ -314,7 +314,9 @@ def test_what_is_wrong_is_reported_and_nothing_is_done(run: Commands, file: Path
     assert len(answer["errors"]) == 3
     assert any("Unknown job: nope" in one for one in answer["errors"])
     file.write_text("set: x\ntasks: {a: {jobb: nope}}\n")
-    assert run.json("plan", str(file), status=2)["errors"] == [f"{file}: tasks.a.jobb: is unknown"]
+    assert run.json("plan", str(file), status=2)["errors"] == [
+        f"{file}: line 2: tasks.a.jobb: is unknown; did you mean 'job'?"
+    ]
     status, said = run("apply", str(tmp_path / "nothing.yaml"))
     assert (status, "there is no such file" in said, "Traceback" in said) == (2, True, False)
     (tmp_path / "no-plan.json").write_text("{}")

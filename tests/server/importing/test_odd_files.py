@@ -128,7 +128,7 @@ def test_one_part_or_scalar_of_a_file_for_kubernetes_leaves_out_itself_alone(tmp
     assert odd.why == "suspend must be true or false, got 'true'"
     assert broken.place == f"{tmp_path}/a.yaml"
     assert broken.why == (
-        "line 11: is no YAML that can be read: a key must be text; it is a template: import what `helm template` makes "
+        "line 8: is no YAML that can be read: a key must be text; it is a template: import what `helm template` makes "
         "of it"
     )
 

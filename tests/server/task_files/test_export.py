@@ -28,6 +28,7 @@ from cronograph.server.task_files.writing import files_of
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="/"), min_size=1, max_size=200)
 NAMES |= st.sampled_from(["$", "${A}", "$$", "NO", "1", "any", "warning", "<<", "=", "2026-01-01", "~", "12:30", "#"])
 TEXTS = NAMES | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+NAMES |= st.sampled_from(["1e3", "0o17", "0890"])
 SECONDS = st.floats(1, 86_400) | st.sampled_from([90.0, 0.001 + 1, 86_400.0])
 COUNTS = st.integers(1, 1000)
 RATES = st.builds(Rate, COUNTS, SECONDS, COUNTS)

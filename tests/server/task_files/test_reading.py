@@ -114,14 +114,23 @@ def test_a_file_may_have_the_values_of_thousands_of_tasks(file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("set: x\ntasks: {a: {jobb: y}}\n", "tasks.a.jobb: is unknown"),
+        ("set: x\ntasks: {a: {jobb: y}}\n", "line 2: tasks.a.jobb: is unknown; did you mean 'job'?"),
         ("tasks: {}\n", "must have set and tasks together, and has no set"),
-        ("set: x\ntasks: {a: {resources: {gpu: 1}}}\n", "tasks.a.resources.gpu: is unknown"),
-        ("set: x\ntasks: {a: {resources: {memory: 8GiB}}}\n", "tasks.a.resources.memory: Input should be a valid int"),
-        ("set: x\ntasks: {a: {retries: many}}\n", "tasks.a.retries: Input should be a valid integer"),
+        (
+            "set: x\ntasks: {a: {resources: {gpu: 1}}}\n",
+            "line 2: tasks.a.resources.gpu: is unknown; did you mean 'gpus'?",
+        ),
+        (
+            "set: x\ntasks: {a: {resources: {memory: 8GiB}}}\n",
+            "line 2: tasks.a.resources.memory: must be a whole number, got",
+        ),
+        ("set: x\ntasks: {a: {retries: many}}\n", "tasks.a.retries: must be a whole number, got 'many'"),
         ("set: x\ntasks: {a: {schedule: {cron: x, interval: 5s}}}\n", "must have one of cron, calendar, interval, at"),
-        ("set: x\ntasks: {a: {overlap: maybe}}\n", "tasks.a.overlap: Input should be 'skip', 'queue'"),
-        ("set: x\ntasks: {a: {start_at: 2030-01-01 00:00:00}}\n", "tasks.a.start_at: Input should have timezone info"),
+        ("set: x\ntasks: {a: {overlap: maybe}}\n", "tasks.a.overlap: must be 'skip', 'queue'"),
+        (
+            "set: x\ntasks: {a: {start_at: 2030-01-01 00:00:00}}\n",
+            "tasks.a.start_at: must be a time with a zone, e.g. 2030",
+        ),
         ("set: x\ntasks: {a: {description: '${NOPE}'}}\n", "tasks.a.description: variable NOPE is not set"),
         ("set: x\ntasks: {a: {description: '${NO-PE}'}}\n", "tasks.a.description: must be ${NAME} or ${NAME:-text}"),
         ("set: x\ntasks: {a: {retries: yes}}\n", "tasks.a.retries: must be no true or false"),
@@ -129,10 +138,10 @@ def test_a_file_may_have_the_values_of_thousands_of_tasks(file: Path) -> None:
         ("set: x\ntasks: {a: {rate: {limit: yes}}}\n", "tasks.a.rate.limit: must be no true or false"),
         ("groups: {mail: {max_running: on}}\n", "groups.mail.max_running: must be no true or false"),
         ("set: x\ntasks: {}\nalarms: {a: {task: t, late: yes}}\n", "alarms.a.late: must be no true or false"),
-        ("set: x\ntasks: {a: {timeout: '1e400'}}\n", "tasks.a.timeout: Input should be a finite number, got '1e400'"),
-        ("set: x\ntasks: {a: {timeout: 1e400}}\n", "tasks.a.timeout: Input should be a finite number, got '1e400'"),
-        ("set: x\ntasks: {a: {retry_delay: nan}}\n", "tasks.a.retry_delay: Input should be a finite number"),
-        ("groups: {mail: {rate: {limit: 1, per: inf}}}\n", "groups.mail.rate.per: Input should be a finite number"),
+        ("set: x\ntasks: {a: {timeout: '1e400'}}\n", "tasks.a.timeout: must be a finite number, got '1e400'"),
+        ("set: x\ntasks: {a: {timeout: 1e400}}\n", "line 2, column 22: must be a finite number, got 1e400"),
+        ("set: x\ntasks: {a: {retry_delay: nan}}\n", "tasks.a.retry_delay: must be a finite number"),
+        ("groups: {mail: {rate: {limit: 1, per: inf}}}\n", "groups.mail.rate.per: must be a finite number"),
         ("set: x\ntasks: {a: {start_at: 1893456000}}\n", "tasks.a.start_at: must be a time with a zone, e.g. 2030"),
         ("set: x\ntasks: {a: {end_at: '1893456000.5'}}\n", "tasks.a.end_at: must be a time with a zone, e.g. 2030"),
         ("set: x\nset: y\ntasks: {}\n", "line 2, column 1: 'set' is there twice"),
@@ -181,8 +190,11 @@ def test_a_file_may_have_the_values_of_thousands_of_tasks(file: Path) -> None:
         ("{}\n", "must have set and tasks, or groups, or all three"),
         ("groups: {mail: {paused: true}}\n", "groups.mail.paused: is unknown"),
         ("groups: {mail: {rate: {per: 60}}}\n", "groups.mail.rate.limit: is missing"),
-        ("groups: {mail: {cap: {limit: 5, when_full: explode}}}\n", "groups.mail.cap.when_full: Input should be"),
-        ("groups: {mail: {keep: -1}}\n", "groups.mail.keep: Input should be greater than or equal to 0"),
+        (
+            "groups: {mail: {cap: {limit: 5, when_full: explode}}}\n",
+            "groups.mail.cap.when_full: must be 'refuse', 'drop_oldest'",
+        ),
+        ("groups: {mail: {keep: -1}}\n", "groups.mail.keep: must be at least 0"),
         ("", "is empty; it must have set and tasks, or groups, or all three"),
         ("[]", "must be a table, got a list"),
         ("set: x\ntasks: {a: 5}\n", "tasks.a: must be a table, got 5"),
@@ -190,8 +202,24 @@ def test_a_file_may_have_the_values_of_thousands_of_tasks(file: Path) -> None:
             "set: x\ntasks: {a: {timeout: soon}}\n",
             "tasks.a.timeout: must be seconds, or a text such as 90s, 5m or PT5M",
         ),
-        ("set: x\ntasks: {a: {timeout: -5}}\n", "tasks.a.timeout: Input should be greater than or equal to 0, got -5"),
+        ("set: x\ntasks: {a: {timeout: -5}}\n", "tasks.a.timeout: must be at least 0, got -5"),
         ("set: x\ntasks: {a: {schedule: {interval: on}}}\n", "tasks.a.schedule.interval: must be no true or false"),
+        ("set: x\ntasks: {a: {schedule: [a]}}\n", "tasks.a.schedule: must be text, got a list"),
+        ("set: x\ntasks: {a: {job: no}}\n", "tasks.a.job: must be text, got False; write it in quotes"),
+        ("set: x\ntasks: {a: {enabled: maybe}}\n", "tasks.a.enabled: must be true or false, got 'maybe'"),
+        ("set: x\ntask: {}\n", "line 2: task: is unknown; did you mean 'tasks'?"),
+        ("set: x\ntasks: &t\n  a: {job: x}\n  b:\n    job: x\n    retires: 3\n", "line 6: tasks.b.retires: is unknown"),
+        (
+            "set: x\ntasks:\n  a: &a\n    retries: no\n  b:\n    <<: *a\n    retries: 5\n",
+            "line 4: tasks.a.retries: must be",
+        ),
+        (
+            "---\nset: x\ntasks: {}\n---\nset: y\ntasks:\n  a: {}\n  b: 5\n",
+            "line 8: tasks.b: must be a table, got 5",
+        ),
+        ("set: x\ntasks:\n  a:\n    description: ${NOPE}\n", "line 4: tasks.a.description: variable NOPE is not set"),
+        (ARGS.format("mode: 0o644"), "0o644 is a number of base 8 to YAML: write '0o644' in quotes"),
+        (ARGS.format("zip: 0890"), "0890 is a number of base 8 to YAML: write '0890' in quotes"),
         ("set: x\ntasks: {}\nchannels: {o: {kind: slack}}\n", "channels.o.kind: must be one of chat, webhook, alertm"),
         ("set: x\ntasks: {}\nchannels: {o: {url: x}}\n", "mail, apprise, got nothing"),
         ("set: x\ntasks: {}\nchannels: {o: x}\n", "channels.o: must be a table, got 'x'"),
@@ -313,7 +341,7 @@ def test_limits_of_groups_are_read_and_what_is_exported_is_read_back(tmp_path: P
 
 def test_files_that_cannot_be_read_are_named(tmp_path: Path, file: Path) -> None:
     assert faults(file) == [f"{file}: there is no such file or folder"]
-    assert "must hold files that end in .toml, .yaml, .yml" in faults(tmp_path)[0]
+    assert "must hold files that end in .json, .toml, .yaml, .yml" in faults(tmp_path)[0]
     file.write_bytes("set: x\n".encode("utf-16"))
     assert faults(file) == [f"{file}: cannot be read: line 1, column 1: must be UTF-8, got byte 0xFF; save it as UTF-8"]
     file.write_bytes("set: x\ntasks: {a: {description: größer}}\n".encode("latin-1"))

@@ -168,6 +168,9 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
 # APScheduler --------------------------------------------------------------------------------------------------------
 
 
+_LATER = "what a program adds only when it starts is not read; name a script that does the same at its import"
+
+
 def _read_apscheduler(spec: str, held: Held) -> Iterator[Found]:
     if held.apscheduler is None:
         version = import_module("importlib.metadata").version("apscheduler")
@@ -175,6 +178,8 @@ def _read_apscheduler(spec: str, held: Held) -> Iterator[Found]:
     found: list[Any] = held.apscheduler
     created = datetime.now(timezone.utc)
     imported(spec, held.notes)
+    if not found:
+        held.notes.append(f"The import of {spec} made no scheduler: {_LATER}.")
     for number, scheduler in enumerate(found, start=1):
         place = f"{spec}: scheduler {number} of {len(found)}"
         for alias, store in scheduler._jobstores.items():
@@ -183,6 +188,8 @@ def _read_apscheduler(spec: str, held: Held) -> Iterator[Found]:
                     f"{place}: jobs that its store '{alias}' ({type(store).__name__}) keeps are not read."
                 )
         jobs = {job.id: job for job in scheduler.get_jobs()}
+        if not jobs:
+            held.notes.append(f"{place} has no jobs yet: {_LATER}.")
         for job in jobs.values():
             name = job.name if re.fullmatch("[0-9a-f]{32}", job.id) else job.id
             yield (f"{place}, job {name}", name, partial(_apscheduler_entry, scheduler, job, created))

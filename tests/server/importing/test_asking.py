@@ -294,6 +294,15 @@ for one in (red, blue):
     assert said not in asked("celery", "project:blue").notes
 
 
+def test_a_project_that_adds_its_jobs_when_it_starts_is_told_so(here: Path) -> None:
+    made = "from apscheduler.schedulers.background import BackgroundScheduler\n"
+    written(here, project=f"{made}scheduler = BackgroundScheduler()\n", other=made)
+    (note,) = asked("apscheduler", "project").notes
+    assert note.startswith("project: scheduler 1 of 1 has no jobs yet: what a program adds only when it starts is not")
+    (note,) = asked("apscheduler", "other").notes
+    assert note.startswith("The import of other made no scheduler: what a program adds")
+
+
 def test_an_interval_whose_start_has_a_part_of_a_second_is_compared_by_seconds(here: Path) -> None:
     source = """
 from datetime import datetime, timezone

@@ -377,22 +377,30 @@ def _rq_scheduler_calls() -> list[tuple[str, Entry]] | None:
     def keep(kind: str) -> Callable[..., Any]:
         signature = inspect.signature(getattr(cls, kind))
 
-        def called_with(*args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - as the original
+        def called_with(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - as the original
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             calls.append((kind, dict(bound.arguments)))
+            return _job_of(bound.arguments["id"])
 
         return called_with
 
     for kind in ("cron", "schedule"):
         setattr(cls, kind, keep(kind))
-    for name in ("enqueue_at", "enqueue_in", "cancel", "change_execution_time"):
+    for name in ("enqueue_at", "enqueue_in"):
+        setattr(cls, name, lambda *_args, **_kwargs: _job_of(None))
+    for name in ("cancel", "change_execution_time"):
         setattr(cls, name, lambda *_args, **_kwargs: None)
     for name, value in (("get_jobs", ()), ("get_jobs_to_queue", ()), ("count", 0)):
         setattr(cls, name, lambda *_args, value=value, **_kwargs: value)
     cls.__contains__ = lambda *_: False
     cls.run = lambda *_args, **_kwargs: started()
     return calls
+
+
+def _job_of(name: str | None) -> Any:  # noqa: ANN401 - in place of a Job of RQ
+    """Return something that a project may ask as it asks the job it has enqueued: its id is all that is known of it."""
+    return import_module("unittest.mock").MagicMock(id=name or "not enqueued")
 
 
 def _utc(at: datetime) -> datetime:

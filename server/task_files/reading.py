@@ -276,7 +276,7 @@ def _read(path: Path, environment: Mapping[str, str]) -> list[TaskFile]:
 
 _Place = tuple[str | int, ...]
 _Fault = tuple[_Place, str]
-"""Where something is wrong, and a sentence that begins with that."""
+"""A place in a document, and a sentence about what is wrong there."""
 
 
 def _line(node: Node | None, place: _Place) -> str:
@@ -291,8 +291,8 @@ def _line(node: Node | None, place: _Place) -> str:
             if inner is not None:
                 mark, node = inner[0].start_mark, inner[1]
         elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
-            node = node.value[part]
-            mark = node.start_mark
+            item: Node = node.value[part]
+            mark, node = item.start_mark, item
     return f"line {mark.line + 1}: "
 
 

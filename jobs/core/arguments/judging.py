@@ -115,10 +115,24 @@ def _fault(job_name: str, error: "ValidationError", hint: str) -> InvalidInput:
 
 
 def _message(error: "ValidationError", limit: int = 300) -> str:
-    """Return what is wrong, with the value as it was given, but for secrets in addresses."""
-    value = repr(error.instance)
-    text: str = error.message.replace(value, without_credentials(value))
+    """Return what is wrong, with the value as it was given, but for what may be secret.
+
+    That is a value of a parameter that is one, and what stands in addresses, lists and objects.
+    """
+    value: Any = error.instance
+    shown = without_credentials(repr(value))
+    if _is_secret(error.schema):
+        shown = "the value"
+    elif value and isinstance(value, dict | list):
+        shown = "the object" if isinstance(value, dict) else "the list"
+    text: str = error.message.replace(repr(value), shown)
     return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+def _is_secret(schema: Any) -> bool:  # noqa: ANN401 - any schema
+    return isinstance(schema, dict) and (
+        cast("Any", schema).get("writeOnly") is True or any(map(_is_secret, cast("Any", schema).get("anyOf", ())))
+    )
 
 
 def _hint(schema: Mapping[str, Any], args: Mapping[str, Json]) -> str:

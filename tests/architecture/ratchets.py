@@ -105,7 +105,9 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 14 for: lists among arguments are judged by their types
     # Raised by 206 for: job code that disturbs logging, output and sockets of its process loses no line and ends no
     # job
-    "lines": 116_593,
+    # Raised by 200 for: faults of task files have lines, suggestions and our words; the importer tells scripts,
+    # anacron, coroutines, several apps
+    "lines": 116_793,
     "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

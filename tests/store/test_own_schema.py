@@ -280,8 +280,10 @@ def test_the_address_and_the_setting_agree() -> None:
     assert "schema" not in Database(url).libpq_url()
     with pytest.raises(ConfigurationError, match="must name the schema 'third' or none, got 'jobs2'"):
         with_schema(url, "third")
-    with pytest.raises(ConfigurationError, match="a SQLite file has no schemas"):
-        parse_url("sqlite:///x.db?schema=jobs")
+    for given in ("schema=jobs", "mode=ro", "uri=true&mode=ro", "pooler=transaction", "/y.db"):
+        with pytest.raises(ConfigurationError, match="a SQLite file takes no parameters"):
+            parse_url(f"sqlite:///x.db?{given}")
+    assert parse_url("sqlite:///what%3F.db").database == "what?.db"
 
 
 @pytest.mark.costly

@@ -120,12 +120,13 @@ def _message(error: "ValidationError", limit: int = 300) -> str:
     That is a value of a parameter that is one, and what stands in addresses, lists and objects.
     """
     value: Any = error.instance
-    shown = without_credentials(repr(value))
+    written = repr(value)
+    shown = without_credentials(written)
     if _is_secret(error.schema):
         shown = "the value"
     elif value and isinstance(value, dict | list):
         shown = "the object" if isinstance(value, dict) else "the list"
-    text: str = error.message.replace(repr(value), shown)
+    text: str = error.message.replace(written, shown)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 

@@ -173,8 +173,11 @@ def parse_url(text: object, forms: str = f"sqlite:///relative.db, sqlite:////abs
             raise ConfigurationError(
                 "database URL: SQLite needs a file, e.g. sqlite:///cronograph.db; memory is lost at exit"
             )
-        if "schema" in url.query:
-            raise ConfigurationError("database URL: a SQLite file has no schemas; leave 'schema' out")
+        if "?" in str(text):
+            # Parameters would be ignored, or open another file than the one that is locked.
+            raise ConfigurationError(
+                "database URL: a SQLite file takes no parameters after a '?'; write a '?' of its name as %3F"
+            )
         return url.set(drivername="sqlite")
     if url.port is not None and not 1 <= url.port <= 65_535:
         raise ConfigurationError(

@@ -147,9 +147,8 @@ def a_failure_lets_others_start(stored: Stored, worker: Worker) -> None:
     for started in worker.take(20).started:
         worker.end(started, Failed("ValueError", "boom", permanent=True))
     stored.do(lambda tx: look_away(tx.conn))
-    execute(
-        stored, "UPDATE cronograph.run SET state = 'waiting', finished_at = NULL, error = NULL WHERE state = 'skipped'"
-    )
+    begun_again = "state = 'waiting', finished_at = NULL, error = NULL, skip_reason = NULL"
+    execute(stored, f"UPDATE cronograph.run SET {begun_again} WHERE state = 'skipped'")
     stored.pass_time(1)
     for started in worker.take(20).started:
         worker.end(started)

@@ -140,7 +140,7 @@ class OwnLogger(logging.Logger):
     """A logger of the server: nothing that code of jobs disables concerns it."""
 
     @property
-    def disabled(self) -> bool:
+    def disabled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] - it has a setter
         """Return False: it never is."""
         return False
 

@@ -107,7 +107,8 @@ MOST: Final[Mapping[str, float]] = {
     # job
     # Raised by 200 for: faults of task files have lines, suggestions and our words; the importer tells scripts,
     # anacron, coroutines, several apps
-    "lines": 116_793,
+    # Raised by 1 for: Types of the server's own loggers
+    "lines": 116_794,
     "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

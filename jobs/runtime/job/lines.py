@@ -140,12 +140,13 @@ class OwnLogger(logging.Logger):
     """A logger of the server: nothing that code of jobs disables concerns it."""
 
     @property
-    def disabled(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride] - it has a setter
+    def disabled(self) -> bool:
         """Return False: it never is."""
         return False
 
     @disabled.setter
-    def disabled(self, _: bool) -> None: ...
+    def disabled(self, _: bool) -> None:  # pyright: ignore[reportIncompatibleVariableOverride] - no attribute there
+        """Stay as it is, no matter who says otherwise."""
 
 
 def _disable(level: int = logging.CRITICAL) -> None:

@@ -23,6 +23,16 @@ class UnreadableError(Exception):
         raise RuntimeError("no message")
 
 
+class _NamelessType(type):
+    @property
+    def __name__(cls) -> str:  # type: ignore[override]
+        raise RuntimeError("no name")
+
+
+class NamelessError(Exception, metaclass=_NamelessType):
+    """An exception whose class does not say its name."""
+
+
 class Size(enum.IntEnum):
     LARGE = 12
 
@@ -52,6 +62,7 @@ RAISED: dict[str, Callable[[], BaseException]] = {
     "an error": lambda: ValueError("no\x00 luck"),
     "an error without words": KeyError,
     "an unreadable error": UnreadableError,
+    "a nameless error": lambda: NamelessError("no luck"),
     "a permanent failure": lambda: PermanentFailure("never"),
     "a snooze": lambda: Snooze(3600),
     "a suspension": lambda: Suspend(Awaits(AwaitedKind.SIGNAL, "go"), seconds=3600),

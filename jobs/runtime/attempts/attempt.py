@@ -33,7 +33,7 @@ from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.middleware import Middleware
 from ..job.ownership import Outsider, is_asked_to_end
-from ..job.results import message_of
+from ..job.results import message_of, type_name
 from ..job.stopping import StopSignal
 
 NO_PLACE: Final[dict[Isolation, JobOutcome]] = {
@@ -165,7 +165,7 @@ def retried(attempt: Attempt, outcome: JobOutcome) -> JobOutcome:
     try:
         delay = attempt.definition.policies.delay(run.failures + 1, run.retry_delay)
     except BaseException as error:
-        why = f"{type(error).__name__}: {message_of(error)}"
+        why = f"{type_name(error)}: {message_of(error)}"
         sentence = f"backoff of job '{run.job_name}' failed, so the delay is as usual: {why}"
         attempt.host.log(logging.ERROR, sentence, None)
         log.warning("backoff of job %s failed, so the delay is as usual", run.job_name, exc_info=error)

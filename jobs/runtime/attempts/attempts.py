@@ -38,7 +38,7 @@ from ...registry import Registry
 from ..base.settings import EngineSettings
 from ..job.host import LocalHost
 from ..job.middleware import middleware_of_all
-from ..job.results import message_of
+from ..job.results import message_of, type_name
 from ..job.secrets import read_secrets
 from ..job.stopping import StopSignal
 from ..live.writers import LogWriter, ProgressWriter
@@ -341,7 +341,7 @@ class Attempts:
         unsaved = await attempt.host.await_checkpoints()
         if unsaved is not None and isinstance(outcome, Succeeded):
             outcome = Failed(
-                type(unsaved).__name__, f"a checkpoint could not be kept: {message_of(unsaved, attempt.host.redactor)}"
+                type_name(unsaved), f"a checkpoint could not be kept: {message_of(unsaved, attempt.host.redactor)}"
             )
         unused = await attempt.host.end_steps()
         self._progress.forget(started.run.id)

@@ -22,7 +22,7 @@ from ...registry import Handler
 from ..job.middleware import HookStack
 from ..job.ownership import EXITS, owner
 from ..job.printing import guard_replaced_output
-from ..job.results import from_exception, from_return, message_of, stopped
+from ..job.results import from_exception, from_return, message_of, stopped, type_name
 from ..process.children import ChildPool
 from .attempt import NO_PLACE, Attempt, Running
 from .child_bodies import ProcessBody
@@ -307,7 +307,7 @@ def outcome_of(attempt: Attempt, running: Running) -> JobOutcome:
 def executor_failed(attempt: Attempt, error: BaseException) -> Failed:
     """Log a fault outside the job, and return the end of its attempt."""
     log.error("executing run %d failed outside its job", attempt.started.run.id, exc_info=error)
-    return Failed(type(error).__name__, f"the executor failed: {message_of(error, attempt.host.redactor)}")
+    return Failed(type_name(error), f"the executor failed: {message_of(error, attempt.host.redactor)}")
 
 
 def fault_of_arguments(args: object) -> Failed | None:

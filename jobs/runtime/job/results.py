@@ -112,7 +112,7 @@ def from_exception(
         return _from_exception(error, stop, policies, redactor)
     except BaseException as fault:
         # Its classes are the user's: no matter what they do when they are asked, the attempt has an end.
-        return failure(type(error).__name__, f"cannot be read: {type(fault).__name__}", None, stop)
+        return failure(type_name(error), f"cannot be read: {type_name(fault)}", None, stop)
 
 
 def _from_exception(
@@ -129,8 +129,8 @@ def _from_exception(
     trace = plain_text(redactor.text("".join(traceback.format_exception(error))), MAX_TRACEBACK)
     message = message_of(error, redactor)
     if isinstance(error, PermanentFailure) or (stop is None and policies.gives_up(error)):
-        return Failed(type(error).__name__, message, trace, permanent=True)
-    return failure(type(error).__name__, message, trace, stop)
+        return Failed(type_name(error), message, trace, permanent=True)
+    return failure(type_name(error), message, trace, stop)
 
 
 def suspension_of(error: BaseException) -> Suspend | None:
@@ -177,16 +177,22 @@ def stopped(reason: StopReason | None) -> JobOutcome:
             return TimedOut("used up its time box and did not leave when asked to")
 
 
+def type_name(error: BaseException) -> str:
+    """Return the name of an exception's class, also of one whose ``__name__`` is the user's code."""
+    name: str = type.__dict__["__name__"].__get__(type(error))
+    return name
+
+
 def message_of(error: BaseException, redactor: Redactor = NOTHING_HIDDEN) -> str:
     """Return the message of an exception, with its type where it has none; bounded."""
     try:
         text = str(error)
     except BaseException as fault:
-        text = f"its message cannot be read: {type(fault).__name__}"
-    return plain_text(redactor.text(text), MAX_MESSAGE) or type(error).__name__
+        text = f"its message cannot be read: {type_name(fault)}"
+    return plain_text(redactor.text(text), MAX_MESSAGE) or type_name(error)
 
 
 def failed_step_line(label: str, error: BaseException, message: str, retry_in: float | None) -> str:
     """Return the line that says that a step failed."""
     then = "its retries are used up" if retry_in is None else f"again in {retry_in:g} s"
-    return f"step '{label}' failed with {type(error).__name__}: {message}; {then}"
+    return f"step '{label}' failed with {type_name(error)}: {message}; {then}"

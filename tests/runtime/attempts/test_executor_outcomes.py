@@ -59,6 +59,7 @@ EXPECTED = {
     "an error": failed("^no\ufffd luck$", "ValueError"),
     "an error without words": failed("^KeyError$", "KeyError"),
     "an unreadable error": failed("^its message cannot be read: RuntimeError$", "UnreadableError"),
+    "a nameless error": failed("^no luck$", "^NamelessError$"),
     "a permanent failure": failed("^never$", "PermanentFailure"),
     "a snooze": Expected(RunState.WAITING, Outcome.SNOOZED),
     "a suspension": Expected(RunState.SUSPENDED, Outcome.SUSPENDED),

@@ -112,8 +112,9 @@ REFUSED: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     (
         plain,
         {"schedule": HOURLY, "args": {"x": 1}},
-        "argument 'x': Extra inputs are not permitted; correct args",
+        r"args: the job has no argument 'x'; it takes no arguments",
     ),
+    (needs, {"schedule": HOURLY, "args": {"sinse": "x"}}, "no argument 'sinse'; did you mean 'since'"),
     (plain, {"schedule": HOURLY, "args": {"x": object()}}, "args.x: must be JSON"),
     (plain, {"schedule": HOURLY, "enabled": "no"}, "enabled: must be True or False, got 'no'"),
     (plain, {"schedule": "* * * * *"}, r"schedule '\* \* \* \* \*': .*five fields"),

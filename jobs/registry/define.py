@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Unpack, cast
 
 from ..base.outcomes import Result
 from ..core.admission.labels import MAX_LABELS, LabelRule, key_faults, label_faults
+from ..core.arguments.judging import names_hint
 from ..core.base.errors import ConfigurationError, InvalidInput, in_python, refuse
 from ..core.base.lazy import LazyModule
 from ..core.base.resources import EXECUTOR_NAME, Resources
@@ -30,6 +31,7 @@ from .unique_key import key_of, known_argument
 
 if TYPE_CHECKING:
     import pydantic
+    from pydantic_core import ErrorDetails
 
     from . import batches, parameters
 else:
@@ -303,12 +305,22 @@ def _check_declared_args(definition: JobDefinition, options: JobOptions) -> None
     try:
         read(definition.args_model, definition.declared_args)
     except pydantic.ValidationError as error:
-        fault = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in fault["loc"])
-        missing = fault["type"] == "missing"
-        remedy = "nobody gives it, and it has no default; add" if missing else f"{fault['msg']}; correct"
-        example: Json = f"args={{'{place}': …}}" if missing or "args" not in options else "args"
-        raise ValueError(f"the schedule's runs need argument '{place}': {remedy} {example} to @job") from error
+        raise ValueError(_args_fault(definition, error.errors(include_url=False), "args" in options)) from error
+
+
+def _args_fault(definition: JobDefinition, faults: "Sequence[ErrorDetails]", is_given: bool) -> str:
+    """Return why a declared schedule's runs cannot have their arguments."""
+    # A wrong name is both too much and missing: what may be meant is said.
+    unknown = next((one for one in faults if one["type"] == "extra_forbidden" and len(one["loc"]) == 1), None)
+    if unknown is not None:
+        hint = names_hint(names_of(definition.args_model).values(), definition.declared_args)
+        return f"args: the job has no argument '{unknown['loc'][0]}'{hint}"
+    fault = faults[0]
+    place = ".".join(str(part) for part in fault["loc"])
+    missing = fault["type"] == "missing"
+    remedy = "nobody gives it, and it has no default; add" if missing else f"{fault['msg']}; correct"
+    example = f"args={{'{place}': …}}" if missing or not is_given else "args"
+    return f"the schedule's runs need argument '{place}': {remedy} {example} to @job"
 
 
 def _isolation(handler: Handler, wanted: Isolation | str | None) -> tuple[Isolation, str | None]:
@@ -331,7 +343,7 @@ def _isolation(handler: Handler, wanted: Isolation | str | None) -> tuple[Isolat
 
 def _executor(wanted: object) -> str:
     """Return the name of an executor; nodes say whether they have it."""
-    near = get_close_matches(wanted, _BUILT_IN, 1, 0.75) if isinstance(wanted, str) else []
+    near = get_close_matches(wanted, _BUILT_IN, 1, 0.7) if isinstance(wanted, str) else []
     if isinstance(wanted, str) and EXECUTOR_NAME.fullmatch(wanted) and wanted != Isolation.REMOTE and not near:
         return wanted
     allowed = ", ".join(f"'{name}'" for name in _BUILT_IN)

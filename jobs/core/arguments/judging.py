@@ -1,6 +1,6 @@
 """Judging a job's arguments by its JSON Schema, when a run is submitted and not when it starts."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -57,7 +57,9 @@ def argument_faults(job_name: str, schema: Mapping[str, Any], args: Mapping[str,
     # A wrong name is both too much and missing: what may be meant is said once.
     of_all = [one for one in found if not one.absolute_path]
     hinted = next((one for one in of_all if one.validator == "additionalProperties"), of_all[0] if of_all else None)
-    return [_fault(job_name, one, _hint(schema, args) if one is hinted else "") for one in found]
+    return [
+        _fault(job_name, one, names_hint(schema.get("properties", {}), args) if one is hinted else "") for one in found
+    ]
 
 
 def value_faults(what: str, schema: Mapping[str, Any], value: Json, field: str) -> list[InvalidInput]:
@@ -136,8 +138,9 @@ def _is_secret(schema: Any) -> bool:  # noqa: ANN401 - any schema
     )
 
 
-def _hint(schema: Mapping[str, Any], args: Mapping[str, Json]) -> str:
-    known = list(schema.get("properties", {}))
+def names_hint(names: Iterable[str], args: Mapping[str, Json]) -> str:
+    """Return the end of a sentence that says which of a job's ``names`` a wrong one among ``args`` may mean."""
+    known = list(names)
     for name in args:
         if name not in known:
             near = get_close_matches(name, known, 1)

@@ -104,8 +104,9 @@ def test_an_isolation_that_does_not_exist_is_refused_with_those_that_do() -> Non
 
     with pytest.raises(ConfigurationError, match=r"isolation must be .*'process' or the name .*, got 'Fork'"):
         define("strange", handler, isolation="Fork")
-    with pytest.raises(ConfigurationError, match="got 'proces'; did you mean 'process'"):
-        define("strange", handler, isolation="proces")
+    for near in ("proces", "proc"):
+        with pytest.raises(ConfigurationError, match=f"got '{near}'; did you mean 'process'"):
+            define("strange", handler, isolation=near)
 
 
 def test_an_argument_may_have_another_name_outside_than_its_parameter() -> None:

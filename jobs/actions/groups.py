@@ -11,7 +11,7 @@ from ..core.defaults import JobInfo
 from ..core.events import Change, EventKind
 from ..core.model import Group
 from ..core.retention import keep_faults
-from ..core.rules import MAX_SECONDS, check_name, check_reason, check_resume, number_faults, unknown_job
+from ..core.rules import check_name, check_reason, check_resume, seconds_faults, unknown_job
 from ..queue.limits.admission import change_job_rate
 from ..queue.losses import hand_back
 from ..store.db.transaction import Tx, Wake
@@ -63,7 +63,7 @@ def set_max_wait_low(tx: Tx, name: str, *, seconds: float | None) -> Group:
     """Set after how long a due run of low priority goes before those of high priority of its group; None = never."""
     check_name(name)
     if seconds is not None:
-        refuse(number_faults(seconds, "maxWaitLow", 0, MAX_SECONDS))
+        refuse(seconds_faults(seconds, "maxWaitLow"))
     before = groups.ensure(tx.conn, name)
     return _changed(tx, before, groups.set_max_wait_low(tx.conn, name, seconds))
 

@@ -4,7 +4,7 @@ With the marks of groups of failures: what is silenced or solved is no new error
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from decimal import Decimal
@@ -328,8 +328,8 @@ WORDS: Final = ("late", "due_by", "overdue", "slow", "failing", "empty", "new_er
 """The words of a condition in code, in files and at the command line."""
 
 
-def condition_of(words: Mapping[str, Any]) -> tuple[Condition, Settings]:
-    """Return the condition that some of ``WORDS`` say; a word without a value counts as absent.
+def condition_of(words: Mapping[str, Any], possible: Sequence[str] = WORDS) -> tuple[Condition, Settings]:
+    """Return the condition that some of the ``possible`` words say; a word without a value counts as absent.
 
     Raises:
         InvalidInput: they are not one condition, or a value is no duration.
@@ -339,7 +339,7 @@ def condition_of(words: Mapping[str, Any]) -> tuple[Condition, Settings]:
     kinds = {_TOGETHER[word] for word in several}
     if len(given) + len(kinds) != 1:
         got = ", ".join([*given, *several]) or "none"
-        raise InvalidInput(f"condition: must be one of {', '.join(WORDS)}, got {got}", path=("condition",))
+        raise InvalidInput(f"condition: must be one of {', '.join(possible)}, got {got}", path=("condition",))
     if kinds:
         counts = {"deeper_than", "larger_than", "least_free"}
         values: dict[str, Any] = {

@@ -12,7 +12,7 @@ from .base.errors import InvalidInput, UserError, python_names, refuse
 from .base.times import time_text
 from .limits import MAX_CONCURRENT
 from .model import Json, NewRun
-from .rules import MAX_SECONDS, MAX_UNIQUE_KEY, name_faults, number_faults, text_faults
+from .rules import MAX_UNIQUE_KEY, name_faults, number_faults, seconds_faults, text_faults
 from .run_spec import RunSpec
 from .states import RunState
 
@@ -387,7 +387,7 @@ def flow_faults(
             message = "maxConcurrent: an open flow has none; close it, or give the jobs of its runs a max_concurrent"
             yield InvalidInput(message, path=("maxConcurrent",))
     if deadline is not None:
-        yield from number_faults(deadline, "deadline", 0.001, MAX_SECONDS)
+        yield from seconds_faults(deadline, "deadline", 0.001)
 
 
 def deadline_sentence(deadline_at: datetime) -> str:

@@ -124,7 +124,9 @@ def _not_text(value: object, field: str) -> InvalidInput:
     return InvalidInput(f"{field}: must be a text, got {value!r:.60}", path=(field,))
 
 
-def number_faults(value: object, field: str, low: float, high: float, *, whole: bool = False) -> Iterator[InvalidInput]:
+def number_faults(
+    value: object, field: str, low: float, high: float, *, whole: bool = False, unit: str = ""
+) -> Iterator[InvalidInput]:
     """Yield the faults of a number that must lie between ``low`` and ``high``, both included."""
     kinds = int if whole else int | float
     # True and False are whole numbers to Python, but nobody means one by them.
@@ -135,7 +137,13 @@ def number_faults(value: object, field: str, low: float, high: float, *, whole: 
     else:
         got = number_text(value)
     kind = "a whole number from" if whole else "from"
-    yield InvalidInput(f"{field}: must be {kind} {number_text(low)} to {number_text(high)}, got {got}", path=(field,))
+    allowed = f"{kind} {number_text(low)} to {number_text(high)}{unit}"
+    yield InvalidInput(f"{field}: must be {allowed}, got {got}", path=(field,))
+
+
+def seconds_faults(value: object, field: str, low: float = 0) -> Iterator[InvalidInput]:
+    """Yield the faults of a duration that must be from ``low`` seconds to ten years."""
+    return number_faults(value, field, low, MAX_SECONDS, unit=" seconds")
 
 
 def window_faults(start_at: datetime | None, end_at: datetime | None) -> Iterator[InvalidInput]:
@@ -159,7 +167,7 @@ def task_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
     yield from text_faults(spec.description, "description")
     yield from _policy_faults(spec)
     yield from attempt_faults(spec.retries, spec.retry_delay, spec.timeout, spec.max_duration)
-    yield from number_faults(spec.jitter, "jitter", 0, MAX_SECONDS)
+    yield from seconds_faults(spec.jitter, "jitter")
     yield from window_faults(spec.start_at, spec.end_at)
     yield from label_faults(spec.labels)
     if spec.resources is not None:
@@ -169,7 +177,7 @@ def task_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
 
 
 def _policy_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
-    yield from number_faults(spec.misfire_grace, "misfireGrace", 0, MAX_SECONDS)
+    yield from seconds_faults(spec.misfire_grace, "misfireGrace")
     if spec.misfire is MisfirePolicy.NONE and spec.misfire_grace == 0:
         yield InvalidInput(
             "misfireGrace: must be above 0 with misfire NONE, under which everything later than the grace is missed "
@@ -179,7 +187,7 @@ def _policy_faults(spec: TaskSpec) -> Iterator[InvalidInput]:
     yield from number_faults(spec.catch_up_limit, "catchUpLimit", 1, MAX_CATCH_UP, whole=True)
     if spec.tolerance is None:
         return
-    yield from number_faults(spec.tolerance, "tolerance", 0, MAX_SECONDS)
+    yield from seconds_faults(spec.tolerance, "tolerance")
     if not spec.schedule.syntax.is_anchored:
         yield InvalidInput(
             f"tolerance: is for INTERVAL schedules only, and this one is {spec.schedule.syntax.name}, "
@@ -193,11 +201,11 @@ def attempt_faults(
 ) -> Iterator[InvalidInput]:
     """Yield the faults of a run's settings about its attempts."""
     yield from number_faults(retries, "retries", 0, MAX_RETRIES, whole=True)
-    yield from number_faults(retry_delay, "retryDelay", 0, MAX_SECONDS)
+    yield from seconds_faults(retry_delay, "retryDelay")
     if timeout is not None:
-        yield from number_faults(timeout, "timeout", 0.001, MAX_SECONDS)
+        yield from seconds_faults(timeout, "timeout", 0.001)
     if max_duration is not None:
-        yield from number_faults(max_duration, "maxDuration", 0.001, MAX_SECONDS)
+        yield from seconds_faults(max_duration, "maxDuration", 0.001)
 
 
 def new_run_faults(run: NewRun) -> Iterator[InvalidInput]:

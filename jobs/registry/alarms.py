@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ..core.alarms import WORDS, AlarmSpec, Condition, Severity, SubjectKind, alarm_faults, condition_of
 from ..core.base.errors import refuse
@@ -57,7 +57,7 @@ class Alarm:
             InvalidInput: it cannot be.
             ValueError: it is about a schedule, and the job has none; or severity or channels are none.
         """
-        condition, settings = condition_of({word: getattr(self, word, None) for word in WORDS})
+        condition, settings = condition_of({word: getattr(self, word) for word in _WORDS}, _WORDS)
         if condition in _OF_TASKS and not is_scheduled:
             raise ValueError(f"{condition.value}: is about the occurrences of a schedule; add schedule=… to the job")
         if self.severity not in tuple(Severity):
@@ -79,6 +79,10 @@ class Alarm:
         )
         refuse(alarm_faults(spec))
         return spec
+
+
+_WORDS: Final = tuple(word for word in WORDS if word in Alarm.__annotations__)
+"""The words of the conditions that a job can have."""
 
 
 def alarms_of(job: str, declared: object, *, is_scheduled: bool) -> tuple[AlarmSpec, ...]:

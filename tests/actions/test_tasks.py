@@ -169,7 +169,7 @@ class TestCreate:
 
     def test_numbers_and_times_in_messages_are_as_people_write_them(self, stored: Stored) -> None:
         stored.node()
-        with pytest.raises(UserError, match="jitter: must be from 0 to 316,224,000, got 400,000,000"):
+        with pytest.raises(UserError, match="jitter: must be from 0 to 316,224,000 seconds, got 400,000,000"):
             stored.task(jitter=4e8)
         with pytest.raises(UserError, match=r"startAt \(2026-03-01T12:00:00Z\), got 2026-02-28T12:00:00Z"):
             stored.task(start_at=START, end_at=START - timedelta(1))

@@ -108,7 +108,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 200 for: faults of task files have lines, suggestions and our words; the importer tells scripts,
     # anacron, coroutines, several apps
     # Raised by 1 for: Types of the server's own loggers
-    "lines": 116_794,
+    # Raised by 33 for: names of exceptions' classes, words of refusals
+    "lines": 116_827,
     "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

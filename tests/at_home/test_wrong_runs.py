@@ -59,8 +59,8 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ({"run_at": [5]}, r"run_at: must be a datetime with a time zone, .* got \[5\]"),
     ({"unique_key": 5}, "unique_key: must be a text, got 5"),
     ({"retries": {}}, "retries: must be a whole number from 0 to 1,000, got {}"),
-    ({"retry_delay": -1}, "retry_delay: must be from 0 to 316,224,000, got -1"),
-    ({"timeout": []}, r"timeout: must be from 0.001 to 316,224,000, got \[\]"),
+    ({"retry_delay": -1}, "retry_delay: must be from 0 to 316,224,000 seconds, got -1"),
+    ({"timeout": []}, r"timeout: must be from 0.001 to 316,224,000 seconds, got \[\]"),
     ({"carried": {5: 1}}, "carried: each name must be a text, got 5"),
     ({"carried": []}, r"carried: must be a mapping of names to values, got \[\]"),
     ({"labels": []}, r"labels: must be a mapping of keys to values, got \[\]"),
@@ -69,7 +69,7 @@ SPECS: list[tuple[dict[str, Any], str]] = [
     ({"expires_at": NAIVE}, "expires_at: must have a time zone"),
     ({"ttl": {}}, "ttl: must be seconds from 0.001"),
     ({"hold": 5}, r"hold: must be a rule that @job or options\(…\) has made, or None, got 5"),
-    ({"max_duration": -1}, "max_duration: must be from 0.001 to 316,224,000, got -1"),
+    ({"max_duration": -1}, "max_duration: must be from 0.001 to 316,224,000 seconds, got -1"),
     ({"settled": 5}, "settled: must be True or False, got 5"),
 ]
 

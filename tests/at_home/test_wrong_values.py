@@ -53,7 +53,7 @@ def given(**options: Any) -> Callable[[], object]:
         (
             lambda: job(registry=Registry(), retry_delay=10**400)(rest),
             ConfigurationError,
-            r"retry_delay: must be from 0 to 316,224,000, got 1e\+400",
+            r"retry_delay: must be from 0 to 316,224,000 seconds, got 1e\+400",
         ),
         (lambda: job(registry=Registry(), schedule=every(10**400))(rest), ConfigurationError, "schedule '1000"),
         (given(throttle=Throttle(1, last=WRONG)), InvalidInput, "throttle.last: must be True or False, got 5"),

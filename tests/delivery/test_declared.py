@@ -142,7 +142,7 @@ def test_a_declaration_that_cannot_work_is_refused_at_the_import(options: dict[s
 @pytest.mark.parametrize(
     ("values", "fault"),
     [
-        ({}, "condition: must be one of"),
+        ({}, "condition: must be one of late, due_by, overdue, slow, failing, empty, new_error, got none"),
         ({"late": "5m", "failing": 2}, "got late, failing"),
         ({"late": "soon"}, "must be seconds"),
         ({"failing": 0}, "failedRuns: must be 1 to"),

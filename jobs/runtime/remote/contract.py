@@ -22,7 +22,7 @@ from ...core.base.times import check_time
 from ...core.model import Json, Run
 from ...core.outcome import Failed, time_box
 from ...core.remote.attempts import heartbeat_of
-from ...core.rules import MAX_SECONDS, number_faults
+from ...core.rules import seconds_faults
 from ...core.run_spec import RunSpec
 from ...core.steps import StepState, StoredStep, check_label
 from ...queue import remote
@@ -335,7 +335,7 @@ def _check(asked: Request) -> None:
         case BeginWait(wait=wanted):
             check_label(wanted.label)
             check_time(wanted.until, "until")
-            refuse(number_faults(wanted.seconds or 0, "seconds", 0, MAX_SECONDS))
+            refuse(seconds_faults(wanted.seconds or 0, "seconds"))
         case FindStep(label=label) | MakeSignalUrl(label=label):
             check_label(label)
         case _:

@@ -45,6 +45,7 @@ from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.attempt import call_on_failure, failure_for
 from ..runtime.attempts.keeping import Keeping
 from ..runtime.duties.declarer import declarations
+from ..store.db.address import address_of_file
 from ..store.db.database import Connection, Database
 from ..store.db.opening import create_tables
 from ..store.db.transaction import Tx
@@ -150,7 +151,7 @@ class Queue:
         self._resources = resources
         self._secrets = secrets
         self._folder = tempfile.TemporaryDirectory(prefix="cronograph-test-")
-        url = f"sqlite:///{Path(self._folder.name) / 'queue.db'}"
+        url = address_of_file(Path(self._folder.name) / "queue.db")
         create_tables(url)
         self.database = Database(url, clock=self.clock)
         self._fairness = FairnessState()

@@ -17,6 +17,8 @@ except ModuleNotFoundError as error:
         name="httpx",
     ) from error
 
+from ..store.db.address import address_of_file
+
 _ADDRESS: Final = re.compile(r"http://[^\s/]+:\d+")
 _READY_WITHIN: Final = 60.0
 _STOPS_WITHIN: Final = 30.0
@@ -46,7 +48,7 @@ class Server:
         self, folder: Path, jobs: Sequence[str] = (), arguments: Sequence[str] = (), within: float = _READY_WITHIN
     ) -> None:
         self.url = ""
-        self.database_url = f"sqlite:///{folder / 'server.db'}"
+        self.database_url = address_of_file(folder / "server.db")
         self._output = folder / "server.log"
         self._within = within
         flags = ("--port", "0", "--no-auth", "--database-url", self.database_url)

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
-from ...jobs.store.db.address import with_schema
+from ...jobs.store.db.address import address_of_file, with_schema
 
 _TYPES: Final[Mapping[str, type]] = {
     "AUTODISCOVER": bool,
@@ -103,7 +103,7 @@ def _url_of(alias: str) -> str:
     connection = connections[alias]
     settings_of_django = connection.settings_dict
     if connection.vendor == "sqlite":
-        return f"sqlite:///{Path(settings_of_django['NAME']).absolute()}"
+        return address_of_file(Path(settings_of_django["NAME"]))
     if connection.vendor != "postgresql":
         raise ImproperlyConfigured(
             f"CRONOGRAPH['DATABASE']: must be on PostgreSQL or SQLite, got '{alias}' on {connection.vendor}; "

@@ -239,7 +239,7 @@ def django_database(database_url: str) -> dict[str, str]:
 
 @pytest.fixture
 def on_sqlite(folder: Path) -> Project:
-    return Project(folder, {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "news.sqlite3")})
+    return Project(folder, {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "100%41?.sqlite3")})
 
 
 @pytest.mark.costly

@@ -34,6 +34,9 @@ _HOSTS: Final = re.compile(f"{_HOST}(,{_HOST})*")
 _KEYWORD: Final = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
 _OPTIONS: Final = re.compile(r"(?:\s*(?:-c\s*|--)[A-Za-z_][\w-]*=[^\s\\]*)*\s*")
 """Settings of a session, of which none has a dot: those of PostgreSQL itself hold no secret, those of others may."""
+_PARAMETERS: Final = re.compile(r"([?&;])")
+"""Some systems write ";" between parameters; an address that was taken from there shows no password either."""
+_FILE_PARAMETERS: Final = re.compile(r"(\?)")
 _VALUE: Final = re.compile(r"'(?:[^'\\]|\\.)*(?:'|\Z)|(?:[^\s\\]|\\.)*", re.DOTALL)
 """A value in a connection string: quoted, or up to a space."""
 
@@ -68,14 +71,15 @@ def _parts(text: str) -> _Parts:
     yield head, False
     rest = text[len(head) :]
     # A file has no users, and may have any name.
-    place = 0 if head.startswith("sqlite") and head.endswith("///") else _end_of_user(rest)
+    is_file = head.startswith("sqlite") and head.endswith("///")
+    place = 0 if is_file else _end_of_user(rest)
     name, colon, password = rest[:place].removesuffix("@").partition(":")
     yield f"{name}{colon}", False
     if password:
         yield password, True
     yield "@" * bool(place), False
-    hosts, mark, query = rest[place:].partition("?")
-    yield f"{hosts}{mark}", False
+    hosts, *query = (_FILE_PARAMETERS if is_file else _PARAMETERS).split(rest[place:])
+    yield hosts, False
     yield from _parts_of_query(query)
 
 
@@ -91,16 +95,16 @@ def _end_of_user(rest: str) -> int:
     return rest.rfind("@", 0, end) + 1
 
 
-def _parts_of_query(query: str) -> _Parts:
+def _parts_of_query(query: list[str]) -> _Parts:
     hides = False
-    for number, part in enumerate(query.split("&")):
+    for sign, part in zip(query[::2], query[1::2], strict=True):
         name, equals, value = part.partition("=")
         if not equals and hides:
-            # The rest of a password with "&" in it.
-            yield f"&{part}", True
+            # The rest of a password with this sign in it.
+            yield f"{sign}{part}", True
             continue
         hides = bool(equals) and not _is_shown(unquote_plus(name).lower(), unquote_plus(value))
-        yield f"{'&' if number else ''}{name}{equals}", False
+        yield f"{sign}{name}{equals}", False
         yield value, hides
 
 
@@ -198,6 +202,11 @@ def parse_url(text: object, forms: str = f"sqlite:///relative.db, sqlite:////abs
 def sqlite_path(url: URL) -> Path:
     """Return the file behind a SQLite URL."""
     return Path(url.database or "").absolute()
+
+
+def address_of_file(path: Path) -> str:
+    """Return the address of a SQLite file; its name may have any sign that an address would read as another."""
+    return URL.create("sqlite", database=str(path.absolute())).render_as_string()
 
 
 def is_pooled(url: URL) -> bool:

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from ...core.base.errors import StorageError
 from ..schema.tables import event_publisher, metadata
 from ..schema.types import SQLITE_SCHEMA
-from .address import hide_passwords, is_sqlite, parse_url, schema_in, sqlite_path, without_password
+from .address import address_of_file, hide_passwords, is_sqlite, parse_url, schema_in, sqlite_path, without_password
 from .connecting import ENCODING, refuses_entry, sync_engine
 
 _RIGHTS = text("""
@@ -166,7 +166,7 @@ def scratch_database(database_url: str) -> Generator[str]:
 
 def _scratch_file(path: Path) -> Generator[str]:
     try:
-        yield f"sqlite:///{path}"
+        yield address_of_file(path)
     finally:
         for left in path.parent.glob(f"{path.name}*"):
             left.unlink()

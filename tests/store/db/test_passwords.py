@@ -31,6 +31,9 @@ SHOWN = {
     "postgresql//u:hunter2@h/x": "postgresql//u:***@h/x",
     "u:hunter2@h/x": "u:***@h/x",
     "sqlite://u:hunter2@h/x.db": "sqlite://u:***@h/x.db",
+    "postgresql://u:hunter2@h/x;password=hunter2": "postgresql://u:***@h/x;password=***",
+    "postgresql://u@h/x&password=hunter2": "postgresql://u@h/x&password=***",
+    "postgresql://u@h/x?sslmode=require;password=hun;ter2": "postgresql://u@h/x?sslmode=require;password=******",
     "host=h user=u password=hunter2 dbname=x": "host=h user=u password=*** dbname=x",
     "host=h password='hunter 2 \\'x' dbname=x": "host=h password=*** dbname=x",
     "host=h password = 'hunter 2": "host=h password = ***",
@@ -46,7 +49,8 @@ PLAIN = [
     "postgresql://u@h/x", "postgresql://[::1]:5432/db", "postgresql://h1:1,[::2]:2/x?application_name=a@b",
     "postgresql://h/x?service=mine&schema=jobs&pooler=transaction", "postgresql:///x?host=/tmp",
     "postgresql://h/x?options=-c%20search_path%3Da,b+-cstatement_timeout=5s+--default-transaction-isolation=serializable",
-    "host=h options='-c geqo=off'", "sqlite:///a.db", "sqlite:////abs/a:b@c.db", "", "work",
+    "host=h options='-c geqo=off'", "sqlite:///a.db", "sqlite:////abs/a:b@c.db",
+    "sqlite:////abs/a;b&c=d.db", "", "work",
 ]  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import cast
 from ...base.context import StopReason
 from ...base.hiding import NOTHING_HIDDEN, Redactor
 from ...base.outcomes import Cancel, PermanentFailure, Result, Snooze, Suspend
+from ...core.arguments.secrets import without_users
 from ...core.outcome import (
     MAX_RECORDS,
     Cancelled,
@@ -46,7 +47,7 @@ def from_return(returned: object, redactor: Redactor = NOTHING_HIDDEN) -> JobOut
         records = _records(returned if result is None else result.records_processed)
         value = None if result is None else redactor.json(plain_json(result.value, "the value of a Result"))
     except ValueError as error:
-        return Failed("InvalidResult", plain_text(redactor.text(str(error)), MAX_MESSAGE))
+        return Failed("InvalidResult", error_text(redactor.text(str(error)), MAX_MESSAGE))
     return Succeeded(records, value)
 
 
@@ -64,6 +65,14 @@ def _records(records: object) -> int | None:
     return int(records)
 
 
+def error_text(text: str, limit: int = MAX_MESSAGE + _NOTE) -> str:
+    """Return what a job says of its end, or of a step's, as it is stored: without users and passwords of addresses.
+
+    Viewers read it, and errors name the addresses that they could not reach.
+    """
+    return plain_text(without_users(text), limit)
+
+
 def storable(outcome: JobOutcome) -> JobOutcome:
     """Return an outcome that other code than this has made of what its job returned or raised, by the same rules.
 
@@ -76,8 +85,8 @@ def storable(outcome: JobOutcome) -> JobOutcome:
             return Succeeded(_records(records), plain_json(value, "the value"))
         case Failed() | TimedOut():
             retry_in = None if outcome.retry_in is None else length("retry_in", outcome.retry_in)
-            trace = None if outcome.traceback is None else plain_text(outcome.traceback, MAX_TRACEBACK + _NOTE)
-            message = plain_text(outcome.message, MAX_MESSAGE + _NOTE)
+            trace = None if outcome.traceback is None else error_text(outcome.traceback, MAX_TRACEBACK + _NOTE)
+            message = error_text(outcome.message)
             kept = replace(outcome, message=message, traceback=trace, retry_in=retry_in)
             return replace(kept, error_type=plain_text(kept.error_type, MAX_TYPE)) if isinstance(kept, Failed) else kept
         case Snoozed(seconds):
@@ -86,9 +95,9 @@ def storable(outcome: JobOutcome) -> JobOutcome:
             Suspend(outcome.awaits, seconds=outcome.seconds, until=outcome.until)
             return outcome
         case Cancelled(reason) | HandedBack(reason):
-            return replace(outcome, reason=plain_text(reason, MAX_MESSAGE + _NOTE))
+            return replace(outcome, reason=error_text(reason))
         case Lost():
-            return replace(outcome, message=plain_text(outcome.message, MAX_MESSAGE + _NOTE))
+            return replace(outcome, message=error_text(outcome.message))
         case Unread():
             return outcome
 
@@ -125,8 +134,8 @@ def _from_exception(
     if suspension is not None:
         return Suspended(suspension.awaits, suspension.seconds, suspension.until)
     if isinstance(error, Cancel):
-        return Cancelled(plain_text(redactor.text(str(error.reason)), MAX_MESSAGE) or "the job cancelled itself")
-    trace = plain_text(redactor.text("".join(traceback.format_exception(error))), MAX_TRACEBACK)
+        return Cancelled(error_text(redactor.text(str(error.reason)), MAX_MESSAGE) or "the job cancelled itself")
+    trace = error_text(redactor.text("".join(traceback.format_exception(error))), MAX_TRACEBACK)
     message = message_of(error, redactor)
     if isinstance(error, PermanentFailure) or (stop is None and policies.gives_up(error)):
         return Failed(type_name(error), message, trace, permanent=True)
@@ -189,7 +198,7 @@ def message_of(error: BaseException, redactor: Redactor = NOTHING_HIDDEN) -> str
         text = str(error)
     except BaseException as fault:
         text = f"its message cannot be read: {type_name(fault)}"
-    return plain_text(redactor.text(text), MAX_MESSAGE) or type_name(error)
+    return error_text(redactor.text(text), MAX_MESSAGE) or type_name(error)
 
 
 def failed_step_line(label: str, error: BaseException, message: str, retry_in: float | None) -> str:

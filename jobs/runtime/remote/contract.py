@@ -39,7 +39,7 @@ from ...store.read import steps as stored_steps
 from ...store.read import tasks as stored_tasks
 from ...store.read.logs import LogLine
 from ..job.lines import level_name
-from ..job.results import storable
+from ..job.results import error_text, storable
 from ..job.secrets import read_secrets
 from ..job.values import plain_json, progress_document
 from ..process.wire import (
@@ -360,7 +360,8 @@ def _done(tx: Tx, run: Run, asked: Request, public_url: str | None) -> Answer:
             found = stored_steps.results_of_runs(tx.conn, [run.id]).get(run.id, {})
             return Answer(number=number, step=found.get(label))
         case KeepStep(end=end):
-            rows = rows_of([EndedStep(run, replace(end, value=_plain(end.value, f"the value of step '{end.label}'")))])
+            value, error = _plain(end.value, f"the value of step '{end.label}'"), end.error and error_text(end.error)
+            rows = rows_of([EndedStep(run, replace(end, value=value, error=error))])
             _held(rows_to_store(tx, (run.node_id or 0, run.node or ""), rows) or None)
             return Answer(number=number)
         case BeginWait(wait=wanted):

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from pydantic import AnyUrl
 
 from cronograph.jobs.core.arguments.judging import argument_faults, check_args, fits_plainly, value_faults
-from cronograph.jobs.core.arguments.secrets import reference_faults, references, without_credentials
+from cronograph.jobs.core.arguments.secrets import reference_faults, references, without_credentials, without_users
 from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.registry import define
 from tests.support.processor import counting
@@ -155,6 +155,23 @@ def test_lists_of_texts_and_numbers_need_no_library() -> None:
 )
 def test_secrets_of_addresses_are_masked(text: str, shown: str) -> None:
     assert without_credentials(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("cannot reach postgresql://u:pw@h/db", "cannot reach postgresql://***@h/db"),
+        ("redis://:pw@h:6379/0", "redis://***@h:6379/0"),
+        ("redis://:1/pw@h", "redis://***@h"),
+        ("amqp://a:5672,amqp://u:p@b", "amqp://a:5672,amqp://***@b"),
+        ("postgresql://u:p@ss/word@h", "postgresql://***@h"),
+        ("{'url': 'http://u:p@h/x?page=2', 'to': 'a@b'}", "{'url': 'http://***@h/x?page=2', 'to': 'a@b'}"),
+        ("http://h:8080/x@y http://h/@me?to=a@b http://[::1]:80/@x", None),
+        ("://a:b" * 50_000, None),
+    ],
+)
+def test_users_of_addresses_are_masked_and_nothing_else(text: str, shown: str | None) -> None:
+    assert without_users(text) == (shown or text)
 
 
 ADDRESS = {"type": "string", "pattern": "^https?://[^@]+$", "maxLength": 40}

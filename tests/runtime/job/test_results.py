@@ -1,11 +1,14 @@
 """What a handler returned or raised, in the light of why it had been asked to stop."""
 
+from collections.abc import Callable
+from functools import partial
+
 import pytest
 
 from cronograph.jobs import Cancel, InvalidInput, PermanentFailure, Result, Snooze
 from cronograph.jobs.base.context import StopReason
-from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
-from cronograph.jobs.runtime.job.results import MAX_TRACEBACK, from_exception, from_return, stopped
+from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Lost, Snoozed, Succeeded, TimedOut
+from cronograph.jobs.runtime.job.results import MAX_TRACEBACK, from_exception, from_return, stopped, storable
 
 
 def raised(error: Exception, stop: StopReason | None = None) -> JobOutcome:
@@ -66,6 +69,25 @@ def test_a_traceback_is_bounded() -> None:
     assert isinstance(outcome, Failed)
     assert outcome.traceback is not None
     assert len(outcome.traceback) <= MAX_TRACEBACK + 40
+
+
+@pytest.mark.parametrize("stop", [None, *StopReason])
+@pytest.mark.parametrize("kind", [ValueError, PermanentFailure, Cancel])
+def test_no_end_tells_the_password_of_an_address(kind: type[Exception], stop: StopReason | None) -> None:
+    outcome = raised(kind("cannot reach postgresql://ada:hunter2@db/x"), stop)
+    assert "hunter2" not in repr(outcome)
+    assert "cannot reach postgresql://***@db/x" in repr(outcome)
+
+
+@pytest.mark.parametrize("kind", [partial(Failed, "E"), TimedOut, Cancelled, HandedBack, Lost])
+def test_no_end_of_other_code_tells_the_password_of_an_address(kind: Callable[..., JobOutcome]) -> None:
+    outcome = storable(kind("cannot reach redis://:hunter2@cache"))
+    assert "hunter2" not in repr(outcome)
+    assert "redis://***@cache" in repr(outcome)
+
+
+def test_a_result_keeps_its_addresses() -> None:
+    assert from_return(Result(value="redis://:pw@cache")) == Succeeded(None, "redis://:pw@cache")
 
 
 @pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), 1e12])

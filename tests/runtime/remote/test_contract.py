@@ -206,6 +206,23 @@ def test_a_step_that_no_job_of_a_node_could_have_is_refused(
     assert code.finish(2).status_code == 200
 
 
+def test_no_error_tells_the_password_of_an_address(code: Code) -> None:
+    assert code.start().status_code == 200
+    why = "cannot reach redis://:hunter2@cache"
+    assert code.say(1, "keep_step", number=1, **ended_step(error=why)).status_code == 200
+    fields = {"error_type": "E", "message": why, "traceback": f"E: {why}"}
+    assert code.say(2, "ended", outcome="Failed", fields=fields).status_code == 200
+    (end,) = code.engine.ended("away")
+    assert end["errorMessage"] == "cannot reach redis://***@cache"
+    found = code.engine.query("{ executions(first: 1) { nodes { traceback run { steps { nodes { error } } } } } }")
+    assert found["executions"]["nodes"] == [
+        {
+            "traceback": "E: cannot reach redis://***@cache",
+            "run": {"steps": {"nodes": [{"error": "cannot reach redis://***@cache"}]}},
+        }
+    ]
+
+
 def test_what_is_said_of_it_is_shown(code: Code) -> None:
     document = """{ executions(first: 1) { nodes { run { explain { code sentence details } }
       remoteAttempt { executor name handle engineState engineText startedAt heardAt endedAt } } } }"""

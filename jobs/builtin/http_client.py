@@ -16,6 +16,7 @@ import httpx
 
 from ..base.outcomes import PermanentFailure
 from ..core.base.tracing import TRACED
+from ..core.base.unwritable import storable_text
 from .address_guard import Address, AddressGuard
 
 MAX_ANSWER = 64 * 1024
@@ -70,12 +71,12 @@ class HttpAnswer:
 
     @property
     def text(self) -> str:
-        """The body as text; bytes that cannot be decoded are replaced."""
+        """The body as text; bytes that cannot be decoded, and characters that cannot be stored, are replaced."""
         try:
-            return self.body.decode(_charset(self.headers), "replace")
+            return storable_text(self.body.decode(_charset(self.headers), "replace"))
         except (LookupError, ValueError):
             # A name of no encoding, of one that makes no text (``zlib``), or of one that knows no replacement.
-            return self.body.decode("utf-8", "replace")
+            return storable_text(self.body.decode("utf-8", "replace"))
 
 
 def _charset(headers: httpx.Headers) -> str:

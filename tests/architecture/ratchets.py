@@ -111,7 +111,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 33 for: names of exceptions' classes, words of refusals
     # Raised by 12 for: any name of a SQLite file, parameters after other signs
     # Raised by 19 for: errors of attempts and steps hide the passwords of addresses
-    "lines": 116_858,
+    # Raised by 11 for: results that no database stores are refused, as is what is no JSON
+    "lines": 116_869,
     "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

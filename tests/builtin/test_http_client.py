@@ -257,6 +257,8 @@ def test_an_address_that_cannot_be_used_is_refused_with_the_reason(text: str, re
         ("application/json", '{"a": "\u00fc"}'.encode(), '{"a": "\u00fc"}'),
         ("text/plain; charset=nonsense", b"plain", "plain"),
         (None, b"a\xffb", "a\ufffdb"),
+        (None, b"a\0b", "a\ufffdb"),
+        ("text/plain; charset=unicode_escape", b"\\ud800", "?"),
     ],
 )
 def test_a_body_is_text_whatever_its_bytes(kind: str | None, body: bytes, text: str) -> None:

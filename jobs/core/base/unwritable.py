@@ -63,6 +63,11 @@ def unstorable(value: object) -> Unwritable | None:
     return None
 
 
+def storable_text(text: str) -> str:
+    """Return a text that every database stores: a NUL and halves of surrogate pairs are replaced."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
 def _names(value: object) -> list[object]:
     return list(cast("dict[object, object]", value)) if isinstance(value, dict) else []
 

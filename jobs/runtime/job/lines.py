@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 from ...base.context import Host, current_host
 from ...base.hiding import NOTHING_HIDDEN, Redactor
 from ...base.steps import current_step
+from ...core.base.unwritable import storable_text
 from ...core.model import Json, LogLevel
 from .values import plain_json, plain_text
 
@@ -73,10 +74,21 @@ def bounded_fields(fields: Mapping[str, Json] | None) -> dict[str, Json] | None:
         return dict(fields)
     try:
         document = json.loads(json.dumps(fields, default=str), parse_constant=str)
-        return dict(plain_json(document, "the fields", MAX_FIELDS))
+        return dict(plain_json(_storable(document), "the fields", MAX_FIELDS))
     except (TypeError, ValueError, RecursionError) as error:
         # A line is never a reason for a job to fail.
         return {"cut": plain_text(str(error), MAX_LINE)}
+
+
+def _storable(value: Json) -> Json:
+    """Return JSON in whose texts what no database stores is replaced."""
+    if isinstance(value, str):
+        return storable_text(value)
+    if isinstance(value, list):
+        return [_storable(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, dict):
+        return {storable_text(key): _storable(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    return value
 
 
 def _is_plain(key: str, value: Json) -> bool:

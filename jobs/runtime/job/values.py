@@ -5,7 +5,7 @@ import math
 import re
 
 from ...base.hiding import NOTHING_HIDDEN, Redactor
-from ...core.base.unwritable import Unwritable, unwritable
+from ...core.base.unwritable import Unwritable, storable_text, unstorable, unwritable
 from ...core.model import Json
 
 MAX_VALUE = 1_000_000
@@ -20,7 +20,7 @@ _SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
 def plain_text(text: str, limit: int) -> str:
     """Return ``text`` without NUL and lone surrogates, cut to ``limit`` characters; a cut says how many are missing."""
     if not text.isascii() or "\x00" in text:
-        text = text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+        text = storable_text(text)
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit} characters cut)"
 
 
@@ -33,7 +33,8 @@ def plain_json(value: Json, what: str, limit: int = MAX_VALUE) -> Json:
         limit: Characters of its JSON.
 
     Raises:
-        ValueError: it is not JSON (NaN, infinity and keys that are no texts are not either), or too large.
+        ValueError: it is not JSON (NaN, infinity and keys that are no texts are not either), too large, or a text in
+            it has a NUL or half of a surrogate pair.
     """
     try:
         text = json.dumps(value, allow_nan=False)
@@ -44,23 +45,15 @@ def plain_json(value: Json, what: str, limit: int = MAX_VALUE) -> Json:
     copy = json.loads(text)
     if copy != value and (fault := _fault(what, unwritable(value))):
         raise ValueError(fault)
-    return _without_suspects(copy) if _SUSPECT.search(text) else copy
+    if _SUSPECT.search(text) and (fault := _fault(what, unstorable(copy))):
+        raise ValueError(fault)
+    return copy
 
 
 def _fault(what: str, found: Unwritable | None) -> str | None:
     if found is None:
         return None
     return f"{what}{f', at {found.where},' if found.place else ''} {found.why}"
-
-
-def _without_suspects(value: Json) -> Json:
-    if isinstance(value, str):
-        return plain_text(value, MAX_VALUE)
-    if isinstance(value, list):
-        return [_without_suspects(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, dict):
-        return {_without_suspects(key): _without_suspects(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    return value
 
 
 def progress_document(

@@ -1,7 +1,6 @@
 """Values that come from jobs, made fit for every database."""
 
 import decimal
-import json
 from typing import Any
 
 import pytest
@@ -10,9 +9,10 @@ from hypothesis import strategies as st
 
 from cronograph.jobs.runtime.job.values import MAX_NOTE, plain_json, plain_text, progress_document
 
+TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
 DOCUMENTS = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
     max_leaves=20,
 )
 
@@ -20,12 +20,7 @@ DOCUMENTS = st.recursive(
 @pytest.mark.costly
 @given(DOCUMENTS)
 def test_a_document_without_odd_characters_stays_as_it_is(document: Any) -> None:
-    text = json.dumps(document)
-    copy = plain_json(document, "it")
-    if "\\u0000" not in text and "\\ud" not in text:
-        assert copy == document
-    assert "\x00" not in json.dumps(copy, ensure_ascii=False)
-    json.dumps(copy, ensure_ascii=False).encode()
+    assert plain_json(document, "it") == document
 
 
 def test_a_later_change_does_not_reach_the_copy() -> None:
@@ -40,13 +35,12 @@ def test_a_later_change_does_not_reach_the_copy() -> None:
     [
         ((1, (2,)), [1, [2]]),
         ("\\u0000 \\ud800", "\\u0000 \\ud800"),
-        ("a\x00b", "a\ufffdb"),
-        ({"\x00": ["\ud800\udc00", "\udfff"]}, {"\ufffd": ["\U00010000", "?"]}),
+        ("\ud800\udc00", "\U00010000"),
         ("😀", "😀"),
         (10**400, 10**400),
     ],
 )
-def test_what_json_changes_and_what_no_database_stores_is_replaced(value: Any, plain: Any) -> None:
+def test_what_json_changes_is_replaced(value: Any, plain: Any) -> None:
     assert plain_json(value, "it") == plain
 
 
@@ -63,6 +57,9 @@ def nested(depth: int) -> list[Any]:
         (float("inf"), "it must be JSON, got float inf; use None or a text"),
         ({"a": {1}}, "it, at a, must be JSON, got set; make it a list"),
         ({"a": nested(100_000)}, r"it, at a\.0\.0\..*…, must be JSON: it is nested too deeply"),
+        ("a\x00b", r"it must not hold the character U\+0000"),
+        ({"a": ["\udfff"]}, r"it, at a\.0, must not hold half of a surrogate pair"),
+        ({"\x00": 1}, r"it must not hold the character U\+0000"),
         ([10**5000], "it, at 0, must be JSON, got int of 16610 bits; write it as a text"),
         ("x" * 99, "it may have 100 characters of JSON, got 101; keep large data elsewhere"),
     ],

@@ -20,7 +20,7 @@ _HOME: Final = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what embeds at its first use: commands that start nothing need none of it.
+    """Import the modules for embedding at their first use: other commands do not need them.
 
     Raises:
         ModuleNotFoundError: the extra ``server`` is not installed.

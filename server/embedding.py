@@ -45,7 +45,7 @@ class Visitor:
     """Name a person that uses the dashboard and the API, as the application knows them.
 
     Attributes:
-        name: Shown, and kept with what he changes.
+        name: Shown, and kept with his changes.
         role: ``"viewer"``, ``"operator"`` or ``"admin"``.
 
     Raises:
@@ -78,7 +78,7 @@ class Cronograph:
         jobs: Which jobs it runs, and names of modules whose jobs it runs, all of one registry; None = all of
             ``registry``. The built-in ones come along.
         registry: Whose jobs; the default registry unless given.
-        who: Returns who sent a request, by what the application knows of it; None = access denied. Without it
+        who: Returns who sent a request, as the application knows it; None = access denied. Without it
             people sign in below the path where ``asgi`` is mounted, with accounts of Cronograph.
         no_auth: Everybody who reaches it is an administrator; for trials.
         public_url: The address under which people open it, with that path; its name is accepted in ``Host`` besides
@@ -185,8 +185,8 @@ class Cronograph:
         """Return a ``client`` whose requests carry these headers, by which ``who`` or a token finds out who asks.
 
         Args:
-            headers: Those of the request that is being answered, or ``{"authorization": "Bearer …"}``. What they say of
-                its body and its connection is left out.
+            headers: Those of the request that is being answered, or ``{"authorization": "Bearer …"}``. Headers about
+                its body and its connection are left out.
         """
         passed = {name: value for name, value in headers.items() if name.lower() not in _OF_THE_BODY}
         return AsyncClient(ADDRESS, transport=InProcess(self.asgi, passed))
@@ -216,7 +216,7 @@ class Cronograph:
         """Return a ``client`` with an administrator's rights, for the application's own code: scripts, commands, tests.
 
         Args:
-            name: In whose name the audit log keeps what it changes.
+            name: The name under which the audit log keeps its changes.
 
         Raises:
             ConfigurationError: the block has not begun, or is over.
@@ -260,7 +260,7 @@ class Cronograph:
 
 
 def _check(registry: object, who: object, public_url: object) -> None:
-    """Refuse what callers without types may give."""
+    """Refuse wrong values, which callers without types may give."""
     for name, value, right, must in (
         ("registry", registry, isinstance(registry, Registry), "a Registry of jobs"),
         ("who", who, callable(who), "a function that returns who asks"),
@@ -365,7 +365,7 @@ class Exchange(httpx.AsyncByteStream):
 
         Raises:
             ReadError: it ended without an answer.
-            Exception: what it raised.
+            Exception: the error it raised.
         """
         message = await self._pieces.get()
         if message is not None:

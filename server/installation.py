@@ -1,6 +1,6 @@
 """All parts of a server in one process but its HTTP server: put together, started, and ended in order.
 
-What serves HTTP is either our own process (``service``) or an application that mounts ``asgi`` (``embedding``).
+HTTP is served either by our own process (``service``) or by an application that mounts ``asgi`` (``embedding``).
 """
 
 import asyncio
@@ -75,8 +75,8 @@ class Installation:
         who: Says who asks, instead of our own sign-in.
         set_up_by_link: Whether a start without an administrator says by which link one is made.
         serves_api: Whether people and programs are answered; else only health and metrics are served.
-        counts: What the node counts of its runs.
-        metrics: What a monitoring system gets.
+        counts: The node's counters of its runs.
+        metrics: The metrics of the node and the cluster.
         parts: Put together of these.
         asgi: The application that answers.
     """
@@ -205,7 +205,7 @@ class Installation:
         return TrustedDocuments(own | listed, only)
 
     async def start(self, prepare: Callable[[Database], Awaitable[None]] | None = None) -> None:
-        """Bring the database to the present schema, take up what a dead process left, and begin to work.
+        """Bring the database to the present schema, take over the runs of a dead process, and begin to work.
 
         Args:
             prepare: Called with the database once there are tables.
@@ -284,10 +284,10 @@ class Installation:
 
 
 def begin_traces(settings: Settings) -> Callable[[], None]:
-    """Send to the tracing system; what ends that.
+    """Send to the tracing system, and return the function that ends it.
 
     Raises:
-        ConfigurationError: what is needed for it is not installed.
+        ConfigurationError: a package that tracing needs is not installed.
     """
     if find_spec("opentelemetry") is None:
         raise ConfigurationError("traces: needs OpenTelemetry; install it by pip install 'cronograph[traces]'")

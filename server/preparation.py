@@ -166,8 +166,8 @@ class Prepared:
 
     Attributes:
         settings: In force; faulty ones are at their defaults.
-        faults: What makes a start impossible, one sentence each.
-        warnings: What is odd, one sentence each.
+        faults: The reasons against a start, one sentence each.
+        warnings: Other oddities, one sentence each.
         faulty: The names of the settings that are wrong.
     """
 

@@ -159,7 +159,7 @@ class Authenticator:
         self._known.pop(stored_form(secret), None)
 
     def forget_all(self) -> None:
-        """Look everything up again; what is being read just now is not remembered either."""
+        """Look everything up again; lookups now in progress are not remembered either."""
         self._known.clear()
         self._forgotten += 1
 
@@ -242,7 +242,7 @@ class RightsWatch(Watch):
         """Start without streams.
 
         Args:
-            still_good: Which of some identities may do what they could before.
+            still_good: Which of some identities still have the rights they had.
             every: Seconds between two looks.
         """
         super().__init__("rights-watch", hints=Wake.RIGHTS, poll=every, should_poll=lambda: bool(self._open))
@@ -255,7 +255,7 @@ class RightsWatch(Watch):
 
         Args:
             context: Of the operation or the socket.
-            _connection: What shows the credential; the context knows whose it is.
+            _connection: The connection that shows the credential; the context knows whose it is.
             lost: Called once, when its owner has lost the right to it.
         """
         identity = context.person.identity if isinstance(context, Context) else None

@@ -1,4 +1,4 @@
-"""Browser sessions where people sign in: who has one, how one begins and ends, and what other sites may not do."""
+"""Browser sessions where people sign in: who has one, how one begins and ends, and the protection from other sites."""
 
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
@@ -28,7 +28,7 @@ class BrowserSessions:
     """Begin and end the sessions of browsers, for all ways to sign in.
 
     Attributes:
-        attempts: The cookie that binds what was begun to the browser that began it.
+        attempts: The cookie that binds a sign-in to the browser that began it.
         site: Which hosts and origins may call.
     """
 

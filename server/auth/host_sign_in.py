@@ -50,7 +50,7 @@ class HostSignIn:
 
         Args:
             context: Of the operation or the socket.
-            connection: What the application knows its reader by.
+            connection: The request by which the application knows its reader.
             lost: Called once, when that is nobody any more, somebody else, or somebody with another role.
         """
         asking = asyncio.create_task(self._follow(context.person, connection, lost))

@@ -30,7 +30,7 @@ else:
 
 
 class ProviderRoutes:
-    """Answers what has to do with providers; refusals are pages, for a browser is led here by links."""
+    """Answers the requests of a sign-in by a provider; refusals are pages, for a browser is led here by links."""
 
     def __init__(self, database: Database, sessions: BrowserSessions, providers: "Sequence[oidc.Provider]") -> None:
         self._database = database

@@ -124,7 +124,7 @@ async def style(_request: Request) -> Response:
 def page(title: str, body: str, status: int = 200, brand: str = "Cronograph") -> HTMLResponse:
     """Return a page, whose links are relative to where we are mounted.
 
-    ``body`` is HTML; what comes from outside in it is escaped by its writer. ``brand`` is the name at its head.
+    ``body`` is HTML; values from outside must be escaped already. ``brand`` is the name at its head.
     """
     logo = '<img src="icon.svg" alt="" width="22" height="22">' if brand == "Cronograph" else ""
     text = (
@@ -140,7 +140,7 @@ def page(title: str, body: str, status: int = 200, brand: str = "Cronograph") ->
 
 
 def notice(message: str | None) -> str:
-    """Return a sentence about what went wrong; nothing for None."""
+    """Return a sentence about the error; nothing for None."""
     return f'<p class="bad" role="alert">{escape(message)}</p>' if message else ""
 
 
@@ -182,7 +182,7 @@ def login_page(
     Args:
         next_path: Where to go afterwards, a path of this site.
         ways: How one may sign in besides.
-        name: What was typed as the name: the password gets the focus then.
+        name: The name that was entered: the password gets the focus then.
         message: Why the sign-in before came to nothing.
         status: That of the answer.
         reason: Why one is here.

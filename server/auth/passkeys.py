@@ -1,4 +1,4 @@
-"""Passkeys by WebAuthn: what a browser is asked for, and whether its answer is good."""
+"""Passkeys by WebAuthn: the request to the browser, and the check of its answer."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -185,7 +185,7 @@ class Answer:
 
 
 def prepare() -> None:
-    """Import what passkeys need; takes some tenths of a second the first time."""
+    """Import the packages that passkeys need, which takes some tenths of a second the first time."""
     load(webauthn, helpers, structs)
 
 
@@ -198,7 +198,7 @@ def _is_address(host: str) -> bool:
 
 
 class PasskeyRoutes:
-    """Answers what has to do with passkeys, but for their names and their end, which are in the API."""
+    """Answers requests about passkeys; renaming and deleting them is in the API."""
 
     def __init__(self, database: Database, sessions: BrowserSessions, party: RelyingParty) -> None:
         self._database = database

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 class SignInRoutes:
-    """Answers what has to do with signing in."""
+    """Answers the requests of the sign-in."""
 
     def __init__(self, sessions: BrowserSessions, signing: Signing, providers: "Sequence[Provider]") -> None:
         self._sessions = sessions

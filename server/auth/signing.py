@@ -1,4 +1,4 @@
-"""Signing in by password, setting up and recovering: what the endpoints and the pages both do."""
+"""Signing in by password, setting up and recovering: the steps that the endpoints and the pages share."""
 
 import logging
 import math
@@ -196,7 +196,7 @@ class Signing:
 
 
 def wrong() -> UserFacingError:
-    """Return the refusal of a name and password, no matter what is wrong with them."""
+    """Return the refusal of a name and password, the same for every reason."""
     return UserFacingError(WRONG, code="WRONG_CREDENTIALS", http_status=401)
 
 

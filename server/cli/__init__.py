@@ -57,7 +57,7 @@ EXIT_CODES = (
 
 
 class _AllCommands(PlainGroup):
-    """The commands that were imported, and of all others the names and what they are for."""
+    """The commands that were imported, and the names and summaries of all others."""
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401 - typer's own copy of click has no public name
         """Return all of them, by the alphabet."""

@@ -1,4 +1,4 @@
-"""``cronograph user``, ``token``, ``secret`` and ``audit``: accounts and what is theirs, straight in the database."""
+"""``cronograph user``, ``token``, ``secret`` and ``audit``: accounts and their belongings, straight in the database."""
 
 import json
 import sys
@@ -38,7 +38,7 @@ from .remote.values import camel
 user = CommandLine(help="Manage accounts, straight in the database; no server is needed.", no_args_is_help=True)
 
 AccountName = Annotated[str, typer.Argument(help="Name of the account; upper and lower case are the same.")]
-RoleOption = Annotated[Role, typer.Option("--role", help="What the account may do.")]
+RoleOption = Annotated[Role, typer.Option("--role", help="The role of the account.")]
 PasswordStdin = Annotated[
     bool, typer.Option("--password-stdin", help="Read the password from the first line of standard input.")
 ]
@@ -71,7 +71,7 @@ def change_role(
     name: AccountName,
     new_role: Annotated[Role, typer.Argument(metavar="ROLE", help="The new role.")],
 ) -> None:
-    """Change what an account may do; its sign-ins end."""
+    """Change the role of an account; its sign-ins end."""
     changed = command.do(lambda tx: actions.set_role(tx, name, new_role))
     command.result({"account": _account_data(changed)}, f"Account {changed.name} has role {changed.role.value}")
 
@@ -166,9 +166,9 @@ def make_token(
     command: DatabaseCommand,
     user: Annotated[str, typer.Option("--user", help="Whose token it is.")],
     role: Annotated[
-        Role | None, typer.Option("--role", help="What it may do, at most what the account may. [default: the same]")
+        Role | None, typer.Option("--role", help="Its role, at most that of the account. [default: the same]")
     ] = None,
-    name: Annotated[str, typer.Option("--name", help="What it is for.")] = "command line",
+    name: Annotated[str, typer.Option("--name", help="Its purpose.")] = "command line",
     days: Annotated[
         float | None, typer.Option("--days", min=0.001, max=3660, help="How long it lasts. [default: until revoked]")
     ] = None,

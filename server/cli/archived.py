@@ -40,7 +40,7 @@ def open_archive(api: Api) -> Archive:
 
 @contextmanager
 def _reading() -> Generator[None]:
-    """Run what reads an archive.
+    """Run a function that reads an archive.
 
     Raises:
         Refused: something of it cannot be read.

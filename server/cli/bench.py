@@ -1,4 +1,4 @@
-"""``cronograph bench``: what can this machine and this database do?"""
+"""``cronograph bench``: measure this machine and this database."""
 
 import asyncio
 from typing import Annotated

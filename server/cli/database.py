@@ -76,7 +76,7 @@ def _key_place(settings: Settings) -> str:
 
 @answering
 def doctor(output: Output, database_url: DatabaseUrl = None, config: ConfigFile = None) -> None:
-    """Look at the database as an experienced operator would, and say what to do; nothing is changed.
+    """Look at the database as an experienced operator would, and advise; nothing is changed.
 
     It looks at long transactions, dead rows and who keeps them, missing and invalid indexes, autovacuum, clocks,
     notifications, poolers, the read replica, connections, nodes and the disk. The exit status is 1 when there is a

@@ -29,7 +29,7 @@ class _Found:
 
 @answering
 def executors(output: Output, config: ConfigFile = None) -> None:
-    """Check each executor of the configuration: whether its engine can be used from here, and what is missing.
+    """Check each executor of the configuration: whether its engine can be used from here, and if not, why.
 
     Nothing is submitted. Status 1 means that something is missing.
     """

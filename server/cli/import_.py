@@ -56,7 +56,7 @@ def import_(
     out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")] = None,
     start: Annotated[
         Path | None,
-        typer.Option("--start", help="Write what began with the machine (@reboot, OnBootSec) to this module of jobs."),
+        typer.Option("--start", help="Write commands for the start (@reboot, OnBootSec) to this module of jobs."),
     ] = None,
     report_to: Annotated[
         Path | None, typer.Option("--report", help="Write the report to this file instead of standard error.")

@@ -38,7 +38,7 @@ NO_JOBS = "the built-in ones only; name your own modules with --jobs, or see `cr
 
 @takes_settings
 def serve(flags: Flags, *, reload: Reload = False, config: ConfigFile = None, as_json: AsJson = False) -> None:
-    """Serve the API and the dashboard, dispatch what is due, and run jobs.
+    """Serve the API and the dashboard, dispatch due tasks, and run jobs.
 
     The first SIGINT or SIGTERM begins an orderly stop: nothing new is taken, running jobs may finish, then the process
     ends with status 0. A second one, more than a second later, ends it at once. SIGHUP reads the files of `--tasks`
@@ -83,7 +83,7 @@ def run_server(
         config: The configuration file that was named.
         as_json: Write JSON lines only.
         before_ready: See ``Service.prepare``.
-        greeting: What is ready, in the line with the address.
+        greeting: The beginning of the line with the address.
         serves_api: See ``Service``.
     """
     survive_hang_up()
@@ -151,10 +151,10 @@ def worker(
     config: ConfigFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Dispatch what is due and run jobs, as a node of `serve` does, without the API and the dashboard.
+    """Dispatch due tasks and run jobs, as a node of `serve` does, without the API and the dashboard.
 
-    Its port has /health/live, /health/ready and /metrics, without sign-in. What people see and steer is served by other
-    nodes on the same database; on SQLite there is none, since one process has the file. It stops as `serve` does.
+    Its port has /health/live, /health/ready and /metrics, without sign-in. The dashboard and the API are served
+    by other nodes on the same database; on SQLite there are none: one process has the file. It stops as `serve` does.
     """
     run_server(
         {**flags, "metrics_host": host, "metrics_port": port},
@@ -201,7 +201,7 @@ def check(flags: Flags, *, config: ConfigFile = None, as_json: AsJson = False) -
 
 
 def _try_to_listen(settings: Settings, report: DatabaseReport) -> None:
-    """Say what the start would meet at its address: what it may never use is a fault, what is in use a warning."""
+    """Judge the address of the start: one that it may never use is a fault, one in use is a warning."""
     try:
         listen(settings.host, settings.port).close()
     except AddressInUseError as error:

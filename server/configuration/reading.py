@@ -1,7 +1,7 @@
 """Reads the settings (defaults < cronograph.toml < CRONOGRAPH_* < flags) and judges them as a whole.
 
 Every fault and every warning is found in one go, and each says which setting it is about, by the name under which its
-author wrote it, what the value must be, what it is, and what would be right.
+author wrote it, the rule, the value, and a right value.
 """
 
 import json
@@ -50,7 +50,7 @@ class InvalidSettingsError(ConfigurationError):
 
     Attributes:
         faults: One sentence each.
-        warnings: What else was found, one sentence each.
+        warnings: Other findings, one sentence each.
         partial: The settings with the faulty ones at their defaults, for further checks.
         faulty: The names of the settings that are wrong.
     """
@@ -67,7 +67,7 @@ class InvalidSettingsError(ConfigurationError):
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Settings that work, and what is odd about them."""
+    """Settings that work, and warnings about them."""
 
     settings: Settings
     warnings: list[str]

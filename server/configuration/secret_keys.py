@@ -52,7 +52,7 @@ def read_keys(path: Path) -> KeyRing:
 
 
 def write_keys(path: Path, ring: KeyRing) -> None:
-    """Write keys into a file that only its owner may read, in the place of what it held, all at once."""
+    """Write keys into a file that only its owner may read, and replace its contents all at once."""
     new = path.with_name(f"{path.name}.new")
     new.unlink(missing_ok=True)
     _write_new(new, ring)

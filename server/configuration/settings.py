@@ -1,4 +1,4 @@
-"""Every setting of a Cronograph process: its name, default, unit, and what its value must be.
+"""Every setting of a Cronograph process: its name, default, unit, and the form of its value.
 
 The environment variable of a setting is ``CRONOGRAPH_`` and its name in capitals, its key in ``cronograph.toml`` is the
 name itself, its flag (where a command has one) is ``--`` and the name with dashes. ``config`` reads and checks them.
@@ -49,16 +49,16 @@ class ProviderSettings(BaseModel):
     """The address of a provider, and the rights of its people here.
 
     Attributes:
-        name: What the button says.
+        name: The text of the button.
         issuer: The provider's own name, an address; its metadata is found below.
-        client_id: What this server is called there.
-        client_secret: What it proves itself by; None = a public client, by PKCE alone.
+        client_id: The name of this server at the provider.
+        client_secret: The secret that goes with it; None = a public client, by PKCE alone.
         client_secret_file: A file that holds it.
-        scopes: What is asked for.
-        name_claim: What new accounts are called by.
-        role_claim: What ``roles`` looks at, with dots for what is deeper.
-        roles: For each role the values of that claim which give it; ``*`` = any. Without it the provider does not say
-            what people may do: new accounts are viewers.
+        scopes: The scopes to ask for.
+        name_claim: The claim that names new accounts.
+        role_claim: The claim that ``roles`` looks at, with dots for nested members.
+        roles: For each role the values of that claim which give it; ``*`` = any. Without it the provider gives
+            no roles: new accounts are viewers.
         sign_up: Whether an account is made for whom none is known.
     """
 
@@ -98,7 +98,7 @@ def from_text(value: object) -> object:
     """Return a table as a variable holds it, in JSON.
 
     Raises:
-        ValueError: it is no JSON; what it is is not said, there are secrets in it.
+        ValueError: it is no JSON; the message leaves the value out, as it has secrets.
     """
     if not isinstance(value, str):
         return value
@@ -167,7 +167,7 @@ def _checked_schema(value: str | None) -> str | None:
 
 
 def _in_seconds(value: object) -> object:
-    """Return the seconds of a text such as ``5m``; others judge what is none."""
+    """Return the seconds of a text such as ``5m``; others judge texts that are none."""
     try:
         return parse_duration(value) if isinstance(value, str) else value
     except ScheduleError:
@@ -216,7 +216,7 @@ class Settings(BaseSettings):
         without_tags: Take no run of a job that carries one of these tags.
         remote_slots: How many runs this node hands to engines at once, besides its slots.
         remote_lease: Seconds without a word of the code of such a run, and of its engine, after which it is lost.
-        remote_poll: Seconds between two looks at what the engines say of the runs that they have.
+        remote_poll: Seconds between two looks at the state of runs at their engines.
         remote_url: The address by which that code reaches a server; unset = the one that people use.
         executors: The settings of executors, by the name that a job's ``isolation`` says.
         heartbeat: Seconds between two signs of life of this node.
@@ -227,9 +227,9 @@ class Settings(BaseSettings):
         version_wait: Seconds for which a run waits for a node whose version of its job can read its arguments.
         code_version: The version of the code, e.g. the commit: runs that wait stay with it while a node has it. Of jobs
             that say none themselves.
-        thread_logs: Keep also what threads log that a job starts itself; changes ``threading`` for the whole process.
-        print_logs: Keep what jobs print with their executions, besides writing it as before.
-        http_allow: What the job ``http_request`` may reach besides public addresses: addresses, networks, names, ``*``.
+        thread_logs: Keep also the log of threads that a job starts itself; changes ``threading`` for the whole process.
+        print_logs: Keep the printed lines of jobs with their executions, besides writing them as before.
+        http_allow: Targets of the job ``http_request`` besides public addresses: addresses, networks, names, ``*``.
         apprise_schemes: The schemes of URLs, e.g. ``tgram``, that channels of the kind apprise may have.
         archive_url: Where history goes before it is deleted: an absolute path, or ``s3://bucket/prefix``; ``off`` =
             nowhere from now on. The same for all nodes.

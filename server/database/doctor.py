@@ -50,9 +50,9 @@ class Finding:
     """One of them.
 
     Attributes:
-        check: What was looked at, in one word.
-        says: What was found.
-        advice: What to do: a statement, a command or a setting; empty if nothing.
+        check: The name of the check, in one word.
+        says: The finding, in a sentence.
+        advice: The remedy: a statement, a command or a setting; empty if nothing.
     """
 
     check: str
@@ -188,7 +188,7 @@ def judge_disk(used: int, total: int, where: str, needed: int) -> Finding:
     Args:
         used: Bytes of the disk that are not free.
         where: The folder on it.
-        needed: What the database takes: a back-up takes the same again.
+        needed: Bytes that the database takes; a back-up takes the same again.
     """
     free = total - used
     says = f"{size(free)} free at '{where}' ({used / total:.0%} used)"
@@ -212,7 +212,7 @@ def judge_sqlite(health: SqliteHealth, path: Path, log_bytes: int, file_system: 
     """Yield everything there is to say.
 
     Args:
-        health: What the file says.
+        health: The health that the file records.
         log_bytes: Size of the write-ahead log next to it.
         file_system: The kind it is on; None if the machine does not tell.
     """
@@ -287,7 +287,7 @@ def judge_replica(lag: float | None, fault: str, *, feedback: bool) -> Finding:
     """Judge the standby that answers queries.
 
     Args:
-        lag: Seconds after which it had what the database had; None: it cannot be used.
+        lag: Seconds by which it was behind the database; None: it cannot be used.
         fault: The reason for that.
         feedback: Whether it says to the database which rows its readers still need.
     """

@@ -1,4 +1,4 @@
-"""The schema of the database of this process: what is missing, and bringing it up to date."""
+"""The schema of the database of this process: its missing migrations, and bringing it up to date."""
 
 from typing import TYPE_CHECKING
 

@@ -83,7 +83,7 @@ class Figures:
 
 
 class _Jobs:
-    """The jobs of a trial, and what they have seen."""
+    """The jobs of a trial, and the values they have seen."""
 
     def __init__(self) -> None:
         self.registry = Registry()
@@ -109,7 +109,7 @@ class _Jobs:
             job(name, registry=self.registry)(handler)
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        """Wait for what the jobs do."""
+        """Wait until ``reached`` returns True."""
         async with asyncio.timeout(_PATIENCE):
             while not reached():
                 self.changed.clear()
@@ -123,7 +123,7 @@ async def measure(
 
     Args:
         amount: How much is tried.
-        note: Called with what is being done.
+        note: Called with the name of each step as it begins.
 
     Raises:
         TimeoutError: nothing happened for two minutes.

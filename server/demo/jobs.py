@@ -36,7 +36,7 @@ async def check_website(ctx: JobContext) -> None:
 
 @job("import_orders", description="Fetches new orders; the supplier's API fails now and then and the run is retried")
 async def import_orders(ctx: JobContext, source: str = "web") -> Result:
-    """The number of orders is what the log shows as records processed."""
+    """The log shows the number of orders as records processed."""
     orders = chance.randint(3, 60)
     ctx.log.info("new orders", orders=orders, source=source)
     for done in range(orders):
@@ -158,7 +158,7 @@ async def ship(order: int) -> str:
     return f"parcel {order}"
 
 
-@job("fulfil_order", labels_from=["customer"], description="Takes steps: what is done is not done again by a retry")
+@job("fulfil_order", labels_from=["customer"], description="Takes steps: a retry does not repeat finished ones")
 async def fulfil_order(ctx: JobContext, order: int = 1, customer: str = "ada") -> Result:
     """Sleeps between two of its steps, and holds no slot meanwhile."""
     box = await ctx.step("reserve", reserve, order)
@@ -199,7 +199,7 @@ async def new_orders(ctx: JobContext, orders: int = 3) -> Result:
     concurrency_key="{customer}",
     labels_from=["customer"],
     ttl=timedelta(minutes=5),
-    description="At most 12 a minute, one at a time for each customer; what is older than five minutes is not sent",
+    description="At most 12 a minute, one at a time for each customer; messages older than five minutes are not sent",
 )
 async def write_to_customer(ctx: JobContext, customer: str = "ada", order: int = 1) -> None:
     """The provider of mails allows no more."""

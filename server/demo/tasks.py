@@ -181,7 +181,7 @@ MISSED_FOR = timedelta(hours=3)
 
 
 async def prepare_demo(database: Database) -> None:
-    """Make the example tasks, and some runs to look at right away; what an earlier demo left stays as it is."""
+    """Make the example tasks, and some runs to look at right away; tasks of an earlier demo stay as they are."""
     await database.write(_prepare)
 
 

@@ -31,7 +31,7 @@ _HOME: Final = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for."""
+    """Import a name when it is asked for."""
     if name in _HOME:
         return getattr(import_module(_HOME[name], __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The app: what happens when Django starts."""
+"""The app, which reads the settings when Django starts."""
 
 from importlib import import_module
 
@@ -25,7 +25,7 @@ class CronographConfig(AppConfig):
         """Say where jobs are enqueued, close Django's connections around attempts, and import ``jobs.py`` of all apps.
 
         Raises:
-            ImproperlyConfigured: what ``CRONOGRAPH`` says cannot work.
+            ImproperlyConfigured: the settings in ``CRONOGRAPH`` cannot work.
         """
         chosen = choices()
         registry = default_registry()

@@ -29,7 +29,7 @@ def environment() -> dict[str, str]:
     """Return the settings of the server as variables, which flags and variables of the user's go before.
 
     Raises:
-        ImproperlyConfigured: what ``CRONOGRAPH`` says cannot work.
+        ImproperlyConfigured: the settings in ``CRONOGRAPH`` cannot work.
     """
     chosen = choices()
     settings = chosen.settings or {}
@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command of Cronograph; return its exit status. Variables and arguments of this process are as before then.
 
     Raises:
-        ImproperlyConfigured: what ``CRONOGRAPH`` says cannot work.
+        ImproperlyConfigured: the settings in ``CRONOGRAPH`` cannot work.
     """
     before, words = dict(os.environ), sys.argv
     for name, value in environment().items():

@@ -41,14 +41,14 @@ def with_dashboard(
     """Django, a node that runs the jobs, and the dashboard, in one process.
 
     Args:
-        application: What ``get_asgi_application()`` returns.
+        application: The application from ``get_asgi_application()``.
         path: Where API and dashboard are.
         who: Returns who sent a request; the staff of Django unless given.
         public_url: The address of the project, as people open it.
         more: Settings of the server, before those of ``CRONOGRAPH["SETTINGS"]``.
 
     Raises:
-        ImproperlyConfigured: what ``CRONOGRAPH`` says cannot work.
+        ImproperlyConfigured: the settings in ``CRONOGRAPH`` cannot work.
         ConfigurationError: a setting of the server cannot work.
     """
     chosen = choices()

@@ -56,7 +56,7 @@ P = ParamSpec("P")
 
 
 class DjangoQueue:
-    """The queue of a Django project; see ``RunQueue``. What the settings say is read with the first use."""
+    """The queue of a Django project; see ``RunQueue``. The settings are read with the first use."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -109,7 +109,7 @@ class DjangoQueue:
         return self._own.find(target)
 
     def history(self, run_id: int) -> tuple[Run, Sequence[Execution]] | None:
-        """See ``RunQueue``; with what Django's open transaction has enqueued."""
+        """See ``RunQueue``; it includes the runs of Django's open transaction."""
         if self._alias is None or not connections[self._alias].in_atomic_block:
             return self._own.history(run_id)
         with joined(self._alias) as conn:

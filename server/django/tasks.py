@@ -381,7 +381,7 @@ class _Attempt:
         return [*context, *result.args], result.kwargs
 
     def succeed(self, value: Any) -> Result:  # noqa: ANN401 - any JSON
-        """Tell that it has ended well; what is kept."""
+        """Report that it has ended well, and return the result to keep."""
         object.__setattr__(self._result, "_return_value", value)
         self._finish(TaskResultStatus.SUCCESSFUL)
         return Result(value=value)

@@ -8,7 +8,7 @@ from ...jobs.testing.single import AnyJob
 
 
 class CronographTestMixin:
-    """For ``TestCase`` and ``TransactionTestCase``: what the test enqueues goes into ``self.queue``, and nowhere else.
+    """For ``TestCase`` and ``TransactionTestCase``: runs that the test enqueues go into ``self.queue`` only.
 
     >>> class Restocking(CronographTestMixin, TestCase):
     ...     def test_a_request_enqueues(self) -> None:
@@ -35,7 +35,7 @@ class CronographTestMixin:
     def drain(self) -> list[DrainedRun]:
         """Run all that waits, retries included.
 
-        Jobs run in threads with connections of their own: what they are to see has to be committed, so take
+        Jobs run in threads with connections of their own: their data has to be committed, so take
         ``TransactionTestCase`` for it.
         """
         return drain_sync(self.queue)

@@ -136,7 +136,7 @@ def _word(value: Json) -> str:
 
 
 def html_of(form: Form, schema: Mapping[str, Any] | None, entered: Mapping[str, str]) -> str:
-    """Return the fields of a form, with what was entered before."""
+    """Return the fields of a form, with the values entered before."""
     if form.whole:
         shown = escape(json.dumps(schema, indent=2, ensure_ascii=False))
         return (

@@ -77,7 +77,7 @@ class Parts:
         origins: Whose pages may call besides our own, where there is no ``sign_in``.
         trusted: The GraphQL documents known from the start, and whether only these run.
         requests: Counts requests and operations.
-        metrics: What a monitoring system gets here; None = nothing.
+        metrics: Makes the text of ``/metrics``; None = there is no such page.
         opens_metrics: Whether everybody who reaches this port may read that.
         brand: The name at the head of the pages on which people without an account answer.
         refused: Called for operations that were refused for want of a role.
@@ -284,7 +284,7 @@ IDLE: Final = 5.0
 
 
 class ReadToTheEnd:
-    """Reads what its application leaves of request bodies, so that a client that still sends sees the answer.
+    """Reads request bodies to the end where its application does not: a client that still sends sees the answer.
 
     A connection that is closed while something of it is unread is reset, and a reset takes away an answer that has not
     been read yet (RFC 9112, 9.6). So a refusal of a large body would look like a broken server.
@@ -350,7 +350,7 @@ class _Body:
         return message
 
     async def read_rest(self) -> None:
-        """Read what is left, within bounds."""
+        """Read the rest of the body, within bounds."""
         clock = asyncio.get_running_loop().time
         end = clock() + self._longest
         with suppress(TimeoutError):

@@ -38,7 +38,7 @@ class Listener:
     """Listening sockets, and the address to tell people.
 
     Attributes:
-        url: What to open in a browser; ``localhost`` where that leads here, because passkeys need a name.
+        url: The address to open in a browser; ``localhost`` where that leads here, because passkeys need a name.
         hosts: The names that a request's ``Host`` header may have.
         sockets: One for each address.
     """

@@ -26,7 +26,7 @@ def parse_networks(texts: Iterable[str]) -> tuple[Network, ...]:
 
 
 class ForwardedHeaders:
-    """Takes over what trusted proxies say about a request; such headers of others are ignored."""
+    """Takes over the headers of trusted proxies about a request; those of others are ignored."""
 
     def __init__(self, app: ASGIApp, proxies: Collection[Network]) -> None:
         """Serve ``app`` behind ``proxies``."""
@@ -60,7 +60,7 @@ class ForwardedHeaders:
         return {**scope, **changed}
 
     def _client(self, hops: list[str]) -> IPv4Address | IPv6Address | None:
-        """Return the last address in the chain that is no proxy of ours: what is before it anybody may have written."""
+        """Return the last address in the chain that is no proxy of ours: anybody may have written those before it."""
         for hop in reversed(hops):
             address = _address(hop)
             if address is None or not self._trusts(address):

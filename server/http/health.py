@@ -23,7 +23,7 @@ def health_routes(lifecycle: Lifecycle, dispatching: Callable[[], bool]) -> list
     """Return the two routes."""
 
     async def live(_request: Request) -> JSONResponse:
-        """Answer 200 while the event loop turns, no matter what else is wrong: a restart would not help."""
+        """Answer 200 while the event loop turns, even if something else is wrong: a restart would not help."""
         return JSONResponse({"status": "live", "phase": lifecycle.phase}, headers=NO_STORE)
 
     async def ready(_request: Request) -> JSONResponse:

@@ -66,7 +66,7 @@ FORMS: Final = (("br", ".br"), ("gzip", ".gz"))
 
 
 def policy_of(page: str) -> str:
-    """Content-Security-Policy of a page of the build: what stands in it is allowed by its hash, nothing else inline is.
+    """Content-Security-Policy of a page of the build: its inline parts are allowed by their hashes.
 
     The source of the form: CSP level 3, "hash-source".
     """

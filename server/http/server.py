@@ -60,7 +60,7 @@ class GatheringTransport:
             self._transport.write(data)
 
     def close(self) -> None:
-        """Send what waits, then end; not later than ``close_seconds`` from now. May be called again."""
+        """Send the waiting answers, then end; not later than ``close_seconds`` from now. May be called again."""
         self._flush()
         self._transport.close()
         if self._timer is None:
@@ -78,15 +78,15 @@ class GatheringTransport:
         return self._transport.is_closing()
 
     def pause_reading(self) -> None:
-        """Let what arrives wait."""
+        """Stop reading until ``resume_reading`` is called."""
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Take what arrives."""
+        """Read on."""
         self._transport.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as asyncio declares it
-        """Return what is known of the connection."""
+        """Return a fact about the connection."""
         return self._transport.get_extra_info(name, default)
 
 
@@ -142,7 +142,7 @@ class BoundedHeadProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _name_target(self) -> None:
-        """Name the host by a target in absolute form, no matter what the header says (RFC 9112, 3.2.2)."""
+        """Name the host by a target in absolute form, not by the header (RFC 9112, 3.2.2)."""
         found = _ABSOLUTE.match(self.url)
         if found is not None:
             self.headers[:] = [pair for pair in self.headers if pair[0] != b"host"]

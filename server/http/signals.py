@@ -112,7 +112,7 @@ class _Addresses:
         entered: Mapping[str, str] = NOTHING_ENTERED,
         refusal: UserError | None = None,
     ) -> Response:
-        """Return the page, with what was entered before it was refused."""
+        """Return the page, with the values that were refused."""
         look, address = found.page, f"{PATH[1:]}/{escape(request.path_params['token'])}"
         text = "".join(f"<p>{escape(one)}</p>" for one in (look.text or "").split("\n\n") if one.strip())
         run = f"Run {found.run.id} of the job <strong>{escape(found.run.job_name)}</strong>"
@@ -175,7 +175,7 @@ def _place(request: Request) -> str:
 
 
 async def _answer_of(request: Request, asked: Form) -> _Answer:
-    """Return what is sent along. Only an empty body, or a form without a payload, is a bare yes.
+    """Return the payload of the request. Only an empty body, or a form without a payload, is a bare yes.
 
     Args:
         asked: The form of its page.

@@ -1,1 +1,1 @@
-"""Schedules of other programs: read, compared with what they become here, and written as tasks or as jobs."""
+"""Schedules of other programs: read, compared with their new form, and written as tasks or as jobs."""

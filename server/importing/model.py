@@ -125,7 +125,7 @@ class Import:
     def of(
         cls, program: str, found: Iterable[Carried | AtStart | LeftOut], general: Sequence[str], notes: Sequence[str]
     ) -> "Import":
-        """Sort the schedules by what they become, and give each task a name of its own.
+        """Sort the schedules into carried, left-out and start-up ones, and give each task a name of its own.
 
         Args:
             general: The notes about the program, which matter if there is a schedule.

@@ -149,7 +149,7 @@ def called(function: Any, args: Any, kwargs: Any, name: str = "") -> Entry:  # n
 
 
 def _plain(value: Any, notes: list[str]) -> Any:  # noqa: ANN401 - any value
-    """Return a value as JSON holds it, and note what changes by that."""
+    """Return a value as JSON holds it, and note the changes."""
     if isinstance(value, (tuple, set, frozenset)):
         if "A tuple or set among its arguments is a list here." not in notes:
             notes.append("A tuple or set among its arguments is a list here.")

@@ -1,4 +1,4 @@
-"""Says of each schedule what it meant there and what it means here, with the next times of both."""
+"""Compares the old meaning of each schedule with the new one, with the next times of both."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

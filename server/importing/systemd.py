@@ -98,7 +98,7 @@ def _schedule(made: Carried, key: str, value: str, zone: str, span: tuple[int, i
 
 
 def _with_drop_ins(path: Path, text: str) -> Unit:
-    """Return a unit with what its folders ``.d`` add, and with its specifiers replaced."""
+    """Return a unit with the additions of its folders ``.d``, and with its specifiers replaced."""
     folders = [path.parent] if path.parent.suffix not in (".wants", ".requires") else [path.parent.parent, path.parent]
     prefix, at, instance = path.stem.partition("@")
     names = [f"{path.name}.d", *([f"{prefix}@{path.suffix}.d"] if at and instance else [])]

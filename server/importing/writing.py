@@ -1,4 +1,4 @@
-"""Writes what was found as a file of tasks, as a module of jobs, and as a module for the start of a node."""
+"""Writes the schedules as a file of tasks, as a module of jobs, and as a module for the start of a node."""
 
 import keyword
 import re
@@ -122,7 +122,7 @@ def _function_name(name: str, taken: set[str]) -> str:
 
 
 def start_module(found: Import) -> str:
-    """Return a module of a job that enqueues, whenever a node starts, what began with the machine there; or ``""``."""
+    """Return a module with a job that enqueues commands of the machine's start whenever a node starts, or ``""``."""
     if not found.at_start:
         return ""
     commands = ((one.place.rpartition("/")[2], one.delay, dict(one.args)) for one in found.at_start)

@@ -1,4 +1,4 @@
-"""The metrics of one node: what this process has counted since it started, and how it is now."""
+"""The metrics of one node: the counters of this process since its start, and its present state."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ class RequestCounts:
 
 
 def route_of(path: str) -> str:
-    """Return the label of a path: one of a few, no matter what clients ask for."""
+    """Return the label of a path: one of a few, for any request of clients."""
     if path in _ROUTES:
         return path
     first = path.removeprefix("/").partition("/")[0]
@@ -101,7 +101,7 @@ class NodeParts:
     """Hold the sources of a node's metrics.
 
     Attributes:
-        counts: What it counted of its runs.
+        counts: The node's counters of its runs.
         databases: The accesses to its database, one for each part of the process.
         replica: The standby that answers queries; None = there is none.
         name: Its name; None until it is registered.

@@ -1,7 +1,7 @@
 """Counters and histograms with many labels, in the text format of Prometheus.
 
 A node with 1,000 jobs has more than 20,000 lines. They are written here and not by the client library, which takes
-some microseconds for each of them: what has not changed since the last time is kept as it was written.
+some microseconds for each of them: lines that have not changed since the last time are not written again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

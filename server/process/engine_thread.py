@@ -1,4 +1,4 @@
-"""The engine in an event loop and a thread of its own: what a job does to that loop does not touch the API."""
+"""The engine in an event loop and a thread of its own: a job that blocks that loop does not block the API."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ API_ADVICE = "Requests and subscribers wait meanwhile; jobs do not."
 class EngineThread:
     """One engine; its methods are called from the event loop of the API, its properties from any thread.
 
-    While it works, each of the two event loops is watched for what keeps it from turning.
+    While it works, each of the two event loops is watched for code that blocks it.
 
     Args:
         services: The database (migrated before ``start``) and the API for jobs.

@@ -1,4 +1,4 @@
-"""The life of the process: its phase, the signals that stop it, and what its service manager and collector learn."""
+"""The life of the process: its phase, the signals that stop it, its service manager and its garbage collector."""
 
 import asyncio
 import gc
@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 
 
 class Phase(StrEnum):
-    """A process starts, migrates its database, recovers what a dead process left, serves, drains, and ends."""
+    """A process starts, migrates its database, recovers the runs of a dead process, serves, drains, and ends."""
 
     STARTING = "starting"
     MIGRATING = "migrating"
@@ -83,7 +83,7 @@ class StopRequest:
 
     @contextmanager
     def listening(self) -> Generator[None]:
-        """Handle the signals while the block runs, and restore what handled them before."""
+        """Handle the signals while the block runs, and restore the previous handlers afterwards."""
         handlers = dict.fromkeys(SIGNALS, self._handle) | {signal.SIGHUP: self._hang_up}
         before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
@@ -169,7 +169,7 @@ _OLDER: Final = 20
 def leave_out_what_stays() -> None:
     """Look at nothing again that is there now, and collect less often; for the whole process.
 
-    To be called when everything is imported. What is there now and is part of a cycle, or becomes one, is not given
+    To be called when everything is imported. Present objects that are part of a cycle, or become one, are not given
     back. That is about a megabyte, and a collection of everything would take a tenth of the start.
     """
     gc.freeze()

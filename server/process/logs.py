@@ -48,7 +48,7 @@ class _Count:
 
 
 class OutsideJobs(logging.Filter):
-    """Leaves out what jobs log: it is kept with their executions, where it is bounded and can be read by run."""
+    """Leaves out the log of jobs: it is kept with their executions, where it is bounded and can be read by run."""
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
@@ -57,7 +57,7 @@ class OutsideJobs(logging.Filter):
 
 
 class OfOthers(logging.Filter):
-    """Leaves out what our own loggers say: it is written by a handler of theirs."""
+    """Leaves out the lines of our own loggers: they have a handler of their own."""
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
@@ -81,7 +81,7 @@ class FloodFilter(logging.Filter):
     """Lets ``BURST`` lines of one kind pass per ``WINDOW`` seconds; the next window begins by saying how many were cut.
 
     Lines are of one kind when logger, level and message before formatting are the same: a thousand refused requests
-    are one kind, no matter what they contained.
+    are one kind, with any contents.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -108,7 +108,7 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
     """Send the log lines of this process to ``stream`` (standard error unless given).
 
     Our own loggers have a handler and a level of their own, and nobody disables them: jobs that configure ``logging``
-    mean their own lines, and take away what is at the root.
+    mean their own lines, and replace the handlers of the root.
 
     Args:
         form: ``human``, ``json``, or ``auto`` = human when ``stream`` is a terminal, else JSON.

@@ -25,7 +25,7 @@ _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 class Reloader:
     """Runs a command, and restarts it when a file changes.
 
-    What runs is asked to end as by SIGTERM: its running jobs may finish, or are handed back to the queue. A command
+    The process is asked to end as by SIGTERM: its running jobs may finish, or are handed back to the queue. A command
     that fails is tried again at the next change; one that ends by itself with status 0 is not.
 
     Args:
@@ -135,7 +135,7 @@ def reloading_command(arguments: Sequence[str]) -> list[str]:
 
 
 def folders_of(modules: Iterable[str]) -> list[Path]:
-    """Return the working directory, and where these modules lie; nothing of them is imported but what they lie in."""
+    """Return the working directory, and the folders of the packages of these modules, without importing them."""
     here = Path.cwd()
     if str(here) not in sys.path:
         sys.path.append(str(here))

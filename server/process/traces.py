@@ -13,7 +13,7 @@ NEEDED = ("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http")
 
 
 def begin(traces: str, node_name: str | None, *, logs: bool) -> Callable[[], None]:
-    """Trace by OpenTelemetry from now on; what ends that, and sends what has not been sent.
+    """Trace by OpenTelemetry, and return the function that sends the remaining spans and ends it.
 
     Where job code, or ``opentelemetry-instrument``, has set up a provider of tracers, that one is used. Else there is
     one that sends by OTLP over HTTP, as the variables ``OTEL_…`` say.
@@ -24,7 +24,7 @@ def begin(traces: str, node_name: str | None, *, logs: bool) -> Callable[[], Non
         logs: Export the lines, too, that jobs log.
 
     Raises:
-        ConfigurationError: there is no such provider, and what makes one is not installed.
+        ConfigurationError: there is no such provider, and the package that makes one is not installed.
     """
     close = None
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):

@@ -1,4 +1,4 @@
-"""Brings about what the files of ``serve --tasks`` want of tasks and groups: at the start, and again at SIGHUP."""
+"""Applies the files of ``serve --tasks`` to tasks and groups: at the start, and again at SIGHUP."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ class TaskFiles:
         self._asked = False
 
     async def apply(self) -> None:
-        """Read and apply them, in one transaction, and log what was done. Nothing is archived.
+        """Read and apply them, in one transaction, and log the changes. Nothing is archived.
 
         Raises:
             TaskFilesError: they cannot be used, or the tasks cannot be as they are wanted; nothing was changed.
@@ -65,7 +65,7 @@ class TaskFiles:
                 log.info("group %s: change (%s)", group.name, ", ".join(change.field for change in group.changes))
 
     def apply_again(self) -> None:
-        """Apply them in the running event loop, for a signal; what is wrong is logged, and changes nothing.
+        """Apply them in the running event loop, for a signal; an error is logged, and changes nothing.
 
         While they are being applied, ask for one more time: they may have changed since they were read.
         """

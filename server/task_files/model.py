@@ -75,7 +75,7 @@ Instant = Annotated[AwareDatetime, BeforeValidator(_written_out)]
 
 
 class FileModel(BaseModel):
-    """Nothing but what is declared, and every number finite."""
+    """Only declared fields, and every number finite."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
@@ -117,7 +117,7 @@ class RateOfFile(FileModel):
 
 
 class ResourcesOfFile(FileModel):
-    """The resources that runs need at the engine of their job. What is absent is as the job says."""
+    """The resources that runs need at the engine of their job. Absent ones are as the job says."""
 
     cpus: Number | None = Field(None, description="Processor cores.")
     memory: Whole | None = Field(None, description="Bytes.")
@@ -128,22 +128,22 @@ class ResourcesOfFile(FileModel):
 
 
 class TaskOfFile(FileModel):
-    """A task. What is absent is left as it is; `null` sets the default."""
+    """A task. Absent fields are left as they are; `null` sets the default."""
 
     job: str | None = Field(None, description="The job it runs; needed for a new task.")
     schedule: str | ScheduleOfFile | None = Field(
         None, description="When it is due; text is a cron expression of six fields in UTC. Needed for a new task."
     )
     args: dict[str, Any] | None = Field(None, description="The arguments of its runs.")
-    description: str | None = Field(None, description="What it is for.")
+    description: str | None = Field(None, description="Its purpose.")
     enabled: bool | None = Field(None, description="Whether it begins enabled. Counts when the task is made, only.")
     group: str | None = Field(None, description="The group of its runs.")
     priority: Literal["high", "low"] | None = Field(None, description="The priority of its runs.")
     owner: str | None = Field(None, description="The outside thing on whose behalf it exists.")
     overlap: Literal["skip", "queue", "allow", "replace"] | None = Field(
-        None, description="What happens while a run of it is unfinished."
+        None, description="The rule for occurrences while a run of it is unfinished."
     )
-    misfire: Literal["last", "all", "none"] | None = Field(None, description="What happens to late occurrences.")
+    misfire: Literal["last", "all", "none"] | None = Field(None, description="The rule for late occurrences.")
     misfire_grace: Seconds | None = Field(None, description="Seconds by which an occurrence may be late.")
     catch_up_limit: Whole | None = Field(None, description="How many missed occurrences `misfire: all` makes up for.")
     tolerance: Seconds | None = Field(None, description="Intervals only: seconds by which a run may start early.")
@@ -156,14 +156,14 @@ class TaskOfFile(FileModel):
     jitter: Seconds | None = Field(None, description="Most seconds by which it is delayed.")
     labels: dict[str, str] | None = Field(None, description="Labels of its runs, by which they are found.")
     resources: ResourcesOfFile | None = Field(
-        None, description="What its runs need at the engine of their job, each over that of the job."
+        None, description="The resources of its runs at the engine of their job, each over that of the job."
     )
     rate: RateOfFile | None = Field(None, description="How many of its runs start in how long.")
     start_at: Instant | None = Field(None, description="No occurrence before this time.")
     end_at: Instant | None = Field(None, description="No occurrence after this time.")
 
     def wanted(self, name: str) -> WantedTask:
-        """Return the engine's form: what was written, and nothing else."""
+        """Return the engine's form, with only the fields that were written."""
         settings: dict[str, Any] = {}
         for key in sorted(self.model_fields_set - {"job", "schedule"}):
             value = getattr(self, key)
@@ -184,11 +184,11 @@ def _schedule(value: str | ScheduleOfFile) -> ScheduleSpec:
 
 
 class CapOfFile(FileModel):
-    """Limit how many runs wait, and say what happens to one more."""
+    """Limit how many runs wait, and choose the rule for one more."""
 
     limit: Whole = Field(description="How many runs wait that have never begun.")
     when_full: Literal["refuse", "drop_oldest", "drop_newest"] = Field(
-        "refuse", description="What becomes of one that comes when so many wait."
+        "refuse", description="The rule for one more when so many wait."
     )
 
     def cap(self) -> Cap:
@@ -197,7 +197,7 @@ class CapOfFile(FileModel):
 
 
 class GroupOfFile(FileModel):
-    """The limits of a group. What is absent is left as it is; `null` takes a limit away."""
+    """The limits of a group. Absent fields are left as they are; `null` takes a limit away."""
 
     max_running: Whole | None = Field(None, description="How many of its runs run at once, on all nodes together.")
     rate: RateOfFile | None = Field(None, description="How many of its runs start in how long, on all nodes together.")
@@ -208,7 +208,7 @@ class GroupOfFile(FileModel):
     keep: Seconds | None = Field(None, description="Seconds that the history of its finished runs is kept.")
 
     def wanted(self, name: str) -> WantedGroup:
-        """Return the engine's form: what was written, and nothing else."""
+        """Return the engine's form, with only the fields that were written."""
         limits: dict[str, Any] = {}
         for key in sorted(self.model_fields_set):
             value = getattr(self, key)
@@ -245,7 +245,7 @@ class AlarmOfFile(FileModel):
     lag: NumberOrText | None = Field(None, description="A standby is further behind.")
     channels: list[str] = Field([], description="The channels that it notifies.")
     severity: Literal["info", "warning", "critical"] = Field("warning", description="For its receivers.")
-    description: str = Field("", description="What it is for.")
+    description: str = Field("", description="Its purpose.")
 
     @model_validator(mode="after")
     def _one_of_them(self) -> "AlarmOfFile":
@@ -336,7 +336,7 @@ class WebhookOfFile(FileModel):
     variables: dict[str, Any] = Field({}, description="The variables of the document.")
     secrets: list[str] = Field([], description="The secrets that sign, at most 3.")
     ordered: bool = Field(False, description="Whether a message waits until the one before it was accepted.")
-    description: str = Field("", description="What it is for.")
+    description: str = Field("", description="Its purpose.")
 
     def wanted(self, name: str) -> Webhook:
         """Return the engine's form."""
@@ -352,7 +352,7 @@ class HookOfFile(FileModel):
     kind: Literal["github", "stripe", "standard", "bearer"] = Field("bearer", description="How a sender proves itself.")
     secrets: list[str] = Field(description="The 1 to 3 secrets that senders know.", min_length=1, max_length=3)
     argument: str | None = Field(None, description="The argument of the job that gets the whole payload.")
-    description: str = Field("", description="What it is for.")
+    description: str = Field("", description="Its purpose.")
 
     def wanted(self, name: str) -> Hook:
         """Return the engine's form."""

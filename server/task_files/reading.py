@@ -48,7 +48,7 @@ class NotPlainError(yaml.MarkedYAMLError):
 
 
 class PlainLoader(yaml.SafeLoader):
-    """Refuses what the module is about while it reads; keys that are written twice, too: one of them would be lost."""
+    """Refuses documents beyond the limits above while it reads, and keys written twice: one of them would be lost."""
 
     def __init__(self, stream: Any) -> None:  # noqa: ANN401 - as its base class
         super().__init__(stream)
@@ -56,7 +56,7 @@ class PlainLoader(yaml.SafeLoader):
         self._sizes: dict[str, int | None] = {}
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:  # noqa: ANN401 - as its base class
-        """Compose a node and count it; an alias counts as much as what it stands for."""
+        """Compose a node and count it; an alias counts as much as the nodes it stands for."""
         event: Any = cast("Any", self).peek_event()
         anchor: str | None = event.anchor
         self._depth += 1
@@ -159,7 +159,7 @@ class TaskFilesError(ConfigurationError):
     """Files of tasks cannot be used.
 
     Attributes:
-        faults: What is wrong, one sentence each.
+        faults: The faults, one sentence each.
     """
 
     def __init__(self, faults: Sequence[str]) -> None:
@@ -180,7 +180,7 @@ def read_files(path: Path, environment: Mapping[str, str] | None = None) -> Want
 
     Args:
         path: The file or folder.
-        environment: What ``${NAME}`` stands for; that of the process unless given.
+        environment: The environment in which ``${NAME}`` is looked up; that of the process unless given.
 
     Raises:
         TaskFilesError: with everything that is wrong.
@@ -215,7 +215,7 @@ class _Merged:
     files: dict[tuple[str, str, str], Path] = field(default_factory=dict[tuple[str, str, str], Path])
 
     def take(self, file: Path, document: TaskFile, faults: list[str]) -> None:
-        """Add a document; what another one has already is a fault."""
+        """Add a document; a name that another one has already is a fault."""
         one = document.wanted()
 
         def add(kind: str, known: dict[str, _N], things: Iterable[_N]) -> None:
@@ -297,7 +297,7 @@ def _line(node: Node | None, place: _Place) -> str:
 
 
 def _documents(path: Path) -> list[tuple[Any, Node | None]]:
-    """Return the documents of a file, and of YAML the nodes that say at which lines they have what."""
+    """Return the documents of a file, and for YAML the nodes, which have the lines of each value."""
     text = _text(path)
     if path.suffix in _READERS:
         try:
@@ -492,7 +492,7 @@ _TABLES: Final = frozenset({"route", "variables"})
 
 
 def wanted(kind: DefinitionKind, name: str, fields: Mapping[str, str]) -> Named:
-    """Return what fields, as people write them, want of a definition; lists are ``a,b``, and tables are JSON.
+    """Return the part of a definition that fields, as people write them, set; lists are ``a,b``, and tables are JSON.
 
     Raises:
         ConfigurationError: a file must not have them.

@@ -60,7 +60,7 @@ def written(documents: Sequence[Mapping[str, Any]], *, several: bool = False) ->
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes what YAML takes for ends of lines with escapes: as they are, they would be read as blanks."""
+    """Writes characters that YAML takes for ends of lines with escapes: as they are, they would be read as blanks."""
 
 
 def _text(dumper: Any, value: str) -> Any:  # noqa: ANN401 - of the library, which has no types

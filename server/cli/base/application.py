@@ -79,7 +79,7 @@ def unloaded(function: str, module: str, name: str) -> PlainCommand:
     """Return a command of which only the name and the help are known: enough for a list of commands, not to be run.
 
     Args:
-        function: What it is called in its module.
+        function: Its name in its module.
         module: The full name of the module.
     """
     spec = find_spec(module)

@@ -22,7 +22,7 @@ class Refused(CronographError):  # noqa: N818 - an answer, not a malfunction
 
 
 class UnreachableError(CronographError):
-    """The server cannot be reached, or what answers is no Cronograph server."""
+    """The server cannot be reached, or the answer is not from a Cronograph server."""
 
 
 class Output:
@@ -46,7 +46,7 @@ class Output:
 
     @contextmanager
     def errors(self) -> Generator[None]:
-        """Run a command: what goes wrong on purpose is written, and ends the process with the code of its kind."""
+        """Run a command: write an error raised on purpose, and exit with the code of its kind."""
         try:
             yield
         except CronographError as error:
@@ -54,7 +54,7 @@ class Output:
             raise typer.Exit(exit_code_of(error)) from None
 
     def failed(self, faults: Sequence[str], code: ExitCode, warnings: Sequence[str] = ()) -> None:
-        """Say what went wrong: as JSON on standard output, for people on standard error."""
+        """Write an error: as JSON on standard output, for people on standard error."""
         if self.as_json:
             print_line(json.dumps({"ok": False, "code": code.name, "errors": list(faults), "warnings": list(warnings)}))
             return

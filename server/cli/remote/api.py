@@ -168,7 +168,7 @@ def _speaking(command: Callable[Concatenate[Api, P], None], taken: Sequence[Para
 
 
 def show_preview(api: Api, payload: dict[str, Any], **more: object) -> None:
-    """Answer the preview of a payload, and what else is given."""
+    """Answer the preview of a payload, and the other members given."""
     preview = payload["preview"]
     api.result({**more, "preview": preview}, "\n".join([preview["sentence"], *_lines(preview)]))
 

@@ -186,7 +186,7 @@ add_list(nodes, NODE_LIST, "List nodes.")
 @nodes.command(name="drain")
 @changes_server()
 def drain_node(api: Api, name: NodeName) -> None:
-    """Let a node take nothing new, finish what it runs, and end with status 0."""
+    """Let a node take nothing new, finish its runs, and end with status 0."""
     api.result({"node": api.change(DRAIN_NODE, name=name)["node"]}, f"Node {name} drains")
 
 
@@ -226,7 +226,7 @@ def wait_idle(
 
 @at_server
 def stats(api: Api, watch: Watch = None) -> None:
-    """Show what runs and waits now, and the last 24 hours."""
+    """Show how many runs execute and wait now, and the last 24 hours."""
 
     def once() -> None:
         found = api.ask(STATS)["overview"]

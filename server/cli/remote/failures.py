@@ -1,4 +1,4 @@
-"""``cronograph failures``: failures grouped by their causes, and what people say of them."""
+"""``cronograph failures``: failures grouped by their causes, and the notes of people on them."""
 
 from typing import Annotated, Any, Final
 

@@ -42,7 +42,7 @@ class Listing:
     """A list of the API.
 
     Attributes:
-        name: What its rows are called in JSON.
+        name: The name of its rows in JSON.
         shown: Those that are shown unless others are asked for.
         fields: The kinds of the fields to filter by.
         orders: The fields to order by.
@@ -56,7 +56,7 @@ class Listing:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All that the query asks of a row, as paths into it; what is read together is one column."""
+        """All that the query asks of a row, as paths into it; paths that are read together are one column."""
         within, found = list[str](), list[str]()
         for word in re.findall(r"\w+|[{}]", self.document.partition(" nodes {")[2]):
             if word == "{":

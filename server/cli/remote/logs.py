@@ -1,4 +1,4 @@
-"""``cronograph logs``: what jobs have logged."""
+"""``cronograph logs``: the log lines of jobs."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -33,7 +33,7 @@ from .lists import (
 from .values import camel, instant_of
 
 FromArchive = Annotated[
-    bool, typer.Option("--archive", help="Read what was deleted, from the archive; needs the extra `archive`.")
+    bool, typer.Option("--archive", help="Read deleted lines, from the archive; needs the extra `archive`.")
 ]
 PAGE: Final = 200
 """Lines that one search finds at most."""
@@ -89,7 +89,7 @@ def logs(
 
 
 def _archived() -> Any:  # noqa: ANN401 - a module
-    """Return what reads the archive: the statements of the store come along."""
+    """Import the reader of the archive here: the statements of the store come along."""
     return import_module("..archived", __package__)
 
 

@@ -45,7 +45,7 @@ def names(kind: str, url: str, beginning: str, now: Callable[[], float] = time.t
 
     Args:
         kind: ``tasks``, ``jobs``, ``groups`` or ``nodes``.
-        beginning: What was typed.
+        beginning: The text typed so far.
         now: Seconds since the epoch.
     """
     place = _place(url)

@@ -74,7 +74,7 @@ class _Spool:
         return sorted(self._folder.glob("*.json"))
 
     def send(self) -> list[Path]:
-        """Send what waits, as far as the server takes it; return files that hold no ping, which are put aside."""
+        """Send the waiting pings, as far as the server takes them; return files without a ping, which are put aside."""
         odd: list[Path] = []
         with self._alone() as is_mine:
             for file in self.waiting() if is_mine else ():

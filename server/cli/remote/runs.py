@@ -1,4 +1,4 @@
-"""``cronograph runs``: what the dashboard does with runs, one or many."""
+"""``cronograph runs``: the actions of the dashboard on runs, one or many."""
 
 import sys
 from typing import Annotated, Any, Final
@@ -148,7 +148,7 @@ def _many(
         ids: Their ids; or else ``terms`` of a filter.
         terms: See ``ids``.
         yes: Do not ask.
-        more: What else the mutation needs.
+        more: Further variables of the mutation.
     """
     given: dict[str, Any] = {
         **_chosen_runs(ids, terms),
@@ -194,7 +194,7 @@ def show_flow(api: Api, flow: FlowId) -> None:
 
 
 def _flow_line(run: dict[str, object], keys: dict[str, str]) -> str:
-    """Return a run in a line: its key, its state, what it comes after, and what is wrong."""
+    """Return a run in a line: its key, its state, its predecessors, and its error."""
     place: dict[str, list[str]] = run["flowPlace"]  # type: ignore[assignment]  # the answer of our own document
     after = ", ".join(keys.get(one, one) for one in place["after"])
     error = f": {run['error']}" if run["error"] else ""

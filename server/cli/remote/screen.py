@@ -49,7 +49,7 @@ class Top(App[None]):
     """Show the running jobs, live.
 
     Args:
-        first: What is shown at once.
+        first: The text to show at once.
         every: Seconds between two looks.
     """
 
@@ -111,7 +111,7 @@ class Top(App[None]):
             self.run_worker(self.look(), name="look")
 
     async def look(self) -> None:
-        """Read everything again; a server that is unavailable is said, and what was seen last stays."""
+        """Read everything again; if the server is unavailable, say so and keep the last answer."""
         try:
             answer = await self._client.run_operation(sent(Board.document, Board.amounts))
             self._board = Board.of(answer)

@@ -57,7 +57,7 @@ def plan(
         bool, typer.Option("--detailed-exitcode", help="Exit status 6 when something differs.")
     ] = False,
 ) -> None:
-    """Show what `apply` would create, change and archive, and which limits of groups it would set; nothing is changed.
+    """Show the changes that `apply` would make to tasks, limits of groups, channels, hooks and alarms; change nothing.
 
     The exit status is 0, with --detailed-exitcode 6 when something differs; 1 when the server refuses the tasks.
     """
@@ -109,10 +109,10 @@ def export(
     ] = UNSET_NAME,
     out: Annotated[Path | None, typer.Option("--out", help="Write to this file instead of standard output.")] = None,
 ) -> None:
-    """Write what is there in the form that `apply` reads: all that a file has, but what code declares.
+    """Write the tasks and the rest in the form that `apply` reads: all that a file has, except tasks declared in code.
 
     A document for each set, and one for the groups, which `--set` leaves out: they are of no set.
-    What is exported and applied changes nothing, but that tasks of no set get one. Channels, webhooks and hooks are
+    Applying the export changes nothing, except that tasks of no set get one. Channels, webhooks and hooks are
     left out, and a line on standard error says so, unless you are an administrator.
     """
     tasks: list[dict[str, Any]] = [
@@ -172,7 +172,7 @@ class Request:
         groups: Groups with limits, likewise.
         prune: Whether tasks that are not named go.
         allow_delete: How many may, with any share.
-        versions: What a plan saw of tasks; None: not demanded.
+        versions: The versions of the tasks in a plan; None: not demanded.
         group_versions: Likewise of groups.
         definition_versions: Likewise of channels, webhooks, hooks and alarms.
     """
@@ -281,7 +281,7 @@ def differs(answer: Mapping[str, Any]) -> bool:
 
 
 def in_words(answer: Mapping[str, Any], *, done: bool) -> str:
-    """Return a plan for people, or what was done."""
+    """Return the plan, or the changes made, in words for people."""
     planned: Sequence[Mapping[str, Any]] = answer["planned"]
     others: list[dict[str, Any]] = [
         {**one, "name": f"{one['kind'].lower()} {one['name']}"} for one in answer["definitions"]

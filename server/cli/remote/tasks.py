@@ -1,4 +1,4 @@
-"""``cronograph tasks``: what the dashboard does with tasks."""
+"""``cronograph tasks``: the actions of the dashboard on tasks."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Final
@@ -90,7 +90,7 @@ def create(
     api: Api,
     name: Name,
     job: Annotated[str, typer.Argument(help="Name of the job it runs.", autocompletion=job_names)],
-    schedule: Annotated[str, typer.Argument(help="When; `cronograph schedule` says what it means.")],
+    schedule: Annotated[str, typer.Argument(help="When; `cronograph schedule` explains one.")],
     fields: Fields = None,
     syntax: Syntax = None,
     timezone: Zone = None,

@@ -1,4 +1,4 @@
-"""``cronograph top``: live in the terminal, what runs."""
+"""``cronograph top``: the present runs, live in the terminal."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ Every = Annotated[float, typer.Option("--every", min=0.2, max=60, help="Seconds 
 
 @at_server
 def top(api: Api, every: Every = 1.0) -> None:
-    """Follow what runs with its progress, the queue by group, nodes and failures, live in the terminal.
+    """Follow the present runs with their progress, the queue by group, nodes and failures, live in the terminal.
 
     Keys: c cancels a run, r retries a failed one, p pauses or resumes a group, Tab goes to the next table, q ends. It
     needs the extra `top` (pip install 'cronograph[top]'). With --json it shows one look and ends.

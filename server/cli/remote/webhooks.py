@@ -72,7 +72,7 @@ def create_webhook(
         str | None, typer.Option("--after", metavar="CURSOR", help="Begin behind this event. (default: now)")
     ] = None,
 ) -> None:
-    """Create a webhook; with --dry-run show what it would have sent about the last hour."""
+    """Create a webhook; with --dry-run show the messages it would have sent about the last hour."""
     values = None if variables is None else json_of(variables, "--variables")
     sent = given_of(document=_document(document), variables=values, secrets=secret)
     chosen = sent | given_of(ordered=ordered, after=after)
@@ -91,7 +91,7 @@ def update_webhook(
     ordered: Ordered = None,
     enabled: Annotated[bool | None, typer.Option("--enable/--disable", help="Whether it sends.")] = None,
 ) -> None:
-    """Change a webhook; with --dry-run show what it would have sent about the last hour."""
+    """Change a webhook; with --dry-run show the messages it would have sent about the last hour."""
     values = None if variables is None else json_of(variables, "--variables")
     sent = given_of(document=_document(document), variables=values, secrets=secret)
     chosen = sent | given_of(url=address, ordered=ordered, enabled=enabled)

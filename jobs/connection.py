@@ -57,7 +57,7 @@ SCHEMA_VARIABLE = "CRONOGRAPH_DATABASE_SCHEMA"
 class Connection:
     """Puts runs into the queue and looks after them, from any thread; opens its connection with the first use.
 
-    What several callers enqueue at the same moment is one transaction. A forked process goes on with connections of
+    Runs that several callers enqueue at once share a transaction. A forked process goes on with connections of
     its own.
 
     ``with connect(…):`` closes it at the end.
@@ -115,7 +115,7 @@ class Connection:
         """Put a run into the queue, committed when this returns.
 
         Raises:
-            UserError: values are not what they must be.
+            UserError: a value is invalid.
             StorageError: the database is not there, or has no tables.
         """
         run = new_run(traced(spec))
@@ -171,7 +171,7 @@ class Connection:
         return self._write(lambda tx: run_of(tx, target))
 
     def history(self, run_id: int, session: "Transaction | None" = None) -> tuple[Run, Sequence[Execution]] | None:
-        """See ``RunQueue``; with what ``session`` has changed, if it is given."""
+        """See ``RunQueue``; with the changes of ``session``, if it is given."""
         if session is None:
             return self._write(lambda tx: history_of(tx.conn, run_id))
         with joined(session, self._schema_of_sessions) as conn:
@@ -186,7 +186,7 @@ class Connection:
 
         Raises:
             NotFound: there is no such run.
-            UserError: it is not in a state for that, or a value is not what it must be.
+            UserError: it is not in a state for that, or a value is invalid.
         """
         if session is not None:
             return change_in(session, lambda tx: changed(tx, target, change), schema=self._schema_of_sessions)
@@ -261,9 +261,9 @@ def put_in_session(registry: Registry, session: Transaction, spec: RunSpec) -> E
     """Put a run of a job of ``registry`` into the queue as part of the transaction of ``session``.
 
     Raises:
-        UserError: values are not what they must be.
+        UserError: a value is invalid.
         StorageError: the database has no tables.
-        ConfigurationError: what ``CRONOGRAPH_DATABASE_SCHEMA`` says is no name of a schema.
+        ConfigurationError: ``CRONOGRAPH_DATABASE_SCHEMA`` is not the name of a schema.
     """
     queue = queue_of(registry)
     if queue is not None:

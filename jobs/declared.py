@@ -39,9 +39,9 @@ class Job(Generic[F, P, R]):
 
     Args:
         function: The function.
-        definition: What was registered.
+        definition: The registered job.
         registry: Where; says which database is used without a session.
-        chosen: What ``options`` said about the runs to be.
+        chosen: The options of the runs to be, from ``options``.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Job(Generic[F, P, R]):
 
         Raises:
             TypeError: there is no such option.
-            UserError: a duration, or how a key holds, is not what it must be; the rest is judged by the enqueue.
+            UserError: a duration, or how a key holds, is invalid; the rest is judged by the enqueue.
         """
         check_options(options)
         in_seconds({**options})
@@ -81,7 +81,7 @@ class Job(Generic[F, P, R]):
         """Return a run to be, for ``enqueue_many``.
 
         Raises:
-            UserError: an argument or an option is not what it must be.
+            UserError: an argument or an option is invalid.
         """
         return self._asked(args, kwargs)
 
@@ -100,7 +100,7 @@ class Job(Generic[F, P, R]):
 
         Raises:
             TypeError: an argument is missing or unknown, or the first one is no session.
-            UserError: an argument or an option is not what it must be.
+            UserError: an argument or an option is invalid.
             ConfigurationError: neither a session nor a database is known.
         """
         self._check_session(session, "enqueue")
@@ -187,14 +187,14 @@ class Job(Generic[F, P, R]):
         Args:
             session: As of ``cancel``.
             name: Of the wait; of one with a key ``name[key]``.
-            payload: What it brings along, plain JSON.
+            payload: The data of the signal, plain JSON.
             reject: It says no, for this reason.
             unique_key: As of ``cancel``.
             run_id: As of ``cancel``.
 
         Raises:
             NotFound: this job has no such run.
-            UserError: the run has ended, or what the signal brings along is not what it waits for.
+            UserError: the run has ended, or its wait does not accept the payload.
             ConfigurationError: neither a session nor a database is known.
         """
         return await self._change("signal", session, RunTarget(run_id, unique_key), Signal(name, payload, reject))
@@ -340,7 +340,7 @@ class Job(Generic[F, P, R]):
         """Return the same as ``run`` while some arguments are not known yet; called by ``Flow.add``.
 
         Args:
-            results: What stands in the stored arguments for each value that is not known yet.
+            results: The placeholder in the stored arguments for each value that is not known yet.
             args: As the function takes them.
             kwargs: The same by name.
         """

@@ -21,7 +21,7 @@ def enqueue_sync(
 ) -> Run:
     """Put a run into the queue as part of ``session``'s transaction; run, event and notification are committed with it.
 
-    The caller commits. Any job name is accepted: the node that knows it may not have started yet. What is not given
+    The caller commits. Any job name is accepted: the node that knows it may not have started yet. An option not given
     (None) is as the job says that the nodes have published, or else the product's default.
 
     Args:
@@ -30,13 +30,13 @@ def enqueue_sync(
             ``CRONOGRAPH_DATABASE_SCHEMA``, else in ``cronograph``.
         job_name: Which job.
         args: Its arguments, plain JSON; validated when the run starts.
-        carried: What its attempts get as ``ctx.carried``, plain JSON; ``job.enqueue`` fills it by ``@carries``.
+        carried: The value of ``ctx.carried`` in its attempts, plain JSON; ``job.enqueue`` fills it by ``@carries``.
         options: See ``RunOptions``: ``group`` (``default``), ``priority`` (low), ``run_at`` (at once), ``unique_key``,
             ``retries`` (2), ``retry_delay`` (60 s, doubled each time), ``timeout`` (none), ``labels`` (none).
 
     Raises:
         TypeError: the session is none.
-        UserError: values are not what they must be.
+        UserError: a value is invalid.
         StorageError: the database has no tables of Cronograph in that schema.
     """
     _check_session(session, "enqueue_sync", asynchronous=False)
@@ -62,13 +62,13 @@ def enqueue_many_sync(session: Transaction, runs: Iterable[RunSpec]) -> list[int
 
     Args:
         session: See ``enqueue_sync``.
-        runs: What to put there, served first in, first out.
+        runs: The runs to put there, served first in, first out.
 
     Returns:
         The ids, in the order of ``runs``; for a unique key that an unfinished run has, the id of that run.
 
     Raises:
-        UserError: the first run that is not what it must be, with its place in the path. Nothing was added.
+        UserError: the first invalid run, with its place in the path. Nothing was added.
         StorageError: the database has no tables of Cronograph.
     """
     _check_session(session, "enqueue_many_sync", asynchronous=False)

@@ -33,7 +33,7 @@ class FlowRun:
     """A run of a flow that is being put together.
 
     Attributes:
-        key: What it is called in the flow.
+        key: Its name in the flow.
         spec: The run.
         result: Stands for the value that its job returns (that of its ``Result``): give it as an argument to a run that
             comes after it.
@@ -98,7 +98,7 @@ class Flow:
     >>> flow_id = await flow.enqueue()
 
     Args:
-        name: What it is for, 1 to 200 characters; several flows may have one name.
+        name: Its purpose, 1 to 200 characters; several flows may have one name.
         unique_key: While a flow with this key is unfinished, a second one is refused.
         labels: Words by which its runs are found: ``{"customer": "42"}``; each run has its own first.
         max_concurrent: How many of its runs run at once, on all nodes together; any number unless given. Their jobs
@@ -109,7 +109,7 @@ class Flow:
         registry: Whose database is used without a session.
 
     Raises:
-        UserError: the name, the key or the labels are not what they must be.
+        UserError: the name, the key or the labels are invalid.
         TypeError: ``registry`` is none.
     """
 
@@ -146,14 +146,14 @@ class Flow:
         """Add a run. It comes after each run whose ``result`` is among its arguments, and those named by ``after``.
 
         Args:
-            key: What it is called in the flow, 1 to 200 characters.
+            key: Its name in the flow, 1 to 200 characters.
             job: Its job; ``job.options(…)`` says more about the run.
             args: Arguments as the function takes them, without its ``JobContext``.
             kwargs: The same by name.
 
         Raises:
             TypeError: an argument is missing or unknown, or ``job`` is no job.
-            UserError: the key, an argument or an option is not what it must be.
+            UserError: the key, an argument or an option is invalid.
             ValueError: a result is of another flow.
         """
         place = "runs", str(len(self._runs))

@@ -34,7 +34,7 @@ _LONGEST_PAUSE: Final = 0.5
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RunHandle:
-    """A run in the queue. What asks the database has a twin that ends in ``_sync``, for code without an event loop.
+    """A run in the queue. Queries of the database have twins that end in ``_sync``, for code without an event loop.
 
     Of a run that was enqueued in a session, these see nothing until the session is committed, and need a database that
     this process knows (``connect``, or the variable ``CRONOGRAPH_DATABASE_URL``).
@@ -137,12 +137,12 @@ class RunHandle:
 
         Args:
             name: Of the wait; of one with a key ``name[key]``.
-            payload: What it brings along, plain JSON.
+            payload: The data of the signal, plain JSON.
             reject: It says no, for this reason.
 
         Raises:
             NotFound: see ``status``.
-            UserError: the run has ended, or what the signal brings along is not what it waits for.
+            UserError: the run has ended, or its wait does not accept the payload.
         """
         return await change(self._queue, RunTarget(self.run_id), Signal(name, payload, reject))
 

@@ -189,7 +189,7 @@ def enqueue_runs(tx: Tx, runs: Sequence[NewRun]) -> list[Enqueued]:
     """Put runs into the queue, all or none; the results are in the order of ``runs``.
 
     Raises:
-        UserError: what is wrong, with the place in ``runs`` in the path.
+        UserError: a value is wrong; the path has its place in ``runs``.
     """
     schemas = published(tx, {run.job_name for run in runs})
     refuse(
@@ -369,7 +369,7 @@ def edit_run(
     available_at: datetime | None = None,
     actor: str | None = None,
 ) -> Run:
-    """Change what a run that waits will be given, and when it is due; None = unchanged.
+    """Change the arguments and options of a waiting run, and when it is due; None = unchanged.
 
     The account that changes its arguments becomes its submitter, in whose name it acts.
 

@@ -168,7 +168,7 @@ def update_task(tx: Tx, name: str, changes: Mapping[str, Any], *, actor: str | N
         name: Which task; the name itself cannot change.
         changes: Field names of ``TaskSpec`` to new values; None = the job's default, or else the product's.
         actor: Who edits; noted as the one who paused, if ``enabled`` becomes false, and as the submitter, in whose name
-            the task runs, if what it runs changes.
+            the task runs, if its job or arguments change.
     """
     task = catch_up(tx, locked(tx, name))
     spec = edited(tx, task.spec, changes)

@@ -104,7 +104,7 @@ class Branches:
         Args:
             label: The step.
             function: A plain function.
-            keep: Gets, in the event loop, what a function returned whose caller was cancelled meanwhile.
+            keep: Gets, in the event loop, the result of a function whose caller was cancelled meanwhile.
 
         Raises:
             RunIsOverError: the attempt is over.
@@ -243,7 +243,7 @@ class _Call:
 def _waits_for_tasks(task: "asyncio.Future[Any]") -> bool:
     """Return whether a task waits for other tasks: it has nothing to do before one of these goes on or ends.
 
-    Only the task itself knows what it awaits. One about which nothing is known counts as at work.
+    Only the task itself knows the object that it awaits. A task about which nothing is known counts as at work.
     """
     waiter = getattr(task, "_fut_waiter", None)
     if isinstance(waiter, asyncio.Task) or type(waiter).__name__ == "_GatheringFuture":

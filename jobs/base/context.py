@@ -257,9 +257,9 @@ class JobContext(DurableContext):
         """Put a run of a job into the queue of this run's database, at once; return its id. For ``async`` jobs.
 
         Args:
-            job: What ``@job`` made, where ``job.options(…)`` says more about the run; or a name, for a job of any node:
+            job: A ``@job``, with ``job.options(…)`` for more about the run; or a name, for a job of any node:
                 then arguments are given by name, as JSON.
-            args: Arguments as its function takes them, without its ``JobContext`` and what it is given.
+            args: Arguments as its function takes them, without its ``JobContext`` and its resources.
             kwargs: The same by name.
 
         Raises:
@@ -429,7 +429,7 @@ current_host: ContextVar[Host | None] = ContextVar("cronograph_current_host", de
 
 
 class _Nobody:
-    """A process that job code forks belongs to no job: nothing there answers what it would ask its host."""
+    """A process that job code forks belongs to no job: nothing there answers its questions to a host."""
 
     def renew(self) -> None:
         current_host.set(None)

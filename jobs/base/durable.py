@@ -99,11 +99,11 @@ class DurableContext:
             retries: How often the function is called again in this attempt after it has failed. Then the attempt fails,
                 and the run's next attempt does this step again.
             retry_delay: Before the first of these retries, doubled each time; seconds, or a text such as ``"5m"``.
-            cleanup: What undoes the step if the run fails for good or is cancelled: a job that takes the result, a run
+            cleanup: Undoes the step if the run fails for good or is cancelled: a job that takes the result, a run
                 of one (``refund.run(order=7)``), or a function of the result that returns one. Stored with the result.
 
         Raises:
-            UserError: the step is not what it must be, begins within another one, or is under way already.
+            UserError: the step is invalid, begins within another one, or is under way already.
             StepMismatch: the value that an earlier attempt stored does not fit the function's result now.
             Exception: the function's own exceptions.
         """
@@ -139,7 +139,7 @@ class DurableContext:
             key: As of ``step``.
 
         Raises:
-            UserError: the step or the run is not what it must be.
+            UserError: the step or the run is invalid.
         """
         await self._steps.take(Wanted.of(name, _nothing, key=key, cleanup=run), _nothing)
 
@@ -210,7 +210,7 @@ class DurableContext:
         key: str | int | None = None,
         role: Role | str = Role.OPERATOR,
     ) -> Any:
-        """Wait without a slot for a signal that somebody sends to this run, as ``sleep`` does; what it brings along.
+        """Wait without a slot, as ``sleep`` does, for a signal that somebody sends to this run; return its payload.
 
         Signals lie in a box of the run and this name until they are taken, the oldest first, each once. So one that
         comes before the wait is not lost. For ``async`` jobs; ``wait_for_sync`` is for plain functions.
@@ -229,7 +229,7 @@ class DurableContext:
             Suspend: there is no signal yet; no ``Exception``, so that ``except Exception`` does not catch it.
             Rejected: the signal says no.
             WaitTimedOut: it did not come in time.
-            StepMismatch: what it brings along is not what the model says.
+            StepMismatch: its payload does not fit the model.
         """
         shape = shape_of_model(model)
         asked = _signal(shape, timeout, role)
@@ -270,7 +270,7 @@ class DurableContext:
             name: Of the wait, which may begin later.
             model: Of the wait: its page asks for that also before the wait has begun.
             key: Of the wait.
-            page: What the page shows in a browser.
+            page: The content of the page in a browser.
 
         Raises:
             ConfigurationError: the node does not know its ``public_url``.
@@ -316,7 +316,7 @@ def _nothing_sync() -> None: ...
 
 
 def _page(model: Any, page: AnswerPage | None) -> dict[str, Json] | None:  # noqa: ANN401 - an annotation
-    """Return what is stored with an address: the page, and the form that the wait has."""
+    """Return the record stored with an address: the page, and the form of the wait."""
     given = cast("object", page)
     if given is not None and not isinstance(given, AnswerPage):
         raise InvalidInput(f"page: must be an AnswerPage(title=…), got {given!r:.60}", path=("page",))

@@ -1,4 +1,4 @@
-"""Hide the values of secrets in what jobs, channels and other parties say."""
+"""Hide the values of secrets in the output of jobs, channels and other parties."""
 
 import base64
 import json
@@ -21,8 +21,8 @@ _DELIMITERS: Final = re.compile(r"[/&=#]")
 class Redactor:
     """Knows the values of some secrets.
 
-    A value is found as it is, in base64 wherever it stands in what was encoded, in the forms of URLs, and as JSON and
-    Python write it inside quotation marks; of several lines each by itself, too, and of an address what follows its
+    A value is found as it is, in base64 wherever it stands in the encoded text, in the forms of URLs, and as JSON and
+    Python write it inside quotation marks; of several lines each by itself, too, and of an address the part after its
     host.
     """
 
@@ -151,7 +151,7 @@ def _forms(value: str) -> set[str]:
 
 
 def _parts_of_url(value: str) -> Iterator[str]:
-    """Yield what stands alone of an address: errors name it without its query, answers without its host."""
+    """Yield the parts of an address that stand alone: errors name it without its query, answers without its host."""
     _, _, rest = value.partition("://")
     path, mark, query = rest.partition("/")[2].partition("?")
     if rest:

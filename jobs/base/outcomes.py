@@ -49,7 +49,7 @@ class Snooze(JobSignal):
 
 
 class Cancel(JobSignal):
-    """The run is cancelled; what it was meant to do need not be done any more.
+    """The run is cancelled; its work need not be done any more.
 
     Args:
         reason: A sentence for the log.

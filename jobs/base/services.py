@@ -103,7 +103,7 @@ class ApiCaller(Protocol):
     ) -> dict[str, Any]:
         """Execute ``query`` with the rights of ``submitter`` (None = the code of a job), on behalf of a run.
 
-        ``also`` is called in the transaction of a mutation, with what is kept of its answer.
+        ``also`` is called in the transaction of a mutation, with the part of its answer that is kept.
 
         Returns the answer as GraphQL says it: ``data`` and, if there are any, ``errors``.
         """

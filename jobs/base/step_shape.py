@@ -43,7 +43,7 @@ class Shape:
 
     @property
     def json_schema(self) -> dict[str, Any] | None:
-        """Return what its values are as JSON; None = anything."""
+        """Return the JSON Schema of its values; None = anything."""
         return None if self._adapter is None else self._adapter.json_schema()
 
     def dump(self, label: str, returned: object) -> Json:

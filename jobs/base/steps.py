@@ -87,7 +87,7 @@ class StepHost(Protocol):
         """Return the run that undoes a step as it is stored: without the secrets that the job was given.
 
         Raises:
-            UserError: it is not what a run must be.
+            UserError: it is no valid run.
         """
         ...
 
@@ -117,7 +117,7 @@ class Wanted:
         retries: How often its function is called again after a failure, in this attempt.
         delay: Seconds before the first of these, doubled each time.
         shape: The declared result of its function.
-        cleanup: The run that undoes it, or what makes that of its result.
+        cleanup: The run that undoes it, or the function that makes that run of its result.
     """
 
     name: str
@@ -142,7 +142,7 @@ class Wanted:
 
         Raises:
             UserError: a part of it is wrong.
-            ConfigurationError: what the function returns cannot be read from its annotation.
+            ConfigurationError: the type of the function's result cannot be read from its annotation.
         """
         check_step(name, given := key_text(key))
         if not callable(function):
@@ -171,7 +171,7 @@ class Wanted:
         """Return the run that undoes the step with this result.
 
         Raises:
-            StepUnstorable: what makes it fails, or makes something else.
+            StepUnstorable: the function that makes it fails, or makes something else.
         """
         if self.cleanup is None or isinstance(self.cleanup, RunSpec):
             return self.cleanup

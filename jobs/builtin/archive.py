@@ -33,7 +33,7 @@ Row = Mapping[str, Any]
 
 
 class ArchiveError(Exception):
-    """Say that files differ from what was to be written, or cannot be read; nothing of the day is deleted."""
+    """Say that files differ from their intended content, or cannot be read; nothing of the day is deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ArchivedFile:
 
 
 def location_of(url: str) -> str:
-    """Return where an archive is, without what only its node needs to know.
+    """Return the place of an archive, without the parts that only its node needs to know.
 
     Raises:
         ConfigurationError: the address has a password; it would be shown.
@@ -110,7 +110,7 @@ class Archive:
         self._root = str(root).rstrip("/")
 
     def clear(self, day: date) -> None:
-        """Delete what an attempt that did not come to its end has written of a day."""
+        """Delete the files of a day that an unfinished attempt has written."""
         for name in NAMES:
             self.storage.delete_dir_contents(self.path(_folder(name, day)), missing_dir_ok=True)
 
@@ -122,7 +122,7 @@ class Archive:
         """Read files again.
 
         Raises:
-            ArchiveError: one of them is not what was written.
+            ArchiveError: one of them has changed since it was written.
         """
         for one in files:
             digest, size = hashlib.sha256(), 0
@@ -136,7 +136,7 @@ class Archive:
                 raise ArchiveError(f"{self.location}/{one.path}: must be {asdict(one)}, was read as {asdict(found)}")
 
     def write_manifest(self, day: date, files: Sequence[ArchivedFile]) -> None:
-        """Say that a day is complete, and what belongs to it."""
+        """Say that a day is complete, and list its files."""
         text = json.dumps({"version": 1, "date": f"{day}", "files": [asdict(one) for one in files]}, indent=1)
         name = _manifest(day)
         # In a folder a file is there as soon as it is begun, in a bucket only once it is whole.
@@ -188,7 +188,7 @@ class Archive:
 
         Args:
             day: The day on which they ended.
-            name: What they are called, e.g. ``executions``.
+            name: The name of the rows, e.g. ``executions``.
             condition: One of ``condition``, or several, put together by ``&``.
 
         Raises:
@@ -211,7 +211,7 @@ class Archive:
             raise ArchiveError(f"{self.location}/{name}: cannot be read: {error}") from error
 
     def create(self, name: str) -> Any:  # noqa: ANN401 - PyArrow has no types
-        """Begin a file; returns what its content is written to."""
+        """Begin a file; return the object that takes its content."""
         path = self.path(name)
         if self.storage.type_name == "local":
             # A bucket has no folders.
@@ -263,7 +263,7 @@ class Writer:
         self._rows = 0
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write rows as one group of the file; what is JSON stands in them as a text."""
+        """Write rows as one group of the file; JSON values stand in them as text."""
         if self._sink is None:
             self._sink = _Sink(self._archive, f"{self._folder}/{len(self.written)}.parquet")
             self._parquet = self._archive.parquet.ParquetWriter(self._sink, self._schema, compression="zstd")
@@ -275,7 +275,7 @@ class Writer:
             self.close()
 
     def close(self) -> None:
-        """End the file, if there is one; its digest is that of what was handed to the storage."""
+        """End the file, if there is one; its digest is that of the bytes handed to the storage."""
         if self._sink is not None:
             self._parquet.close()
             self._sink.close()
@@ -296,7 +296,7 @@ def _text(value: object) -> str | None:
 
 @dataclass(slots=True)
 class _Sink:
-    """A file for PyArrow, which counts and digests what passes."""
+    """A file for PyArrow, which counts and digests the bytes that pass."""
 
     archive: Archive
     path: str
@@ -339,7 +339,7 @@ class _Sink:
 async def archive_day(
     database: Database, archive: Archive, day: datetime, *, page: int = PAGE, most: int = MOST_ROWS
 ) -> Mapping[str, int]:
-    """Write what ended on a day, and read it again.
+    """Write the history that ended on a day, and read it again.
 
     A day that is complete stays as it is: its rows may be gone from the database, as after a restore of an old backup.
 
@@ -353,7 +353,7 @@ async def archive_day(
         How many rows of each name the archive has of this day.
 
     Raises:
-        ArchiveError: what was read again, or what the database has by now, is something else.
+        ArchiveError: the rows read again, or the rows that the database has by now, differ.
         OSError: the folder or the bucket cannot be written.
     """
     there = await in_own_thread(archive.counts, day.date())

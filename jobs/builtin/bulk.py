@@ -212,5 +212,5 @@ class _Work:
             raise Snooze(0)
 
     def result(self) -> Result:
-        """Return what the bulk action did."""
+        """Return the counts of the bulk action."""
         return Result(self._done, {"changed": self._done, "matched": self._total, "done": self._change.done})

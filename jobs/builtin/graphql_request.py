@@ -52,7 +52,7 @@ async def ask(
 ) -> Json:
     """Return the data that the API answers to a job, with the rights of the submitter of its run.
 
-    ``also`` is done in the transaction of a mutation; what it raises takes all of it back.
+    ``also`` is done in the transaction of a mutation; an error raised there takes all of it back.
 
     Raises:
         ConfigurationError: the node has no API.

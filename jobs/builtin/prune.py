@@ -219,7 +219,7 @@ class _Pruning:
         return self._pruned
 
     async def _archive(self, kept: Keeping, url: str | None) -> datetime | None:
-        """Archive days of which something may go; what ended at the returned time or later stays; None = nothing."""
+        """Archive days of which something may go; return the time from which all stays; None = nothing."""
         done = await self._read(stored_archive.of)
         if url is None:
             if done is not None:

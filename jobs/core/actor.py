@@ -1,4 +1,4 @@
-"""Actors: people and programs, with the rights of their roles, and the entries of the audit log about what they did."""
+"""Actors: people and programs, with the rights of their roles, and their entries in the audit log."""
 
 import json
 from collections.abc import Mapping

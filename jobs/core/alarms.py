@@ -1,6 +1,6 @@
 """Alarms as they are wanted: a condition on one thing, written in a form, in code or in a file. No input or output.
 
-With the marks of groups of failures: what is silenced or solved is no new error.
+With the marks of groups of failures: a silenced or solved failure is no new error.
 """
 
 import re
@@ -144,7 +144,7 @@ class AlarmSpec:
     """An alarm as it is wanted.
 
     Attributes:
-        subject: The name of what it watches; None = every node, every webhook, or the database.
+        subject: The name of the object that it watches; None = every node, every webhook, or the database.
         channels: The names of the channels that it notifies.
     """
 

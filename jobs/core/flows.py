@@ -216,7 +216,7 @@ def _filled(value: Json, values: Mapping[str, Any]) -> Json:
 
 
 def with_results(value: object, results: Mapping[object, Json]) -> Json:
-    """Return a value, with references in the place of what stands for results; itself if nothing in it does.
+    """Return a value, with references in the place of placeholders for results; itself if it has none.
 
     Args:
         value: An argument as a program gives it.

@@ -28,7 +28,7 @@ class Keeping:
         age: The default for runs whose group and job set none.
         jobs: Seconds by the names of those jobs that say something.
         groups: Seconds by the names of those groups that say something; it counts before the job's setting.
-        archived: What ended at this time or later stays, since the archive lacks it; None = there is no archive.
+        archived: Rows that ended at this time or later stay, since the archive lacks it; None = there is no archive.
     """
 
     now: datetime

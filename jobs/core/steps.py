@@ -254,7 +254,7 @@ def results_before(steps: Sequence[Step], label: str, *, undone: bool = False) -
     Args:
         steps: The run's.
         label: Where the other run goes on.
-        undone: The run did not succeed, so what has a cleanup was undone.
+        undone: The run did not succeed, so steps with a cleanup were undone.
 
     Raises:
         NotFound: code ``UNKNOWN_STEP``: the run has no such step; with the nearest one.

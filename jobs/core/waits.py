@@ -35,7 +35,7 @@ class Awaits:
     """Describe the awaited thing, as it is stored with a suspended run.
 
     Attributes:
-        kind: A time, a signal, runs, what comes before it in its flow, or a version of its job that reads its
+        kind: A time, a signal, runs, its predecessors in its flow, or a version of its job that reads its
             arguments. Each of them may end by time as well: that is the run's ``wake_at``.
         name: Of the sleep, the signal or the step that waits, as the job calls it; None if it has none.
         runs: The first ``LISTED`` of the runs that have to end, in ascending order.
@@ -240,10 +240,10 @@ class AnswerPage:
     Attributes:
         title: Its heading, up to 200 characters; the name of the signal unless given.
         text: Sentences below it, paragraphs with an empty line between them.
-        shows: What the answer is about, plain JSON: an object becomes a list of its members.
+        shows: The facts to decide on, plain JSON: an object becomes a list of its members.
         confirm: The word on the button that answers.
         reject: The word on the button that says no, with a reason; None: nobody can say no there.
-        thanks: What is said after the answer.
+        thanks: The text shown after the answer.
         redirect: An address to go to after the answer instead, e.g. ``https://shop.example.com/thanks``.
     """
 
@@ -256,7 +256,7 @@ class AnswerPage:
     redirect: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what no page can show.
+        """Refuse values that no page can show.
 
         Raises:
             UserError: its faults.

@@ -99,7 +99,7 @@ def _made(wanted: AlarmSpec, enabled: bool, owner: Owner, now: datetime, by: str
 
 
 def update_alarm(tx: Tx, name: str, changes: Mapping[str, Any], *, expected: int | None = None) -> Alarm:
-    """Change values of an alarm. Another condition or subject resolves what is open, and counts from the start.
+    """Change values of an alarm. Another condition or subject resolves its open firings, and counts from the start.
 
     Raises:
         InvalidInput: of its values.
@@ -160,7 +160,7 @@ def _of_code(alarm: Alarm, way: str) -> InvalidState:
 def silence_alarm(
     tx: Tx, name: str, until: datetime | None, reason: str | None, *, expected: int | None = None
 ) -> Alarm:
-    """Let an alarm notify nobody until a time; None ends its silence. What is open then, is notified then.
+    """Let an alarm notify nobody until a time; None ends its silence. Firings that are open then are notified then.
 
     Raises:
         NotFound: there is none of this name.
@@ -360,7 +360,7 @@ def _check_receiver(tx: Tx, name: str) -> None:
 
 
 def _check_names(tx: Tx, alarm: AlarmSpec, source: AlarmSource, before: AlarmSpec | None = None) -> None:
-    """Refuse names of nothing, but those that were right before: what is gone keeps nobody from disabling an alarm."""
+    """Refuse names of nothing, but those that were right before: what is gone keeps nobody from disabling."""
     subject, known = alarm.subject or "", set[str]() if before is None else {*before.channels}
     is_new = before is None or (before.subject_kind, before.subject) != (alarm.subject_kind, alarm.subject)
     if is_new and alarm.subject_kind is SubjectKind.TASK and by_name(tx.conn, subject) is None:

@@ -286,7 +286,7 @@ def _differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple
 
 
 def _shown(name: str, value: Json) -> Json:
-    """Return a value as a plan shows it: what follows the path of a URL may be a secret."""
+    """Return a value as a plan shows it: a secret may follow the path of a URL."""
     return str(value).partition("?")[0] if name == "url" and value is not None else value
 
 

@@ -1,4 +1,4 @@
-"""Hooks as values: who may send to one, how its requests are signed, and what keeps a request from counting twice."""
+"""Hooks as values: who may send to one, how its requests are signed, and why no request counts twice."""
 
 import hashlib
 import hmac

@@ -115,7 +115,7 @@ def _look_at_groups(
 
 
 def _look_at_nodes(conn: Connection, watch: Watchlist, found: Findings, alarms: Sequence[Alarm], now: datetime) -> None:
-    """Fire about live nodes by what they said at their last heartbeat: their clocks, and their free slots."""
+    """Fire about live nodes by the clocks and the free slots of their last heartbeat."""
     nodes = live(conn) if alarms else []
     patience = min((one.settings.after or 0.0 for one in alarms), default=0.0)
     is_idle = bool(alarms) and alarms[0].condition is Condition.IDLE

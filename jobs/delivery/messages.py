@@ -93,7 +93,7 @@ def body_of(kind: ChannelKind, settings: Mapping[str, Json], delivery: Delivery)
 
 
 class Part(NamedTuple):
-    """One alarm of a message: its sentence, the facts about it, its page, and the links to what repairs it."""
+    """One alarm of a message: its sentence, the facts about it, its page, and the links for its repair."""
 
     sentence: str
     facts: list[str]
@@ -114,7 +114,7 @@ class Shown(NamedTuple):
 
 
 def shown(delivery: Delivery) -> Shown:
-    """Return what people read of a delivery."""
+    """Return the parts of a delivery that people read."""
     notices = _notices(delivery)
     parts = [Part(one["sentence"], _facts(one), one["url"], one["links"]) for one in notices[:SHOWN]]
     more = [f"and {len(notices) - SHOWN} more"] if len(notices) > SHOWN else []

@@ -33,7 +33,7 @@ P95_FOR: Final = timedelta(hours=1)
 
 @dataclass(slots=True)
 class Reader:
-    """The reader of one node: what it knows between two pages.
+    """The reader of one node: its state between two pages.
 
     Attributes:
         watch: The alarms; None = they have to be read again.

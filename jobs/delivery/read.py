@@ -179,7 +179,7 @@ def glance(conn: Connection) -> Glance | None:
 
 
 def watchlist(conn: Connection) -> Watchlist:
-    """Return all alarms, and what is open of each."""
+    """Return all alarms, with the open firings of each."""
     about = func.coalesce(f.c.execution_id, f.c.flow_id)
     opened = select(f.c.alarm_id, f.c.subject, about).where(f.c.resolved_at.is_(None))
     armed = select(t.c.alarm_id).where(t.c.kind == TimerKind.LOOK)

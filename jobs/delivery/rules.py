@@ -283,7 +283,7 @@ def notice(firing: Firing) -> dict[str, Json]:
 
 
 def _links(firing: Firing) -> dict[str, Json]:
-    """Return the pages on which a person repairs what an alarm is about; each asks who it is."""
+    """Return the pages on which a person repairs the subject of an alarm; each asks who it is."""
     links: dict[str, Json] = {"Open in Cronograph": _page(firing)}
     if firing.resolved_at is None and (firing.run_id is not None or firing.flow_id is not None):
         links["Retry"] = _page(firing)

@@ -135,7 +135,7 @@ _NO_ALARMS: Final[tuple[Alarm, ...]] = ()
 
 
 class Watchlist:
-    """The enabled alarms by what they are about, with what is open of each.
+    """The enabled alarms by subject, with the open firings of each.
 
     Args:
         open: The executions or flows of open firings, by alarm and thing; None = it is about none.

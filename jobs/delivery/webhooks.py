@@ -88,7 +88,7 @@ class Webhook:
     Attributes:
         settings: The URL, and references to the secrets that sign.
         ordered: Whether a message is sent only once the one before it was accepted.
-        updated_by: The person or program that last changed what is sent or where to: their rights hold; empty = a file
+        updated_by: The person or program that last changed its content or address: their rights hold; empty = a file
             of the server itself, whose rights are those of job code.
         account_id: Their account; None = they have none.
         failures: Failed tries in a row.
@@ -297,7 +297,7 @@ LENDING: Final = frozenset({"url", "secrets", "document", "variables"})
 def update_webhook(
     tx: Tx, name: str, changes: Mapping[str, Any], *, expected: int | None = None, keys: KeySource = no_keys
 ) -> Webhook:
-    """Change values of a webhook; a person who changes what it sends, or where to, lends it their rights.
+    """Change values of a webhook; a person who changes its content or its address lends it their rights.
 
     Raises:
         InvalidInput, NotFound, UserError: see ``create_webhook``.

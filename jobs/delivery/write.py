@@ -122,7 +122,7 @@ def set_streaks(conn: Connection, streaks: Mapping[int, int]) -> None:
 
 
 def put_timers(conn: Connection, rows: Sequence[tuple[int, TimerKind, int, datetime]]) -> None:
-    """Set timers, each of an alarm, a purpose and what it is about; those of alarms that are gone are left out."""
+    """Set timers, each of an alarm, a purpose and a subject; those of alarms that are gone are left out."""
     if not rows:
         return
     asked = [(alarm_id, kind.value, about, due_at) for alarm_id, kind, about, due_at in rows]
@@ -215,7 +215,7 @@ def insert_delivery(
     """Record a message that is to be sent at once.
 
     Args:
-        event: What it notifies of.
+        event: The event that it notifies of.
         firings: The firings that it is about.
     """
     kept = delivery_from(conn.execute(insert(d).returning(d), _new_delivery(channel, event, payload, now)).one())
@@ -325,7 +325,7 @@ def renew_delivery(conn: Connection, delivery_id: int, now: datetime) -> Deliver
 
 
 def keep_mark(conn: Connection, mark: FailureMark) -> None:
-    """Store what people say of a group of failures, in the place of what they said before."""
+    """Store people's mark on a group of failures, in the place of their earlier one."""
     values = asdict(mark)
     conn.execute(dialect.upsert(conn, m, ["fingerprint"], [name for name in values if name != "fingerprint"]), values)
 

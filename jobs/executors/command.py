@@ -1,7 +1,7 @@
 """The executor ``command``: any launcher of the machine, by the commands that start, list and end something with it.
 
-A command is a list of words, or one text for the shell. In its words these stand for what belongs to an attempt:
-``{command}`` for what is to be run, ``{name}``, ``{handle}``, ``{run}``, ``{attempt}``, ``{job}``, ``{cpus}``,
+A command is a list of words, or one text for the shell. In its words these stand for the values of an attempt:
+``{command}`` for the code to run, ``{name}``, ``{handle}``, ``{run}``, ``{attempt}``, ``{job}``, ``{cpus}``,
 ``{memory}`` (bytes), ``{memory_mb}``, ``{gpus}``, ``{image}``, ``{queue}``, and the free options of the job by their
 names; ``{names}`` and ``{handles}`` for all that are asked for. A word that is nothing else becomes as many words as it
 stands for; in a text for a shell they are quoted.
@@ -46,7 +46,7 @@ class CommandExecutor:
 
     Args:
         launch: Starts an attempt; the first word of the last line of its output is the handle, its name if it prints
-            nothing. Its own environment has what the code needs.
+            nothing. Its own environment has the data for the code.
         find: Lists attempts, one a line: a handle or a name, one of ``pending``, ``running``, ``ended``, ``gone`` and
             ``evicted`` (``running`` unless given), and any further text.
         look: Prints the handle of the attempt that has a name, or nothing.
@@ -123,7 +123,7 @@ class CommandExecutor:
         return found
 
     def listed(self, output: str) -> Mapping[str, Seen]:
-        """Read what the launcher lists, by handle or name."""
+        """Read the launcher's list, by handle or name."""
         return dict(_seen(line) for line in output.splitlines() if line.strip())
 
     def look(self, place: Place) -> str | None:
@@ -176,7 +176,7 @@ class CommandExecutor:
         Raises:
             SubmissionError: it could not be started, or ended with another status than 0.
             EngineAbsentError: there is no room for it at the moment, or it ended with status 75: nobody was there.
-            ChildProcessError: it was killed, or lost its connection: what it has done nobody knows.
+            ChildProcessError: it was killed, or lost its connection: nobody knows how far it came.
             TimeoutError: it took too long, and was killed.
         """
         command = _filled(template, words)
@@ -213,7 +213,7 @@ def _fault_of(status: int) -> type[Exception]:
 
 
 def _without_ours(environment: Mapping[str, str]) -> dict[str, str]:
-    """Leave out what belongs to the node: neither its keys nor its database are the business of its jobs elsewhere."""
+    """Leave out the variables of the node: neither its keys nor its database are the business of its jobs elsewhere."""
     return {name: value for name, value in environment.items() if not name.startswith("CRONOGRAPH_")}
 
 
@@ -244,7 +244,7 @@ def _named(resources: Resources) -> dict[str, list[str]]:
 
 
 def _filled(template: Sequence[str], words: Mapping[str, Sequence[str]]) -> list[str]:
-    """Put in what stands for something; other braces belong to the command itself."""
+    """Fill in the known placeholders; other braces belong to the command itself."""
     is_shell = Path(template[0]).name in _SHELLS
     join = shlex.join if is_shell else " ".join
     filled: list[str] = []

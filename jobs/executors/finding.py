@@ -44,7 +44,7 @@ class Engine:
         folder: Where the code finds and leaves messages; None = it reaches a server.
         takes_secrets: The secrets in arguments may lie in that folder until the code begins.
         page: The address of an attempt's page there, with its handle or its name in it; None = there is none.
-        revives: Whether the engine may have at work again what it has ended, and is asked for that.
+        revives: Whether the engine may restart attempts that it has ended, and is asked for them.
     """
 
     executor: Executor
@@ -54,7 +54,7 @@ class Engine:
     revives: bool = False
 
     def check(self) -> list[str]:
-        """Return what is missing for this executor to work, in sentences; none: it works."""
+        """Return the things that this executor lacks, in sentences; none: it works."""
         return [*self.executor.check(), *(() if self.folder is None else _folder_faults(self.folder))]
 
 

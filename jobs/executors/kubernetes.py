@@ -184,7 +184,7 @@ class KubernetesExecutor:
         return {key: value for key, value in (("requests", requests), ("limits", limits)) if value}
 
     def find(self, places: Sequence[Place]) -> Mapping[str, Seen]:
-        """Follow what changed since the last look; the pods of Jobs that do not run say why."""
+        """Follow the changes since the last look; the pods of Jobs that do not run say why."""
         with self._looking:
             if self._version is None or not self._follow():
                 self._list()
@@ -206,7 +206,7 @@ class KubernetesExecutor:
         self._jobs, self._version = jobs, page["metadata"]["resourceVersion"]
 
     def _follow(self) -> bool:
-        """Take in what has changed since the last look; False: the cluster does not know that any more."""
+        """Take in the changes since the last look; False: the cluster does not know that any more."""
         try:
             changes = self._lines(resource_version=self._version, timeout_seconds=_WATCH_SECONDS, watch=True)
             for change in changes:
@@ -358,7 +358,7 @@ def _seen(job: Mapping[str, Any]) -> Seen:
 
 
 def _explained(seen: Seen, pod: Mapping[str, Any] | None) -> Seen:
-    """Return a state with what the pod says of it."""
+    """Return a state with the pod's explanation."""
     if pod is None:
         return seen
     status: Mapping[str, Any] = pod.get("status", {})

@@ -1,4 +1,4 @@
-"""The protocol of executors: what a node asks of an engine that runs attempts."""
+"""The protocol of executors: the calls of a node to an engine that runs attempts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,7 +56,7 @@ class Place:
 class Executor(Protocol):
     """Hands attempts to one engine. Its methods are called in threads, and may block; each may be asked again.
 
-    One with an attribute ``revives`` that is true may have at work again what it has ended: it is asked for all that it
+    One with an attribute ``revives`` that is true may restart attempts that it has ended: it is asked for all that it
     has at work, now and then, by ``find`` without places.
     """
 
@@ -70,7 +70,7 @@ class Executor(Protocol):
         ...
 
     def find(self, places: Sequence[Place]) -> Mapping[str, Seen]:
-        """Return what the engine says of attempts, by name, with one call for all; those that it does not list lack.
+        """Return the engine's states of attempts, by name, with one call for all; attempts that it does not list lack.
 
         Without places: all that it has at work; asked only of one that ``revives``.
         """
@@ -85,9 +85,9 @@ class Executor(Protocol):
         ...
 
     def forget(self, place: Place) -> bool:
-        """Tidy up what the engine keeps of an attempt whose end is stored; False: not yet, it is asked for again."""
+        """Tidy up the engine's remains of an attempt whose end is stored; False: not yet, it is asked for again."""
         ...
 
     def check(self) -> Sequence[str]:
-        """Return what is missing for this executor to work, in sentences; none: it works."""
+        """Return the things that this executor lacks, in sentences; none: it works."""
         ...

@@ -123,7 +123,7 @@ class RayExecutor:
         self._about("POST", place, "/stop")
 
     def forget(self, place: Place) -> bool:
-        """Delete the job once it has ended, and what watches over it in Ray has seen that."""
+        """Delete the job once it has ended and its watcher in Ray has seen that."""
         answer = self._about("GET", place)
         if answer is None:
             return True

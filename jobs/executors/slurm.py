@@ -1,6 +1,6 @@
 """The executor ``slurm``: batch jobs of Slurm, by its own commands; no accounting database is needed.
 
-It is ``command`` with the words of ``sbatch``, ``squeue`` and ``scancel``, and with what these mean by their output.
+It is ``command`` with the words of ``sbatch``, ``squeue`` and ``scancel``, and with the meaning of their output.
 """
 
 import math
@@ -42,7 +42,7 @@ class SlurmExecutor(CommandExecutor):
 
     Args:
         options: Further words of ``sbatch`` for every job, e.g. ``["--account=physics"]``.
-        output: The file for what is printed before a job begins and after it, e.g. ``/shared/log/%j.txt``.
+        output: The file for the text printed before a job begins and after it, e.g. ``/shared/log/%j.txt``.
         directory: Where the code runs; where the node runs unless given.
         python: The interpreter at the engine; that of the node unless given.
         timeout: Seconds that a command of Slurm may take.
@@ -85,7 +85,7 @@ class SlurmExecutor(CommandExecutor):
 
     @override
     def launch_of(self, spec: Spec) -> Sequence[str]:
-        """Put together ``sbatch`` with what an attempt needs; what comes last counts."""
+        """Put together ``sbatch`` with the needs of an attempt; the last option counts."""
         needs = spec.resources
         refused = sorted(set(needs.options) & _OURS)
         if refused:
@@ -130,7 +130,7 @@ class SlurmExecutor(CommandExecutor):
         """Read the answer of ``squeue``, which has ended jobs for some minutes.
 
         Jobs go by their names: a controller that was killed may give the number of one that it has forgotten to
-        another. Of two with one name, what is at work counts.
+        another. Of two with one name, the one at work counts.
         """
         found: dict[str, Seen] = {}
         for name, state, reason in (line.split("|", 2) for line in output.splitlines() if line.count("|") >= 2):

@@ -1,4 +1,4 @@
-"""Traces by OpenTelemetry: from where a run is put into the queue, by its claim, to its attempts and what they ask for.
+"""Traces by OpenTelemetry: from where a run is put into the queue, by its claim, to its attempts and their requests.
 
 >>> from cronograph.jobs.integrations import opentelemetry
 >>> opentelemetry.start_tracing()
@@ -58,10 +58,10 @@ def start_tracing(
     logs: bool = False,
     logger_provider: LoggerProvider | None = None,
 ) -> None:
-    """Start to send what this process enqueues, executes and answers to OpenTelemetry.
+    """Start to send this process's enqueues, attempts and answers to OpenTelemetry.
 
     Args:
-        traces: How attempts go together with what put their run into the queue: ``auto``, ``link`` or ``child``.
+        traces: The relation of attempts to the enqueue of their run: ``auto``, ``link`` or ``child``.
         tracer_provider: Gets the spans; the global one unless given.
         logs: Export the lines, too, that jobs log.
         logger_provider: Gets these; the global one unless given.
@@ -91,7 +91,7 @@ class OpenTelemetry:
     """Reports to OpenTelemetry; see ``Tracing``.
 
     Args:
-        traces: How attempts go together with what put their run into the queue.
+        traces: The relation of attempts to the enqueue of their run.
         tracer: Makes the spans.
         logger: Takes the lines that jobs log; None = nobody does.
     """
@@ -217,12 +217,12 @@ class TracedByOpenTelemetry:
 
     @property
     def context(self) -> Mapping[str, str]:
-        """Return what hands it on to a child process."""
+        """Return the headers that hand it on to a child process."""
         return _carrier(self._span)
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """Return what the attempt's log lines say of it; nothing if it is not recorded: nobody could find it."""
+        """Return its ids for the attempt's log lines; nothing if it is not recorded: nobody could find it."""
         context = self._span.get_span_context()
         if not context.trace_flags.sampled:
             return {}
@@ -246,7 +246,7 @@ class TracedByOpenTelemetry:
 
 
 class LinesByOpenTelemetry:
-    """Exports the lines that an attempt logs, each with what finds its run."""
+    """Exports the lines that an attempt logs, each with the ids that find its run."""
 
     __slots__ = ("_about", "_logger")
 
@@ -262,7 +262,7 @@ class LinesByOpenTelemetry:
             self._about["cronograph.task"] = attempt.task_name
 
     def of(self, span: Span) -> Callable[[TracedLine], None]:
-        """Return what exports a line of this span."""
+        """Return the function that exports a line of this span."""
         context = trace.set_span_in_context(span, Context())
 
         def export_line(line: TracedLine) -> None:
@@ -288,7 +288,7 @@ class RequestByOpenTelemetry:
 
     @property
     def headers(self) -> Mapping[str, str]:
-        """Return what to send along."""
+        """Return the headers to send along."""
         return _carrier(self._span)
 
     def answered(self, status: int) -> None:

@@ -18,7 +18,7 @@ from ..registry.options import NamedJob
 def report_errors(
     *, only_final: bool = False, jobs: Sequence[str | NamedJob] | None = None, registry: Registry | None = None
 ) -> None:
-    """Report what jobs raise, except ``Snooze`` and ``Cancel``. Call ``sentry_sdk.init`` yourself.
+    """Report errors of jobs, except ``Snooze`` and ``Cancel``. Call ``sentry_sdk.init`` yourself.
 
     Args:
         only_final: Leave out failures that are tried again.

@@ -1,4 +1,4 @@
-"""Context variables of structlog: what a job logs says of which job, run and attempt it is.
+"""Context variables of structlog: the lines of a job name their job, run and attempt.
 
 >>> from cronograph.jobs.integrations import structlog
 >>> structlog.bind_attempts()
@@ -15,7 +15,7 @@ from ..registry.options import NamedJob
 
 
 def bind_attempts(*, jobs: Sequence[str | NamedJob] | None = None, registry: Registry | None = None) -> None:
-    """Bind ``job``, ``run``, ``attempt`` and, for runs of a task, ``task``; and what the run carries.
+    """Bind ``job``, ``run``, ``attempt`` and, for runs of a task, ``task``; and the values that the run carries.
 
     Your configuration of structlog needs the processor ``structlog.contextvars.merge_contextvars``.
 

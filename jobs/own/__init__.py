@@ -1,1 +1,1 @@
-"""The threads of this product, and what becomes of its parts in a process that was forked."""
+"""The threads of this product, and the fate of its parts in a forked process."""

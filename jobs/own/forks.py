@@ -1,7 +1,7 @@
 """A process that was forked goes on without the threads of the one that it comes from, and must not use its sockets.
 
 Everything that has threads, locks or connections registers here. While a process is forked, none of its threads is in
-the midst of something that takes a lock of a library. In the child every part starts again. What it had is left alone
+the midst of something that takes a lock of a library. In the child every part starts again. Old parts are left alone
 there and never closed: sockets and files are still those of the parent.
 """
 
@@ -96,14 +96,14 @@ os.register_at_fork(before=_state.before, after_in_parent=_state.in_parent, afte
 
 
 def forks() -> int:
-    """Count the forks between this process and the first that imported this: what has seen fewer is not its own."""
+    """Count the forks between this process and the first that imported this: objects with fewer are not its own."""
     return _state.forks
 
 
 class EndingForks:
     """Ends a process that the code within has forked where that code ends, as if it were the whole program.
 
-    Else a fork would go on with what is ours around that code: report its end a second time, or serve.
+    Else a fork would go on with our code around it: report its end a second time, or serve.
     """
 
     __slots__ = ("_forks",)

@@ -38,7 +38,7 @@ _pool: Final = _Pool()
 
 
 async def briefly_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function of ours in one of a few threads and return what it returns; it must not wait for code of users.
+    """Call a function of ours in one of a few threads and return its result; it must not wait for code of users.
 
     Context variables are handed on as ``asyncio.to_thread`` does.
     """
@@ -47,13 +47,13 @@ async def briefly_in_thread(function: Callable[P, T], *args: P.args, **kwargs: P
 
 
 def in_own_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> "asyncio.Future[T]":
-    """Call a function in a new thread that waits for nobody; for what may take long, and for code of users.
+    """Call a function in a new thread that waits for nobody; for calls that may take long, and for code of users.
 
     Context variables are handed on. A caller that stops waiting leaves the thread to its work. It is a daemon: it does
     not hold up the end of the process.
 
     Returns:
-        What the function returns or raises, in the running event loop.
+        The result or the error of the function, in the running event loop.
 
     Raises:
         RuntimeError: the system gives no further thread.

@@ -40,7 +40,7 @@ def hold_runs_of_tasks(tx: Tx, tasks: Iterable[Task]) -> None:
 
 
 def cancel_free(tx: Tx, ids: Sequence[int], *, reason: str) -> set[int]:
-    """Cancel those of these runs that nobody else is changing, nor what they wait for; return the others.
+    """Cancel the runs of families that nobody else is changing; return the others.
 
     For a transaction that has locked tasks: it must wait neither for runs nor for flows (decision 34).
     """

@@ -1,6 +1,6 @@
 """Runs that took longer than they may are failed, each with its reason, where no node executes them.
 
-A node ends an attempt of its own in time. What sleeps, waits, or is to be tried again later is ended here, by a duty of
+A node ends an attempt of its own in time. A run that sleeps, waits or is to be retried is ended here, by a duty of
 each node that asks an index, so this survives every node.
 """
 

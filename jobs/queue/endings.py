@@ -87,7 +87,7 @@ def note_left_behind(conn: Connection, node_id: int, execution_ids: Sequence[int
 
 
 def _end_on_sqlite(conn: Connection, node_id: int, now: datetime, endings: Sequence[Ending]) -> dict[int, Before]:
-    """Write row by row, by the key: with a single writer, what was read holds until it is written."""
+    """Write row by row, by the key: with a single writer, rows that were read hold until they are written."""
     asked = {"ids": [one.id for one in endings]}
     before = {row[0]: row for row in statements.picked(conn, "attempts_to_end", asked, Before._fields[:-1])}
     ended = [one for one in endings if one.id in before and _is_open(before[one.id], one, node_id)]

@@ -108,7 +108,7 @@ class GroupCommit(Generic[A, R]):
         write: Writes all that was asked for in one transaction; the results are in the same order. If it raises an
             error that may concern one row alone, nothing was written: each half is written by itself
             then, until the guilty ones stand alone.
-        most: What one transaction writes.
+        most: The most rows that one transaction writes.
     """
 
     def __init__(self, write: Callable[[Sequence[A]], Sequence[R]], most: int = MOST) -> None:
@@ -328,7 +328,7 @@ def _in_this_thread(written: Coroutine[Any, Any, None]) -> None:
 
 
 def _may_concern_one(error: Exception) -> bool:
-    """Return whether an error may come from what only one of several asked for; else all would get the same."""
+    """Return whether an error may come from the request of only one of several; else all would get the same."""
     return not isinstance(error, StorageError) and not kind_of(error).passes
 
 

@@ -156,7 +156,7 @@ def _dispatched(tx: Tx, visited: "Visited", *, are_more: bool) -> Dispatched:
 def end_pauses(tx: Tx, limit: int) -> int:
     """Resume up to ``limit`` tasks and as many groups that were paused until now.
 
-    What came due within the pause of a task is decided before: its occurrences up to the end of the pause are skipped,
+    Occurrences within the pause of a task are decided before: those up to the end of the pause are skipped,
     and those from then on become runs (``core.occurrences.decide``). So a task that is due is left for later.
 
     Returns:

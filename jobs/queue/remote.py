@@ -49,7 +49,7 @@ class Submission:
     Attributes:
         name: Its name at the engine.
         token_hash: Of the token by which its code speaks.
-        begin: What its code gets when it begins, without secrets.
+        begin: The data that its code gets when it begins, without secrets.
         folder: Through which its code speaks; None: it reaches a server.
         resources: Those that it is submitted with, a document; None: it asks for none.
         page: Where a person finds it there; None: nowhere.
@@ -72,7 +72,7 @@ class Speaker:
         run: The run, which a node holds for it.
         sequence: The number of its last message.
         notes: The results that it asked for and the waits that it began.
-        begin: What it gets when it begins.
+        begin: The data that it gets when it begins.
     """
 
     attempt: RemoteAttempt
@@ -84,7 +84,7 @@ class Speaker:
 
 
 def note_submission(tx: Tx, run: Run | HeldRun, execution_id: int, new: Submission) -> bool:
-    """Store what is about to be submitted; False: the run was taken from this node."""
+    """Store the attempt about to be submitted; False: the run was taken from this node."""
     if not _is_attempt(run_store.lock(tx.conn, [run.id]).get(run.id), run.attempt, run.node_id):
         return False
     columns: dict[str, Any] = {
@@ -112,7 +112,7 @@ _NOWHERE: Final = {"queue_position": None, "queue_length": None}
 
 
 def note_seen(tx: Tx, seen: Mapping[int, Seen]) -> None:
-    """Store what engines said of attempts that is new."""
+    """Store the new reports of engines about attempts."""
     same: dict[Seen, list[int]] = {}
     for execution_id, one in sorted(seen.items()):
         same.setdefault(one, []).append(execution_id)
@@ -239,7 +239,7 @@ def end(tx: Tx, execution_id: int, message: Mapping[str, Json]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AcceptedEnd:
-    """An end that was accepted, and what else the node has to know for storing it."""
+    """An end that was accepted, and the facts that the node needs to store it."""
 
     message: Mapping[str, Any]
     notes: Mapping[str, Any]

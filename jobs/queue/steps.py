@@ -142,7 +142,7 @@ def rows_to_store(tx: Tx, node: tuple[int, str], rows: Sequence[StepRow]) -> fro
 
 
 def store_within(tx: Tx, run_id: int, attempt: int, end: StepEnd, progress: Json) -> None:
-    """Store the end of a step, and how far its run is then, in the transaction that does what the step is for.
+    """Store the end of a step, and how far its run is then, in the transaction of the step's own work.
 
     Raises:
         InvalidState: the run was taken from its node; nothing is to be done for it.

@@ -73,7 +73,7 @@ class _Call:
 
     Attributes:
         given: The arguments of each.
-        answers: What each awaits.
+        answers: The future that each awaits.
         task: The call, once it is made.
     """
 

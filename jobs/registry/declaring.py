@@ -70,7 +70,7 @@ def resource(function: Any = None, /, *, scope: Scope | str = Scope.NODE, regist
     """Declare a resource of jobs: a generator function that opens it, yields it, and closes it.
 
     Its result names the type of the resource, ``-> AsyncIterator[Pool]``, and a parameter of a job that is annotated
-    ``Pool`` gets it; its own parameters get other resources in the same way. What yields nothing (``->
+    ``Pool`` gets it; its own parameters get other resources in the same way. One that yields nothing (``->
     AsyncIterator[None]``) begins and ends with the node. A node whose resource cannot be opened does not start.
 
     Args:

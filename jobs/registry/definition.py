@@ -348,7 +348,7 @@ def registry_or_default(registry: Registry | None) -> Registry:
     """Return the registry that was given, or else the default one.
 
     Raises:
-        TypeError: what was given is none.
+        TypeError: the given object is none.
     """
     if registry is None:
         return _default

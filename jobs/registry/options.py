@@ -40,7 +40,7 @@ class JobOptions(TypedDict, total=False):
         isolation: ``"process"`` to run in a child process, or the name of an executor, e.g. ``"command"``, which hands
             each run to an engine outside of the node; unless given, ``async def`` runs on the event loop and ``def`` in
             a thread.
-        resources: Of such a job: what a run needs there, as ``Resources(cpus=4, memory=8 * 2**30, gpus=1)``. As its
+        resources: Of such a job: the needs of a run there, as ``Resources(cpus=4, memory=8 * 2**30, gpus=1)``. As its
             executor says unless given.
         reuse: Of a job with ``isolation="process"``: how long a child process serves one run after the other, as a
             number of runs, a ``timedelta``, or a ``Reuse``; each run gets a fresh one unless given.

@@ -40,7 +40,7 @@ class RunOptions(TypedDict, total=False):
         ttl: The same as a duration from when it may start; as ``retry_delay``. Give one of the two.
         on_conflict: If an unfinished run holds the key with other arguments: ``"keep"`` returns it, as it is;
             ``"replace"`` gives it these arguments, and ``run_at`` if given, unless it has begun; ``"raise"`` refuses.
-        resources: Of a job at an engine: what this run needs there, over that of its job: ``Resources(gpus=4)``.
+        resources: Of a job at an engine: the needs of this run there, over that of its job: ``Resources(gpus=4)``.
         labels: Words by which the run is found, in addition to those that its job gives it: ``{"customer": "42"}``.
     """
 

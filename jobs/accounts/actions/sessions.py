@@ -26,7 +26,7 @@ class NewToken:
     """A token to be made.
 
     Attributes:
-        name: What for; only people read it.
+        name: The purpose of the token; only people read it.
         role: At most the account's, and at most that of who asks.
         token_hash: The stored form of the secret.
         shown: The beginning of the secret.
@@ -159,7 +159,7 @@ def change_password(tx: Tx, attempt: Attempt, password_hash: str, token_hash: st
 
 
 def start(tx: Tx, account: Account, token_hash: str, place: ClientInfo, *, by: str) -> Session:
-    """Begin a browser session of an account that has proved itself, by what the audit log says."""
+    """Begin a browser session of an account that has proved itself; ``by`` names the proof in the audit log."""
     agent = place.agent[:MAX_AGENT] if place.agent else None
     address = place.address[:MAX_ADDRESS]
     ends = session_end(tx.now, tx.now)

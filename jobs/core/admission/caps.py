@@ -170,7 +170,7 @@ class WhenFull(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """Limit how many runs may wait, and say what happens to one more."""
+    """Limit how many runs may wait, and say how one more is treated."""
 
     limit: int
     when_full: WhenFull = WhenFull.REFUSE

@@ -50,7 +50,7 @@ class Hold:
     """Say in which way and for how long the key of a run holds.
 
     Attributes:
-        kind: What becomes of an enqueue whose key is held.
+        kind: The treatment of an enqueue whose key is held.
         seconds: UNIQUE: how long it holds after the enqueueing, at least; DEBOUNCE: how long the run waits after the
             last enqueue; THROTTLE, LAST: the period. 0 = no time.
         max_wait: DEBOUNCE: how long it waits at most after the first one; None = as long as there are new ones.

@@ -1,4 +1,4 @@
-"""The library that judges values by a JSON Schema, taught what pydantic writes into one and what a secret is."""
+"""The library that judges values by a JSON Schema, extended for pydantic's additions and for references to secrets."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import date, datetime, time, timedelta

@@ -41,7 +41,7 @@ def check_args(job_name: str, schema: Mapping[str, Any], args: Mapping[str, Json
     """Check that arguments fit the job's schema.
 
     Raises:
-        UserError: code ``INVALID_ARGS``; names the argument, what it must be and what it got.
+        UserError: code ``INVALID_ARGS``; names the argument, the expected value and the given one.
     """
     refuse(argument_faults(job_name, schema, args))
 
@@ -117,9 +117,9 @@ def _fault(job_name: str, error: "ValidationError", hint: str) -> InvalidInput:
 
 
 def _message(error: "ValidationError", limit: int = 300) -> str:
-    """Return what is wrong, with the value as it was given, but for what may be secret.
+    """Return the message of a fault, with the value as it was given unless it may be secret.
 
-    That is a value of a parameter that is one, and what stands in addresses, lists and objects.
+    Secret may be the value of a secret parameter, and any value in addresses, lists and objects.
     """
     value: Any = error.instance
     written = repr(value)

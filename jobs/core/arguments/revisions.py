@@ -1,4 +1,4 @@
-"""Revisions of tasks, groups and jobs: the fields that a change set, and the way back to what they were."""
+"""Revisions of tasks, groups and jobs: the fields that a change set, and the way back to their earlier values."""
 
 import json
 import re
@@ -122,7 +122,7 @@ def group_values(group: Group) -> dict[str, Json]:
 
 
 def job_values(job: JobInfo) -> dict[str, Json]:
-    """Return what the code of a job says of it, its version, its arguments' schema as its signature, and its rate."""
+    """Return the values that the code of a job sets: version, arguments' schema as its signature, and rate."""
     defaults = {name: shown(getattr(job.defaults, name)) for name in TASK_POLICIES}
     said = {"description": job.description, "schedule": job.schedule, "isolation": shown(job.isolation)}
     rate = None if job.defaults.limits is None else shown(job.defaults.limits.rate)

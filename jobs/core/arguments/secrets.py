@@ -1,4 +1,4 @@
-"""Secrets in arguments: what ``{"$secret": "name"}`` means, where such references stand, and what takes their place.
+"""Secrets in arguments: the meaning of ``{"$secret": "name"}``, the places of such references, and their replacement.
 
 With the secrets that addresses hold, which no message shows.
 

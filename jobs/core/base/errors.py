@@ -281,7 +281,7 @@ def in_python(error: Error) -> Error:
 
 @contextmanager
 def python_names() -> Generator[None]:
-    """Refuse what the block refuses in a Python caller's names.
+    """Raise the refusals of the block with a Python caller's names.
 
     Raises:
         UserError: that of the block.

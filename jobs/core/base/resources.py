@@ -76,7 +76,7 @@ def resources_of(carried: Mapping[str, Any] | None) -> Resources:
 def carrying(carried: Mapping[str, Any] | None, resources: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """Return all that a run carries which asks for these resources, over those that it carries already.
 
-    Where it carries none yet, these may be such as make no sense: the rules of new runs refuse what is carried.
+    Where it carries none yet, these may be such as make no sense: the rules of new runs refuse the result.
     """
     if not resources:
         return None if carried is None else dict(carried)

@@ -1,7 +1,7 @@
 """Connect the traced parts with the tracing system, if there is one; without one, each looks at a variable.
 
 The way of a run through a trace: ``Tracing.enqueued`` where it is put into the queue, which it carries to the node;
-``Tracing.attempt`` there; and within the job's code ``Tracing.request`` for what goes out by HTTP.
+``Tracing.attempt`` there; and within the job's code ``Tracing.request`` for outgoing HTTP requests.
 """
 
 from collections.abc import Callable, Mapping
@@ -56,12 +56,12 @@ class TracedLine(Protocol):
 
     @property
     def message(self) -> str:
-        """Return what it says."""
+        """Return its text."""
         ...
 
     @property
     def fields(self) -> Mapping[str, Any] | None:
-        """Return what else it says, as JSON."""
+        """Return its other fields, as JSON."""
         ...
 
     @property
@@ -129,7 +129,7 @@ class Tracing(Protocol):
     """A tracing system."""
 
     def enqueued(self, job_name: str, *, alone: bool) -> dict[str, Any] | None:
-        """Note that a run is put into the queue here and now; return what it carries.
+        """Note that a run is put into the queue here and now; return the values that it carries.
 
         Args:
             alone: Whether it is traced outside of any other span as well, as the first one of a trace.

@@ -1,4 +1,4 @@
-"""Find the parts of a value that are no JSON, and say what to write instead."""
+"""Find the parts of a value that are no JSON, and suggest a replacement for each."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""In words: why a run is in its state, why it has not started yet, and what happens next."""
+"""In words: why a run is in its state, why it has not started yet, and its next step."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -30,7 +30,7 @@ from .facts import ExplanationCode as Code
 
 
 def explain_run(run: Run, facts: RunFacts, now: datetime) -> Explanation:
-    """Explain the state of ``run``, why it has not started yet, and what happens next."""
+    """Explain the state of ``run``, why it has not started yet, and its next step."""
     if run.state in FINAL:
         ended = _with_lost(run, _final(run))
         if facts.retention is None or run.finished_at is None:

@@ -1,4 +1,4 @@
-"""In words: why a task is or is not running now, and what happens next."""
+"""In words: why a task is or is not running now, and its next step."""
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -24,7 +24,7 @@ class _Details:
 
 
 def explain_task(task: Task, facts: TaskFacts, now: datetime) -> Explanation:
-    """Explain why ``task`` is or is not running now, and what happens next."""
+    """Explain why ``task`` is or is not running now, and its next step."""
     details = tuple(_task_details(task, facts, now))
     return (
         _unfinished(facts, now, details)
@@ -86,7 +86,7 @@ def _resumed(at: datetime | None) -> str:
 
 
 def _put_off(task: Task, details: tuple[str, ...]) -> Explanation | None:
-    """Say why the task was put off; what is stored of that is past once the task has moved on."""
+    """Say why the task was put off; the stored reason is past once the task has moved on."""
     until = task.next_execution
     if task.put_off is None or until is None or task.put_off["until"] != time_text(until):
         return None

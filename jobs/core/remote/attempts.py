@@ -1,4 +1,4 @@
-"""Rules of attempts outside of their node: what an engine says of them, and when one is over that says nothing."""
+"""Rules of attempts outside of their node: an engine's reports of them, and the end of one without reports."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -125,12 +125,12 @@ def end_without_words(
 ) -> Failed | HandedBack | Lost | None:
     """Return how an attempt has ended whose code says nothing; None: it may be at work.
 
-    Not to be listed means nothing by itself: lists of engines are late and incomplete. What an engine says is at work
+    Not to be listed means nothing by itself: lists of engines are late and incomplete. An attempt that an engine lists
     is at work, however long its code is not heard.
 
     Args:
         one: The attempt, with its state before ``seen``.
-        seen: What its engine says now.
+        seen: The present report of its engine.
         now: The database's time.
         lease: Seconds for which code may be silent.
         listening: Since when this node looks after it: before, perhaps nobody heard its code.

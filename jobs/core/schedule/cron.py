@@ -1,6 +1,6 @@
 """CRON: six fields, second minute hour day month weekday.
 
-The reference for what is accepted and when it fires is the Rust crate croner 2.2 with seconds required and with both
+The reference for the syntax and the firing times is the Rust crate croner 2.2 with seconds required and with both
 day fields having to match. Deliberate differences: ``W`` never leaves its month, an expression that can never fire is
 refused, and forms are added that croner does not know: ``L-n``, ``LW``, full names, ``@midnight``.
 """
@@ -133,7 +133,7 @@ def _wrong_field_count(words: Sequence[str]) -> ScheduleError:
 
 
 def _either_day(minute: str, hour: str, day: str, month: str, weekday: str) -> str:
-    """Return what to do with five fields of which both choose days: other crons fire where either matches."""
+    """Return advice on five fields that choose both kinds of day: other crons fire where either matches."""
     first, second = f"0 {minute} {hour} {day} {month} *", f"0 {minute} {hour} * {month} {weekday}"
     return (
         f"; with five fields cron fires on day '{day}' and also on weekday '{weekday}', here both must match: make two "

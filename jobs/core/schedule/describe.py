@@ -1,4 +1,4 @@
-"""English for wall-clock patterns, from the parsed masks and never from the text: it says what fires."""
+"""English for wall-clock patterns, from the parsed masks and never from the text: it describes the times that match."""
 
 from collections.abc import Callable, Sequence
 from itertools import product
@@ -160,7 +160,7 @@ def _days_from_end(offsets: int) -> list[str]:
 
 
 def _condition(rule: DayRule) -> str:
-    """Return what the weekday must be, e.g. ``if it is a Monday or the 2nd Friday``; empty when any will do."""
+    """Return the condition on the weekday, e.g. ``if it is a Monday or the 2nd Friday``; empty when any will do."""
     if rule.weekdays == EVERY_WEEKDAY:
         return ""
     words = [*_plain_weekdays(rule, "a"), *_placed_weekdays(rule)]

@@ -56,8 +56,8 @@ def parse_timestamp(value: str, timezone: str, now: datetime | None = None) -> T
     """Parse an RFC 3339 time with its offset, or epoch milliseconds.
 
     Fractions beyond the microsecond are cut off. A time with an offset is refused with a ``timezone`` other than UTC.
-    Past times are accepted here: a finished task keeps its schedule. ``validate`` refuses them. ``now`` is what words
-    like tomorrow, and a time of day alone, are judged by.
+    Past times are accepted here: a finished task keeps its schedule. ``validate`` refuses them. Words
+    like tomorrow, and a time of day alone, are judged by ``now``.
 
     Raises:
         ScheduleError: it is neither.

@@ -2,7 +2,7 @@
 
 The rules for daylight saving: a wall time that does not exist happens at the first instant after the gap; a wall time
 that exists twice happens once, at the first. A pattern that chooses every hour follows real time instead: it matches
-whenever the local clock shows a matching time, in both passes of a repeated hour, and skips what no clock shows.
+whenever the local clock shows a matching time, in both passes of a repeated hour, and skips times no clock shows.
 """
 
 import re

@@ -198,7 +198,7 @@ def withdraw(conn: Connection, run: Run) -> None:
 
 
 def skip(conn: Connection, ids: Sequence[int], error: str, now: datetime, reason: SkipReason) -> None:
-    """Drop runs before their start; `flow_ends.settle` handles what waits for one of a flow."""
+    """Drop runs before their start; `flow_ends.settle` handles runs that wait for one of a flow."""
     droppable = _judged_state.in_(sql_literals(sources_of(RunState.SKIPPED)))
     dropped = {"state": RunState.SKIPPED.value, "finished_at": now, "node_id": None, "error": error}
     _set(conn, r.c.id.in_(ids), droppable, skip_reason=reason.value, **dropped, **_AWAITS_NOTHING)

@@ -55,7 +55,7 @@ class Want:
 def jobs_among_others(conn: Connection, jobs: Sequence[str]) -> tuple[str, ...] | None:
     """Return those of ``jobs`` with pending runs if other jobs have pending runs, too; None if they have none.
 
-    What it costs grows with ``jobs`` and not with the runs.
+    Its cost grows with ``jobs`` and not with the runs.
     """
     if not statements.execute(conn, "pending_of_other_jobs", {"jobs": list(jobs)}).one().are_there:
         return None

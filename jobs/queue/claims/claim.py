@@ -212,9 +212,9 @@ def _rounds(
     """Yield rounds of takes until ``wanted`` is reached or nothing is left.
 
     Args:
-        state: Advanced by what is taken.
+        state: Advanced by the runs taken.
         wanted: For how many slots; counted down.
-        enact: Takes what can be had of the runs that are its first argument; the second are all that were found.
+        enact: Takes all it can get of the runs that are its first argument; the second are all that were found.
     """
     if wanted.count <= 0:
         return

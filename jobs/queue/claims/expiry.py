@@ -1,6 +1,6 @@
 """Runs that are too old to start are skipped, each with its reason, and the jobs that handle expiry get runs.
 
-A claim passes over none of them: those that it meets it skips itself. What no claim meets (its group is paused, nobody
+A claim passes over none of them: it skips the ones it meets. A run that no claim meets (its group is paused, nobody
 knows its job, it stands far behind) a duty of each node finds by an index of those that may expire.
 """
 

@@ -149,7 +149,7 @@ class _Group:
 class Choice(NamedTuple):
     """Runs in fair order.
 
-    ``goes_on``: which one would be next is not known from what was looked at. ``next_one``: takes more slots than are
+    ``goes_on``: the runs looked at do not show which one would be next. ``next_one``: takes more slots than are
     free, so those behind it wait.
     """
 
@@ -183,7 +183,7 @@ def choose(
 
     Args:
         state: The node's pointer and counters; changed in place.
-        candidates: What could be taken now.
+        candidates: The runs that could be taken now.
         count: How many are wanted.
         capacities: For groups with a limit, how many more may occupy a slot now.
         depth: How many of a lane (the runs of one class of a group) were looked for: one that holds as many may go on;

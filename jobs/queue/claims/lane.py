@@ -102,15 +102,15 @@ async def claim_lane(
 ) -> tuple[LaneClaim, Wake]:
     """Begin up to ``slots`` runs where all that is due is of one group and one class. ``fairness`` is not changed.
 
-    What has been taken leaves dead entries at the beginning of the lane in its index until the next VACUUM. A look
-    ``behind`` a place does not walk through them, and does not find what came before that place meanwhile. Whether
+    Taken runs leave dead entries at the beginning of the lane in its index until the next VACUUM. A look
+    ``behind`` a place does not walk through them, and does not find runs from before that place meanwhile. Whether
     there is more than this lane it sees as any other look does, but for runs of jobs that the node does not know.
 
     Args:
         connection: A connection of the caller's.
-        fairness: What it remembers of earlier claims.
+        fairness: Its memory of earlier claims.
         slots: How many.
-        behind: What the last claim for the same jobs brought.
+        behind: The result of the last claim for the same jobs.
     """
     parameters: dict[str, Any] = {
         "node_id": claimant.node_id,
@@ -213,7 +213,7 @@ async def _next_in(connection: AutocommitConnection) -> float | None:
 class LaneClaims:
     """Takes runs where all that is due is one lane, and knows how far it has taken it.
 
-    A look from the beginning of a lane walks through all that has been taken since the last VACUUM. What comes before
+    A look from the beginning of a lane walks through all runs taken since the last VACUUM. A run that comes before
     the place meanwhile (a run that was due earlier and is stored later, one of an exclusive task that was passed over)
     is taken when the lane ends, or ``WHOLE_LOOK`` seconds later.
 

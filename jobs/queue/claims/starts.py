@@ -40,7 +40,7 @@ _LIVE_AND_NOW = LIVE.add_columns(func.statement_timestamp().label("now"), litera
 def live_node(conn: Connection, node_id: int) -> tuple[NodeState | None, datetime | None]:
     """Return the state of a live node, locked until the commit, and the time if the database returns it.
 
-    On PostgreSQL, what follows in its transaction is planned as on an ``AutocommitConnection``.
+    On PostgreSQL, the rest of its transaction is planned as on an ``AutocommitConnection``.
     """
     statement = _LIVE_AND_NOW if dialect.is_postgresql(conn) else LIVE
     row = conn.execute(statement, {"node_id": node_id}).first()

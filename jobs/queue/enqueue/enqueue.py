@@ -138,7 +138,7 @@ def at_once(send: SendNamed, runs: Sequence[NewRun]) -> list[Enqueued] | None:
     """Put runs of one or several callers into the queue by one statement on PostgreSQL; return them.
 
     None, and nothing was added, where that takes more than one: they have several unique keys, or keys that hold in
-    their own way, or ask for resources, or what their jobs have published says so.
+    their own way, or ask for resources, or their published jobs say so.
     """
     last = runs[-1]
     if any(run.carried and CARRIED in run.carried for run in runs):
@@ -192,11 +192,11 @@ def change_in(session: Transaction, change: Callable[[Tx], T], *, schema: str | 
 
     Args:
         session: See ``enqueue_sync``.
-        change: What to do.
+        change: The change to make.
         schema: That of the tables.
 
     Raises:
-        UserError: what ``change`` refuses.
+        UserError: raised by ``change``.
         StorageError: there are no tables.
     """
     with joined(session, schema) as conn:

@@ -270,7 +270,7 @@ def _faults(plain: NewRun, spec: RunSpec) -> Iterator[InvalidInput]:
 
 
 def _own_faults(run: NewRun, spec: RunSpec) -> Iterator[InvalidInput]:
-    """Find the faults of what a request has by itself."""
+    """Find the faults that a request has by itself."""
     if run.labels is not None:
         yield from label_faults(run.labels)
     if run.carried is not None and CARRIED in run.carried:

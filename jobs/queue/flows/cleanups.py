@@ -1,4 +1,4 @@
-"""Runs that ended badly are cleaned up after: what undoes their steps is a flow, the last step first.
+"""Runs that ended badly are cleaned up after: the cleanups of their steps are a flow, the last step first.
 
 This is a part of the transaction in which the runs end, so it happens once, whichever node ends them.
 """
@@ -36,7 +36,7 @@ _CLEANUPS: Final = (
 
 
 def undo(tx: Tx, ended: Sequence[Run | HeldRun]) -> None:
-    """Enqueue what undoes the steps of runs that have failed for good or were cancelled.
+    """Enqueue the cleanups of steps of runs that have failed for good or were cancelled.
 
     Of each run it is a flow, in which each cleanup starts after the one before it has ended, however that ended.
     """

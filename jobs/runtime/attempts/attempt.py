@@ -1,4 +1,4 @@
-"""One attempt: its run, what the node holds of it, and what its job says about its failures."""
+"""One attempt: its run, its state on the node, and its job's rules about its failures."""
 
 import asyncio
 import inspect
@@ -54,10 +54,10 @@ class Attempt:
     Attributes:
         started: The run and its execution.
         signal: Why and when it should stop.
-        host: What the job says goes there.
+        host: Receives the messages of the job.
         secrets: Name to value of the secrets that its arguments refer to.
         middleware: Hooks and resources of its job; None = there are none.
-        span: What a tracing system gets of it; None = there is none.
+        span: Its span in a tracing system; None = there is none.
         at_work: Its code has begun, and neither ended nor was it left behind.
         left_behind: Its code goes on after the node was cut off; its end is reported with the end of the life.
     """

@@ -71,13 +71,13 @@ log = logging.getLogger(__name__)
 
 
 class Attempts:
-    """Executes what has been started and gives every end to the finisher; a slot is free once that is stored.
+    """Executes started attempts and gives every end to the finisher; a slot is free once that is stored.
 
     Args:
         services: Database and API for jobs.
         registry: The jobs this node can run.
         settings: Of the node: how long a stop takes, and how long runs wait for a version.
-        capacity: Is notified of what begins and ends.
+        capacity: Is notified of attempts that begin and end.
         on_free: Called when slots became free by themselves, not in a transaction that fills them again.
         on_fault: Called when ends can no longer be stored: the node must end its life.
 
@@ -170,7 +170,7 @@ class Attempts:
             self._start(attempt)
 
     def hand_out_to(self, remote: "RemoteSupervisor") -> None:
-        """Have ``remote`` look after what runs at engines."""
+        """Have ``remote`` look after attempts at engines."""
         self._remote = remote
         remote.on_taken_over = self.take_over
 
@@ -407,7 +407,7 @@ class Attempts:
         self._on_free()
 
     def _not_stored(self, lost: Sequence[Finish]) -> None:
-        """Forget ends that nobody stores any more; the node that closes what this one held takes care of their runs."""
+        """Forget ends that nobody stores any more; the node that closes its attempts takes care of their runs."""
         for one in lost:
             self._forget(one.execution_id)
         self._on_fault()
@@ -434,7 +434,7 @@ class Attempts:
         return await self._wait_until(lambda: not self._active, timeout)
 
     def ask_to_stop(self) -> None:
-        """Ask what runs to stop: its node ends. Another node looks after what runs at an engine."""
+        """Ask attempts to stop, as their node ends. Another node looks after attempts at an engine."""
         if self._remote is not None:
             self._remote.let_go_at_once()
         for attempt in self._active.values():
@@ -442,7 +442,7 @@ class Attempts:
                 attempt.host.ask_to_stop(StopReason.SHUTDOWN)
 
     def hurry(self) -> None:
-        """Stop hard what was asked to stop, however much of its grace is left."""
+        """Stop hard the attempts that were asked to stop, however much of their grace is left."""
         for attempt in self._active.values():
             attempt.host.hurry()
 
@@ -468,7 +468,7 @@ class Attempts:
         return True
 
     async def hand_back(self) -> None:
-        """Ask what runs to stop, then stop it hard and give it back to the queue."""
+        """Ask attempts to stop, then stop them hard and give them back to the queue."""
         self.ask_to_stop()
         await self.wait_idle(self._grace)
         for attempt in self._active.values():

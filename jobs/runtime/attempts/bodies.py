@@ -42,7 +42,7 @@ class CoroutineBody:
     """A coroutine on the event loop: it can be cancelled, as long as it awaits something now and then.
 
     Attributes:
-        attempt: What it runs; ``loop_watch`` finds it here when the coroutine keeps the loop from turning.
+        attempt: The attempt that it runs; ``loop_watch`` finds it here when the coroutine keeps the loop from turning.
     """
 
     __slots__ = ("_arguments", "_handler", "attempt")
@@ -196,7 +196,7 @@ def body_of(
     children: ChildPool,
     at_engine: "Callable[[Attempt], RemoteBody] | None" = None,
 ) -> "Body | Failed":
-    """Bind the arguments of a job, and return what will run it; or how the attempt ends, if they do not fit."""
+    """Bind the arguments of a job, and return the body to run; or the end of the attempt, if they do not fit."""
     definition, around, info = attempt.definition, attempt.middleware, None
     try:
         if definition.context_parameter is not None or around is not None:
@@ -242,8 +242,8 @@ async def execute(
     """Run the job to its end, its deadline or its cancel.
 
     Args:
-        attempt: What to run.
-        services: What the process offers to jobs.
+        attempt: The attempt to run.
+        services: The services of the process for jobs.
         grace: Seconds between "please stop" and the hard stop.
     """
     body = body_of(attempt, services, threads, children)

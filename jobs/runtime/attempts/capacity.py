@@ -139,7 +139,7 @@ NO_ALLOWANCE: Final = Allowance((), 0)
 
 
 class Capacity:
-    """The limits of one node, and what its attempts leave of them.
+    """The limits of one node, and the room that its attempts leave.
 
     Args:
         taken: The jobs whose runs it takes.
@@ -282,7 +282,7 @@ class Capacity:
     def filled(self, *, is_full: bool) -> None:
         """Note that free slots were filled, as far as runs were found; ``is_full``: more of them may wait.
 
-        To be said after what was found has begun: whether that began from idleness is said by the claims before.
+        To be said after the found runs have begun: whether that began from idleness is said by the claims before.
         """
         self._is_full = is_full
         if not is_full:

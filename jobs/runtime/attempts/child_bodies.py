@@ -216,7 +216,7 @@ class ProcessBody:
         attempt.host.subscribe_stops(lambda reason: child.send(Stop(reason=reason)))
 
     async def _converse(self, child: Child) -> JobOutcome | None:
-        """Do what the child says until it has said how its job ended; None if it never does."""
+        """Do as the child says until it has said how its job ended; None if it never does."""
         while (message := await child.receive()) is not None:
             match message:
                 case Lines(lines=lines, dropped=dropped):

@@ -42,7 +42,7 @@ class Finisher:
     fails, it is tried again later, and the others go on.
 
     Args:
-        services: The database where they are stored, and what counts them once they are.
+        services: The database where they are stored, and the counters of stored ends.
         stored: Called for each end once it is durable; False = it was stale and refused.
         written: Called after ends that the finisher has written itself.
         died: Called when a fault of our own outside the database ended it, with the ends that it will not store: its
@@ -51,7 +51,7 @@ class Finisher:
     Attributes:
         on_foreign: Called with the signatures of other versions of its jobs that other nodes have, when an end shows
             that they matter.
-        writing: Held while it stores ends: what follows them at once is unknown here until the answer has come.
+        writing: Held while it stores ends: their direct effects are unknown here until the answer has come.
     """
 
     def __init__(
@@ -226,7 +226,7 @@ class Finisher:
                 await self._write_alone(left[0], error)
 
     async def _repeated(self, write: Callable[[], Awaitable[T]], count: int) -> T:
-        """Store ends, again and again while the database is unavailable; repeating what was committed is harmless."""
+        """Store ends, again and again while the database is unavailable; repeating a commit is harmless."""
 
         def note(pause: float, error: Exception) -> None:
             what = "1 result" if count == 1 else f"{count} results"

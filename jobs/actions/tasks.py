@@ -153,7 +153,7 @@ def check_task_version(tx: Tx, name: str, expected: int) -> None:
     if expected != task.version:
         raise VersionConflict(
             f"expectedVersion: task '{name}' is at version {task.version}, got {expected}; "
-            "read it again and repeat the change on what it is now",
+            "read it again and repeat the change on the new version",
             path=("expectedVersion",),
             current=task,
         )

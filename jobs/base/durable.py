@@ -299,7 +299,7 @@ class DurableContext:
         """
         label = current_step.get()
         if label is None:
-            raise InvalidState("step_key: there is one only inside a step; call what uses it by ctx.step(…)")
+            raise InvalidState("step_key: there is one only inside a step; call code that uses it by ctx.step(…)")
         return f"{self.info.job_name}:{self.info.run_id}:{label}"
 
     @property

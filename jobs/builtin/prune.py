@@ -224,7 +224,7 @@ class _Pruning:
         if url is None:
             if done is not None:
                 log.warning(
-                    "history is archived at %s, but this node has no archive_url: what ended since %s stays until a"
+                    "history is archived at %s, but this node has no archive_url: runs that ended since %s stay until a"
                     " node that has it prunes; archive_url=off ends the archive",
                     done.location,
                     done.through,

@@ -161,7 +161,7 @@ def judge(outcome: JobOutcome, *, failures: int, retries: int, base_delay: float
         failures: Failures and losses of the run before this attempt.
         retries: How many failures the run survives; it is failed once ``failures > retries``.
         base_delay: The run's retry delay in seconds.
-        cancelled: Whether a cancel was requested while it ran. The run then ends cancelled, whatever the job did.
+        cancelled: Whether a cancel was requested while it ran. The run then ends cancelled, regardless of the job.
     """
     if isinstance(outcome, Unread):
         verdict = _of_unread(outcome, failures)

@@ -73,7 +73,7 @@ def locked(named: Named[M], tx: Tx, name: str, expected: int | None = None) -> M
     if expected is not None and expected != version:
         raise VersionConflict(
             f"expectedVersion: {named.kind} '{name}' is at version {version}, got {expected}; read it again "
-            "and repeat the change on what it is now",
+            "and repeat the change on the new version",
             path=("expectedVersion",),
         )
     return found

@@ -103,7 +103,7 @@ def forks() -> int:
 class EndingForks:
     """Ends a process that the code within has forked where that code ends, as if it were the whole program.
 
-    Else a fork would go on with our code around it: report its end a second time, or serve.
+    Else a fork would go on with our code around the block: report its end a second time, or serve.
     """
 
     __slots__ = ("_forks",)

@@ -58,7 +58,7 @@ def fail_overdue(tx: Tx, node: str | None, limit: int = BATCH) -> int:
     late = run_store.overdue(tx.conn, tx.now, limit, lock=True)
     lost = in_halves(tx, late, lambda ids: _fail(tx, list(stored_runs.by_ids(tx.conn, ids).values()), node))
     for run_id, error in lost:
-        reason = reason_of(f"run {run_id}, whose max_duration is over, was failed without what follows", error)
+        reason = reason_of(f"run {run_id}, whose max_duration is over, was failed without its follow-ups", error)
         end_alone(tx, run_id, RunState.FAILED, f"its max_duration is over; {reason}")
     return len(late)
 

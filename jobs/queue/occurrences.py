@@ -219,7 +219,7 @@ def catch_up(tx: Tx, task: Task) -> Task:
             return task
         task = catch_up_some(tx, task)
     raise InvalidState(
-        f"task '{task.name}' is still catching up with what it missed (now at {task.next_nominal}); "
+        f"task '{task.name}' is still catching up with the times it missed (now at {task.next_nominal}); "
         "try again in a moment",
         path=("name",),
     )

@@ -127,7 +127,7 @@ class Engine:
         return not life.fenced.is_set() and life.database_answers and life.stall() is None
 
     async def start(self) -> None:
-        """Join as a node, write declared tasks, rescue what a dead process left behind, and begin. Once only."""
+        """Join as a node, write declared tasks, rescue the runs of a dead process, and begin. Once only."""
         if self._life is not None:
             return
         if self._settings.thread_logs:
@@ -184,7 +184,7 @@ class Engine:
             self._on_drained()
 
     async def drain(self) -> None:
-        """Take nothing new, let running jobs end, hand back what does not. Later callers wait for the same."""
+        """Take nothing new, let running jobs end, hand back the others. Later callers wait for the same."""
         if self._draining is None:
             self._draining = asyncio.get_running_loop().create_task(self._drain(), name="cronograph-drain")
         await asyncio.shield(self._draining)

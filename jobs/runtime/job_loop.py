@@ -192,7 +192,7 @@ class LoopEndedError(Exception):
 class LoopThread:
     """An event loop in a daemon thread: it never keeps the process from ending.
 
-    What gets out of the loop, or stops it, does not end it: it goes on with the next callback.
+    An error that gets out of the loop, or a stop of it, does not end it: it goes on with the next callback.
 
     Args:
         on_end: Called in the thread once the loop has ended although nobody asked it to, with the reason.
@@ -256,7 +256,7 @@ class LoopThread:
         return await asyncio.wrap_future(crossing)
 
     async def close(self, timeout: float) -> bool:
-        """Cancel what still runs in the loop, close it, and end the thread; may be called again.
+        """Cancel the tasks that still run in the loop, close it, and end the thread; may be called again.
 
         Returns:
             Whether the thread has ended: one whose loop is blocked, or holds a task that swallows its cancel, has not.
@@ -295,7 +295,7 @@ class LoopThread:
             loop.close()
 
     def _turn(self, loop: JobLoop, until: "asyncio.Future[Any]") -> None:
-        """Turn until something is done, no matter what gets out of the loop meanwhile.
+        """Turn until something is done, regardless of errors that get out of the loop meanwhile.
 
         Raises:
             LoopEndedError: it does not turn any more.
@@ -342,7 +342,7 @@ def _resolve(ending: "asyncio.Future[None]") -> None:
 
 def _described(reason: BaseException | None) -> str:
     if reason is None:
-        return "somebody stopped what turns"
+        return "somebody stopped the running loop"
     places = traceback.extract_tb(reason.__traceback__)
     at = f" at {places[-1].filename}:{places[-1].lineno} in {places[-1].name}" if places else ""
     return f"{type(reason).__name__} ({reason}) was raised{at}"

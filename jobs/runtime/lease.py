@@ -1,4 +1,4 @@
-"""A node's lease: the heartbeat that renews it, and the fence that ends what the node runs before the lease is over."""
+"""A node's lease: the heartbeat that renews it, and the fence that ends its attempts before the lease is over."""
 
 import asyncio
 import logging
@@ -33,7 +33,7 @@ class Heartbeat:
         clock: Measures the age.
         since: When the registration of the node began, by that clock: the first good beat.
         running: How many runs execute now.
-        on_beat: Called from the thread with what the database answered to each beat.
+        on_beat: Called from the thread with the database's answer to each beat.
         stall: Called there before each beat: which part of the node makes no progress.
         on_fault: Called there with ``"heartbeat"`` after each beat that failed.
     """
@@ -158,12 +158,12 @@ _LAST_MOMENT = 1 / 24
 
 @dataclass(frozen=True, slots=True)
 class Stages:
-    """When what runs is ended, in seconds since the start of the last good heartbeat.
+    """The times at which attempts are ended, in seconds since the start of the last good heartbeat.
 
     Attributes:
         ask: Jobs are asked to stop.
         stop: Coroutines are cancelled, child processes asked to leave.
-        force: Child processes are killed; what still runs then cannot be stopped.
+        force: Child processes are killed; an attempt that still runs then cannot be stopped.
     """
 
     ask: float
@@ -175,10 +175,10 @@ def stages(lease: float, grace: float, *, silent: float = 0.0) -> Stages:
     """Return the stages of a node that has been silent for ``silent`` seconds when it is fenced off.
 
     Args:
-        lease: Seconds; others may begin what the node ran once these are over.
+        lease: Seconds; others may begin the node's runs once these are over.
         grace: Seconds between "please stop" and the hard stop; shortened where the lease ends before.
         silent: Since the start of the last good heartbeat; more than three quarters of the lease if the process stood
-            still, or others have taken the node for dead: what is late is done at once.
+            still, or others have taken the node for dead: late stages are done at once.
     """
     ask = max(FENCE_AT * lease, silent)
     stop = max(ask, min(ask + grace, (FENCE_AT + _LONGEST_GRACE) * lease))
@@ -189,19 +189,19 @@ class Fenced(Protocol):
     """The node as its fence ends it. No method may wait for the database."""
 
     def ask_to_stop(self) -> None:
-        """Take nothing new, and ask what runs to stop."""
+        """Take nothing new, and ask attempts to stop."""
         ...
 
     def stop_hard(self) -> None:
-        """Give what runs no more time."""
+        """Give attempts no more time."""
         ...
 
     def kill(self) -> None:
-        """Kill what can be killed."""
+        """Kill the attempts that can be killed."""
         ...
 
     def leave_behind(self) -> None:
-        """Name what still runs: it cannot be stopped."""
+        """Name the attempts that still run: they cannot be stopped."""
         ...
 
 
@@ -220,7 +220,7 @@ class Fence:
         lease: Seconds that a heartbeat is good for.
         grace: Seconds between "please stop" and the hard stop, where the lease leaves so much.
         age: Seconds since the start of the last good heartbeat.
-        fenced: What is ended.
+        fenced: The parts that are ended.
 
     Attributes:
         passed: Set once the last stage is over.

@@ -61,7 +61,7 @@ class LoopWatch:
 
     Args:
         what: The loop in words, for the log.
-        advice: What to do about it, for the log.
+        advice: The remedy, for the log.
         on_blocked: Called in the watching thread once a turn takes longer than ``PATIENCE``.
         on_free: Called there when it turns again.
 
@@ -117,7 +117,7 @@ class LoopWatch:
         self.lag = time.monotonic() - began
 
     def _follow(self, loop: asyncio.AbstractEventLoop, thread: int, turned: threading.Event, began: float) -> None:
-        """Say what blocks, again at twice the time, and when it is over."""
+        """Report the blocking code, again at twice the time, and when it is over."""
         blocked = self._report(loop, thread, began)
         if self._on_blocked is not None:
             self._on_blocked(blocked)
@@ -197,7 +197,7 @@ class BlockageWriter(Service):
         self._loop.call_soon_threadsafe(self._wanted.set)
 
     async def run(self) -> None:
-        """Write what is new until stopped."""
+        """Write new entries until stopped."""
         self._wanted.set()
         await whenever(self._wanted, self._write_newest, service=self)
 

@@ -37,14 +37,14 @@ _SERVING = (NodeState.ACTIVE, NodeState.STALLED)
 
 
 class DrainWatcher(Service):
-    """Follows what the database says of this node: ``DRAINING`` asks it to drain, ``ACTIVE`` takes that back.
+    """Follows the state of this node in the database: ``DRAINING`` asks it to drain, ``ACTIVE`` takes that back.
 
     Args:
         drain_timeout: How many seconds running jobs may go on; 0 = as long as they take.
         on_drained: Called once nothing runs any more, or the time is up; from then on nothing is taken back.
 
     Attributes:
-        timed_out: What still ran when the node had drained has had its time.
+        timed_out: Attempts that still ran when the node had drained have had their time.
     """
 
     def __init__(self, life: "NodeLife", drain_timeout: float, on_drained: Callable[[], None]) -> None:
@@ -204,7 +204,7 @@ async def _write_leave(database: Database, node: Node, unfinished: HandedBack | 
 
 
 async def leave_broken(database: Database, node: Node, reason: str) -> None:
-    """Write that a node of this process has ended whose event loop has; what it ran goes back to the queue.
+    """Write that a node of this process has ended whose event loop has; its runs go back to the queue.
 
     Args:
         database: Used in another event loop than that.
@@ -390,9 +390,9 @@ class NodeLife:
             log.warning("node %s stops while its database is unavailable: %s", self.node.name, first_line(error))
 
     async def finish(self, drain_timeout: float) -> None:
-        """Let what runs end, at most ``drain_timeout`` seconds (0 = as long as it takes), then hand it back.
+        """Let attempts end, at most ``drain_timeout`` seconds (0 = as long as it takes), then hand them back.
 
-        If this node was asked to drain, and what ran has had its time, it is handed back at once.
+        If this node was asked to drain, and its attempts have had their time, they are handed back at once.
         """
         if self.drain_watcher.timed_out or not await self.worker.attempts.wait_idle(drain_timeout or None):
             log.warning("%d runs still run after %g s and are handed back", self.worker.running, drain_timeout)
@@ -401,7 +401,7 @@ class NodeLife:
         self._fence.stop()
 
     async def leave(self) -> None:
-        """Write that the node has stopped, give back what it could not end, and stop beating.
+        """Write that the node has stopped, give back the runs it could not end, and stop beating.
 
         Raises:
             StorageError: the database is unavailable, and did not come back within ``PERSISTENCE`` seconds.
@@ -439,7 +439,7 @@ class NodeLife:
         return max(age, self._settings.lease) if self.worker.declared_dead else age
 
     def ask_to_stop(self) -> None:
-        """Take nothing new, ask what runs to stop, and let go of connections that may never answer."""
+        """Take nothing new, ask attempts to stop, and let go of connections that may never answer."""
         age = self._heartbeat.age()
         if age >= FENCE_AT * self._settings.lease:
             log.error("node %s had no good heartbeat for %.1f s and fences itself off", self.node.name, age)
@@ -447,7 +447,7 @@ class NodeLife:
         self._database.hang_up()
 
     def stop_hard(self) -> None:
-        """Give what runs no more time."""
+        """Give attempts no more time."""
         self.worker.attempts.hurry()
 
     def kill(self) -> None:
@@ -455,7 +455,7 @@ class NodeLife:
         self.worker.kill()
 
     def leave_behind(self) -> None:
-        """Name what still runs."""
+        """Name the attempts that still run."""
         for attempt in self.worker.attempts.leave_behind():
             run = attempt.started.run
             self._left_behind.append(attempt.started.execution_id)

@@ -45,7 +45,7 @@ class CapturedQueue:
         """Record a run.
 
         Raises:
-            UserError: values are not what they must be.
+            UserError: a value is invalid.
         """
         return self._put([new_run(spec)])[0]
 
@@ -63,7 +63,7 @@ class CapturedQueue:
         """Record runs, all or none; return their ids, in order.
 
         Raises:
-            UserError: the first run that is not what it must be, with its place in the path.
+            UserError: the first invalid run, with its place in the path.
         """
         return [one.run.id for one in self._put(new_runs(runs))]
 
@@ -77,7 +77,7 @@ class CapturedQueue:
         """Record a flow; return its id.
 
         Raises:
-            UserError: what is wrong with it.
+            UserError: a value is wrong.
         """
         self._learn()
         return self._database.write_sync(put_spec, flow)
@@ -110,7 +110,7 @@ class CapturedQueue:
         """Change a run at once: a rollback of ``session`` does not undo it.
 
         Raises:
-            UserError: what the queue would refuse.
+            UserError: the queue would refuse it.
         """
         del session
         with python_names():

@@ -2,10 +2,10 @@
 
 - ``cronograph_queue``: a ``Queue``; all that is enqueued in the test goes there. Works in plain and in async tests.
 - ``frozen_clock``: its clock, a ``FakeClock``.
-- ``cronograph_server``: a real server (``Server``), for what only the whole can show.
+- ``cronograph_server``: a real server (``Server``), for behaviour that only the whole can show.
 
-``@pytest.mark.cronograph(registry=…, resources=…, secrets=…, start=…)`` says what ``Queue`` takes,
-``@pytest.mark.cronograph(jobs=["shop.jobs"], arguments=["--slots", "1"])`` what ``Server`` does. The option
+``@pytest.mark.cronograph(registry=…, resources=…, secrets=…, start=…)`` takes the arguments of ``Queue``,
+``@pytest.mark.cronograph(jobs=["shop.jobs"], arguments=["--slots", "1"])`` those of ``Server``. The option
 ``cronograph_jobs`` of pytest's configuration names modules for the servers of all tests.
 """
 

@@ -118,8 +118,8 @@ class Queue:
     """A queue of its own, with one node that knows the jobs of ``registry``; use it in ``async with``, or in ``with``.
 
     Within the block all that enqueues puts its runs there: ``job.enqueue(…)``, ``enqueue_sync``, and by name
-    ``enqueue(session, …)``; from code that has called ``connect`` or not, whichever database its session is of. What
-    the jobs declare holds: schedules, policies, unique keys, hooks and resources. Jobs that are declared within the
+    ``enqueue(session, …)``; from code that has called ``connect`` or not, whichever database its session is of. All
+    rules of the jobs hold: schedules, policies, unique keys, hooks and resources. Jobs that are declared within the
     block are found as well.
 
     Args:
@@ -127,7 +127,7 @@ class Queue:
         clock: The time of everything; a new ``FakeClock`` unless given.
         start: The time that a new clock shows, with a zone; 1 January 2026, 00:00 UTC unless given. Code that computes
             times from ``datetime.now()`` needs ``start=datetime.now(UTC)``: ``drain`` moves the clock to each.
-        resources: What the jobs are given, by its type, instead of what ``@resource`` opens.
+        resources: The resources of the jobs by type, instead of those that ``@resource`` opens.
         secrets: The values of those that arguments refer to, by name.
 
     Attributes:
@@ -212,12 +212,12 @@ class Queue:
     ) -> Run:
         """Assert that a matching run of a job was put into the queue; return the first one.
 
-        It does not matter what has become of it since, nor whether code, a trigger or a schedule has made it.
+        Its state by now does not matter, nor whether code, a trigger or a schedule has made it.
 
         Args:
             job: The job, or its name.
             args: Arguments that it must have, as the function takes them, defaults included. Others do not matter.
-            options: What else must be so, see ``RunOptions``: ``group="vip"``.
+            options: Further conditions, see ``RunOptions``: ``group="vip"``.
 
         Raises:
             AssertionError: there is none; says how each run of the job differs.
@@ -292,7 +292,7 @@ class Queue:
             settings: See ``TaskSettings``.
 
         Raises:
-            UserError: what the API would refuse.
+            UserError: the API would refuse it.
             ValueError: a ``ScheduleSpec`` has a time zone of its own.
         """
         self._learn()
@@ -321,12 +321,12 @@ class Queue:
 
         Args:
             run_id: Which run.
-            name: What it waits for, or will.
-            payload: What the signal brings along.
+            name: The signal that it waits for, or will.
+            payload: The data of the signal.
             reject: It says no, for this reason.
 
         Raises:
-            UserError: what the API would refuse.
+            UserError: the API would refuse it.
         """
         await self.database.write(signal_run, run_id=run_id, signal=Signal(name, payload, reject))
 
@@ -334,7 +334,7 @@ class Queue:
         """Send a signal by an address that a job got of ``ctx.signal_url``, as anyone who has it does.
 
         Raises:
-            UserError: what the server would refuse: it was used, its run is over, the payload does not fit.
+            UserError: the server would refuse it: it was used, its run is over, the payload does not fit.
         """
         await self.database.write(signal_by_link, url.rpartition("/")[2], payload, reject, address=None)
 

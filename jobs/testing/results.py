@@ -24,15 +24,15 @@ TEST_URL = "https://cronograph.test"
 
 
 class RecordedSteps:
-    """Keeps what the steps of one attempt returned.
+    """Keeps the results of the steps of one attempt.
 
     Args:
-        given: Results of earlier attempts, by label; of a sleep that is over None, of a signal what it brought along.
-        signals: What is in the boxes, by name.
+        given: Results of earlier attempts, by label; of a sleep that is over None, of a signal its payload.
+        signals: The payloads in the boxes, by name.
         now: The time.
 
     Attributes:
-        values: What is stored by now, by label.
+        values: The values stored by now, by label.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class AttemptResult:
         state: Of its run afterwards: ``success``, ``failed``, ``cancelled``, ``stuck`` (to be retried), ``waiting`` or
             ``suspended``.
         retry_in: Seconds until the next attempt; None = there is none, or not by time alone.
-        records_processed: What the job counted.
+        records_processed: The count of the job.
         value: Its JSON result.
         error: The message, set whenever it did not succeed.
         error_type: The exception's name.
@@ -191,9 +191,9 @@ class AttemptResult:
         checkpoint: The last one, saved by this attempt or given to it.
         started_at: By the clock.
         completed_at: By the clock.
-        enqueued: What it put into the queue by ``ctx``, what follows its end last; of a failed attempt only what was
+        enqueued: The runs it enqueued by ``ctx``, those that follow its end last; of a failed attempt only runs
             put there at once.
-        steps: What is stored of the run's steps by now: what each returned, by its label (``charge``, ``charge#2``).
+        steps: The results of the run's steps that are stored by now, by label (``charge``, ``charge#2``).
     """
 
     attempt: int
@@ -215,7 +215,7 @@ class AttemptResult:
 
     @property
     def success(self) -> bool:
-        """Return what the execution log would say: true for ``success``, ``snoozed`` and ``suspended``."""
+        """Return the value of the execution log: true for ``success``, ``snoozed`` and ``suspended``."""
         return self.outcome.is_success
 
     @property

@@ -27,7 +27,7 @@ _PAUSE: Final = 0.05
 
 
 class ServerError(Exception):
-    """The server of a test did not start; holds what it printed."""
+    """The server of a test did not start; holds its output."""
 
 
 class Server:

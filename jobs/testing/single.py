@@ -1,4 +1,4 @@
-"""One attempt of a job in a test, and what became of it."""
+"""One attempt of a job in a test, and its outcome."""
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -62,7 +62,7 @@ from .results import AttemptResult, LoggedLine, RecordedSteps
 
 @contextmanager
 def kept_prints() -> Generator[None]:
-    """Let what jobs print be kept with their lines, and appear where it would have."""
+    """Let prints of jobs be kept with their lines, and appear where they would have."""
     if prints_belong_to_jobs():
         yield
         return
@@ -112,7 +112,7 @@ GRACE = 10.0
 
 
 class Recorder:
-    """Keeps what a job says during one attempt.
+    """Keeps the messages of a job during one attempt.
 
     Args:
         now: The time of its lines.
@@ -172,7 +172,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """An attempt that was carried out: how it ended, and what it said."""
+    """An attempt that was carried out: how it ended, and its messages."""
 
     started: Started
     outcome: JobOutcome
@@ -225,7 +225,7 @@ def _retry_in(verdict: Verdict, completed_at: datetime) -> float | None:
 
 
 class _OneThread(ThreadPool[JobOutcome]):
-    """A thread for one attempt: a job that should stop from the start begins all the same, to show what it does."""
+    """A thread for one attempt: a job that should stop from the start begins all the same, to show its behaviour."""
 
     @override
     def recall(self, call: Call[JobOutcome]) -> bool:
@@ -369,16 +369,16 @@ async def run_job(  # noqa: PLR0913 - every setting of a test has a name of its 
         retries: How many failures the run survives; as the job says, or else 2, unless given.
         retry_delay: Before the first retry, ``60`` or ``"1m"``; as the job says, or else 60, unless given.
         timeout: Of the time box; as the job says, or else none, unless given.
-        checkpoint: What ``ctx.checkpoint`` reads.
+        checkpoint: The value that ``ctx.checkpoint`` reads.
         scheduled_for: The nominal time of the occurrence; None = as if triggered by hand. ``ctx.scheduled_local``
             has its zone: ``datetime(2026, 3, 1, 0, 30, tzinfo=ZoneInfo("Europe/Berlin"))``.
         stop: ``ctx.should_stop`` is true from the start, for this reason.
         stop_after: Ask the job to stop (a cancel) once it has shown progress so many times.
-        services: What ``ctx.services`` offers; None = nothing.
-        resources: What the job is given, by its type, instead of what ``@resource`` opens.
-        secrets: The values of those that arguments refer to (``{"$secret": "name"}``); cut out of what the job says.
-        steps: What earlier attempts have stored of its steps, by label: ``{"charge": 12, "cool down": None}``.
-        signals: What is in its boxes, by name: ``{"approved": {"by": "ada"}}``.
+        services: The object behind ``ctx.services``; None = nothing.
+        resources: The resources of the job by type, instead of those that ``@resource`` opens.
+        secrets: The values of those that arguments refer to (``{"$secret": "name"}``); cut out of the job's output.
+        steps: The results of its steps stored by earlier attempts, by label: ``{"charge": 12, "cool down": None}``.
+        signals: The payloads in its boxes, by name: ``{"approved": {"by": "ada"}}``.
 
     Raises:
         NotFound: no job has this name.

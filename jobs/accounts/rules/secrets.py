@@ -69,7 +69,7 @@ class KeyRing:
         """
         if not self.keys:
             raise InvalidState(
-                "this process has no key for secrets; set CRONOGRAPH_SECRET_KEY on every node to what "
+                "this process has no key for secrets; set CRONOGRAPH_SECRET_KEY on every node to the key that "
                 "`cronograph secret new-key` prints",
                 code=ErrorCode.NO_ENCRYPTION_KEY,
             )

@@ -128,7 +128,7 @@ def _with_lost(run: Run, ended: Explanation) -> Explanation:
         f"{one['kind']}" + (f" (job '{one['job']}')" if one["job"] else "") + f": {one['code']}: {one['reason']}"
         for one in run.lost_follow_ups
     ]
-    what = "What was to follow its end was left out." if len(lost) > 1 else "Something that was to follow was left out."
+    what = "Its follow-ups were left out." if len(lost) > 1 else "Something that was to follow was left out."
     return replace(
         ended, code=Code.FOLLOW_UP_LOST, sentence=f"{ended.sentence} {what}", details=(*lost, *ended.details)
     )

@@ -130,7 +130,7 @@ def _parse_item(item: _Item, sets: FieldSets) -> None:
         body, which = _split_nth(item)
         low, dash, high = body.partition("-")
         if not dash:
-            raise item.error(f"'{item.raw}' is not understood; what follows '#' must be 1 to 5, or L for the last")
+            raise item.error(f"'{item.raw}' is not understood; the number after '#' must be 1 to 5, or L for the last")
         _add(item, sets, span(*_range(item, low, high)), which)
     elif "w" in text:
         _nearest_workday(item, sets)

@@ -90,7 +90,7 @@ def note_lost(tx: Tx, run_id: int, kind: str, job_name: str | None, error: Excep
         error: Why it was not.
     """
     whose = kind if job_name is None else f"{kind} (job '{job_name}')"
-    why = reason_of(f"what was to follow the end of run {run_id} was left out, {whose}", error)
+    why = reason_of(f"the follow-ups of run {run_id} were left out, {whose}", error)
     columns = (r.c.id, r.c.task_id, r.c.task_name, r.c.job_name, r.c.group_name, r.c.flow_id, r.c.state)
     row = tx.conn.execute(select(*columns, r.c.lost_follow_ups).where(r.c.id == run_id)).one()
     lost: dict[str, Json] = {"kind": kind, "job": job_name, "code": kind_of(error).name, "reason": why}

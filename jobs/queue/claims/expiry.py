@@ -44,7 +44,7 @@ def skip_due(tx: Tx, node: str | None) -> int:
 
     lost = in_halves(tx, late, skip)
     for run_id, error in lost:
-        reason = reason_of(f"run {run_id}, which is too old to start, was skipped without what follows", error)
+        reason = reason_of(f"run {run_id}, which is too old to start, was skipped without its follow-ups", error)
         end_alone(tx, run_id, RunState.SKIPPED, f"too old to start; {reason}")
     return len(late)
 

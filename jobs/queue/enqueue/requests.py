@@ -265,7 +265,7 @@ def _faults(plain: NewRun, spec: RunSpec) -> Iterator[InvalidInput]:
     if not isinstance(settled, bool):
         yield InvalidInput(f"settled: must be True or False, got {settled!r:.60}", path=("settled",))
     if signature is not None and not (isinstance(signature, str) and len(signature) == LENGTH):
-        message = f"signature: must be what job.run(…) has set, or None, got {signature!r:.60}"
+        message = f"signature: must be the one that job.run(…) has set, or None, got {signature!r:.60}"
         yield InvalidInput(message, path=("signature",))
 
 

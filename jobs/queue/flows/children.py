@@ -76,7 +76,7 @@ def _attach(tx: Tx, parent: Run, asked: Wait, runs: dict[int, int]) -> None:
         held = sorted(set(runs.values()))
         raise InvalidState(
             f"step '{asked.label}': would wait for its own end: the unique key is held by run {held[0]}, which is this "
-            f"run ({parent.id}) or waits for it; give what it begins another key",
+            f"run ({parent.id}) or waits for it; give the run it begins another key",
             path=("uniqueKey",),
         )
     mine = {"run_id": parent.id, "step": asked.label}

@@ -126,7 +126,7 @@ class Keeping:
         elif error is None:
             kept.set_result(answer.result())
         else:
-            refused = f"what step '{ended.end.label}' returned cannot be stored by the database: {error}"
+            refused = f"the result of step '{ended.end.label}' cannot be stored by the database: {error}"
             kept.set_exception(StepUnstorableError(refused))
 
     async def _write(self, ends: Sequence[EndedStep]) -> Sequence[bool]:

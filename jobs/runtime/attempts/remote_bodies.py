@@ -1,4 +1,4 @@
-"""Execute attempts at engines: what a node holds of them while their code is elsewhere."""
+"""Execute attempts at engines: their state on a node while their code is elsewhere."""
 
 import asyncio
 import contextlib
@@ -27,7 +27,7 @@ class RemoteBody:
     """An attempt at an engine.
 
     Args:
-        attempt: What runs there.
+        attempt: The attempt that runs there.
         supervisor: Looks after it.
         logs: Count the lines that its code has written.
         known: Its row, where it was submitted before; None: it is to be submitted.

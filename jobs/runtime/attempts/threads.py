@@ -26,7 +26,7 @@ class Call(Generic[T]):
     Attributes:
         context: Its context variables, a copy for this call alone.
         instead: The result of a call that got no thread.
-        ended: What it returned.
+        ended: The result of the call.
         since: When it was submitted, by the monotonic clock.
     """
 
@@ -44,7 +44,7 @@ class ThreadPool(Generic[T]):
 
     Args:
         size: How many threads there may be.
-        look_every: Seconds between two looks at what waits.
+        look_every: Seconds between two looks at the waiting calls.
     """
 
     def __init__(self, size: int, look_every: float = LOOK_EVERY) -> None:

@@ -67,7 +67,7 @@ class Worker(Service):
     Attributes:
         attempts: The attempts under way.
         fenced: Set when this node's life must end: it was declared dead, or can store no more results.
-        declared_dead: Others may have begun what it runs.
+        declared_dead: Others may have begun its runs again.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Worker(Service):
 
     @property
     def pulses(self) -> tuple[Pulse, ...]:
-        """Of what takes runs, and of what stores their ends."""
+        """Of the part that takes runs, and of the part that stores their ends."""
         return self.pulse, self.attempts.finisher.pulse
 
     def on_wake(self, wakes: Wake) -> None:
@@ -313,7 +313,7 @@ class Worker(Service):
         return NO_ALLOWANCE
 
     def _follow(self, order: Order, result: Turn) -> bool:
-        """Execute what was started; return whether there may be more to take."""
+        """Execute the started runs; return whether there may be more to take."""
         self._fairness = result.fairness
         self._reserved += result.reserved
         self._begin(result.started)
@@ -395,7 +395,7 @@ class Worker(Service):
         await super().stop()
 
     def ask_to_stop(self) -> None:
-        """Take nothing new, and ask what runs to stop; nothing is waited for."""
+        """Take nothing new, and ask attempts to stop; nothing is waited for."""
         self._end_life()
         self.attempts.ask_to_stop()
 

@@ -51,7 +51,7 @@ async def repeated(
     """Repeat ``action`` until it does not fail and return its result; doing it twice must change nothing.
 
     Args:
-        action: What is tried.
+        action: The call to try.
         note: Called before each wait with its length and the reason.
         first: Seconds of the first wait; see ``Backoff``.
         during: After errors of these kinds it is tried again; any other is raised.
@@ -76,7 +76,7 @@ AT_LATEST: Final = 10
 class ChangeDetector:
     """Asked each time that a slow look is due. Each part that looks has its own.
 
-    What comes due by time alone is no concern of slow looks: a look that finds nothing due sets a timer.
+    Work that comes due by time alone is no concern of slow looks: a look that finds nothing due sets a timer.
 
     Args:
         database: On PostgreSQL, and where the time is replaced, no look is left out.
@@ -149,7 +149,7 @@ def stall_of(pulses: Iterable[Pulse], patience: float, carrier: Pulse | None = N
 
     Args:
         patience: Seconds.
-        carrier: Of what all of them need to get on. While it stands still it is the one to name: a part that had begun
+        carrier: Of the part that all of them need. While it stands still it is the one to name: a part that had begun
             something before has been waiting for longer, but for this.
     """
     slowest = max(pulses if carrier is None else (carrier, *pulses), key=Pulse.age, default=None)
@@ -356,7 +356,7 @@ class Watch(Service):
 
     @abstractmethod
     async def look(self) -> None:
-        """Do what there is to do."""
+        """Do the work that is there."""
 
     @property
     def pause(self) -> float:

@@ -83,11 +83,11 @@ class EngineSettings:
         hard_stop_grace: Between "please stop" and the hard stop. 10 unless set.
         version_wait: How long a run waits for a node whose version of its job can read its arguments. 3600 unless set.
         poll: Slow look for work when a notification was lost; None = 1 on SQLite, 5 on PostgreSQL.
-        thread_logs: Keep what threads log that a job starts itself; changes ``threading`` for the whole process.
-        print_logs: Keep what jobs print; replaces ``sys.stdout`` for the whole process.
+        thread_logs: Keep the lines of threads that a job starts itself; changes ``threading`` for the whole process.
+        print_logs: Keep the prints of jobs; replaces ``sys.stdout`` for the whole process.
         remote_slots: How many runs it hands to engines at once, besides its slots. 1000 unless set.
         remote_lease: How long the code of such a run may be silent. 180 unless set.
-        remote_poll: Between two looks at what the engines say. 5 unless set.
+        remote_poll: Between two looks at the reports of engines. 5 unless set.
         remote_url: Where that code reaches a server; None = where people do.
         executors: The settings of executors, by name.
         choice: Which runs it takes; all unless set.

@@ -74,8 +74,8 @@ class _SubscribedParts:
 class Wakeup(Service):
     """Listens on PostgreSQL and notifies this process' parts; sends this node's hints, always after the commit.
 
-    On SQLite the commits of others are not announced: a process asks the file for them, and cannot know what they
-    concern. Parts may live in several event loops, commits happen in any of them: each part is called in the loop in
+    On SQLite the commits of others are not announced: a process asks the file for them, and cannot know their
+    subject. Parts may live in several event loops, commits happen in any of them: each part is called in the loop in
     which it subscribed.
     """
 

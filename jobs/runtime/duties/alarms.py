@@ -1,4 +1,4 @@
-"""The two duties of alarms: one node reads the event log and judges it, and every node sends what is due."""
+"""The two duties of alarms: one node reads the event log and judges it, and every node sends due messages."""
 
 import asyncio
 import logging
@@ -78,7 +78,7 @@ class Timed(Watch):
 class AlarmReader(Timed):
     """Judges events and timers by the alarms; one node at a time, any node.
 
-    What is found is stored with the place that it was found at, in one transaction that fails if anybody else has
+    Findings are stored with the place that they were found at, in one transaction that fails if anybody else has
     moved the place: so each event is judged once, whichever node dies when.
 
     Args:
@@ -260,7 +260,7 @@ class AlarmSender(Timed):
         self._pruned_at: datetime | None = None
 
     async def look(self) -> None:
-        """Begin to send what is due."""
+        """Begin to send due messages."""
         self.set_timer(None)
         next_at = await self._database.read(read.next_delivery)
         now = await server_time(self._database)
@@ -313,7 +313,7 @@ class AlarmSender(Timed):
 
     @override
     async def stop(self) -> None:
-        """End; what is on its way is sent again by another node, under the same id."""
+        """End; a message on its way is sent again by another node, under the same id."""
         await super().stop()
         for task in list(self._sending):
             task.cancel()

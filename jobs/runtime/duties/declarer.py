@@ -1,4 +1,4 @@
-"""Writes what the code declares as tasks: at the start, and again for tasks that have to catch up first."""
+"""Writes the tasks that code declares: at the start, and again for tasks that have to catch up first."""
 
 import asyncio
 import logging
@@ -20,7 +20,7 @@ _SHORTEST_GAP = 0.2
 
 
 class Declarer(Service):
-    """Ends by itself once every task follows what is declared.
+    """Ends by itself once every task follows its declaration.
 
     Args:
         registry: The jobs, some with a schedule.
@@ -35,13 +35,13 @@ class Declarer(Service):
         self._moved = asyncio.Event()
 
     async def start_declaring(self) -> None:
-        """Write what is declared; tasks that are far behind follow later, while the node serves already."""
+        """Write the declared tasks; tasks that are far behind follow later, while the node serves already."""
         declared = await self._declare()
         for warning in declared.warnings:
             log.warning("%s", warning)
         if declared.postponed:
             names = ", ".join(declared.postponed)
-            log.info("these tasks catch up with what they missed, then they follow what is declared: %s", names)
+            log.info("these tasks catch up with the times they missed, then they follow their declaration: %s", names)
             await self.stop()
             self.start()
 

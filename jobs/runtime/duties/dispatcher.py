@@ -101,7 +101,7 @@ class Dispatcher(Watch):
     """One per node; woken by the alarm, by changed tasks and by the slow poll.
 
     Args:
-        services: The database where the tasks are, and what counts what became of them.
+        services: The database where the tasks are, and the counters of their outcomes.
         node: This process' node.
         clock: By which the alarm is set.
         poll: Seconds after which it looks without a hint.

@@ -56,9 +56,9 @@ CUT_EVERY: Final = 60.0
 
 
 class Releaser(Watch):
-    """One per node, whether or not it has free slots; woken by its timer, by what the node holds back, by a slow poll.
+    """One per node, whether or not it has free slots; woken by its timer, by runs that it holds back, by a slow poll.
 
-    The end of an attempt lets the next run of its key go by itself. What remains is time, what others held back, and
+    The end of an attempt lets the next run of its key go by itself. The rest is time, runs that others held back, and
     runs that kept a place while no node executed them.
 
     Args:
@@ -74,7 +74,7 @@ class Releaser(Watch):
         self._timer: asyncio.TimerHandle | None = None
 
     async def look(self) -> None:
-        """Let go what may go, and set the timer to the next token."""
+        """Let go the runs that may go, and set the timer to the next token."""
         self._set_timer(None)
         if not await self._database.read(is_anything_held):
             return
@@ -173,7 +173,7 @@ EVERY: Final = 5.0
 class Expirer:
     """Looks at the next run that expires or has to end, by one probe of an index for each, and at fulfilled waits.
 
-    It looks at the database's clock, too: what was due before somebody set that back does not wait until it is that
+    It looks at the database's clock, too: a run due before somebody set that back does not wait until it is that
     late again.
     """
 

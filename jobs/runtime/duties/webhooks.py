@@ -1,4 +1,4 @@
-"""The duty of webhooks: one node executes their documents for the events of the log, and records what is to be sent."""
+"""The duty of webhooks: one node executes their documents for the events of the log, and records messages to send."""
 
 import json
 import logging
@@ -178,7 +178,7 @@ class _Look:
     Attributes:
         held: The readers that this node has.
         pages: Events by the place behind which they are.
-        shared: What documents came to, by the document, its variables, the owner and the place.
+        shared: The results of documents, by the document, its variables, the owner and the place.
         found: Results that are not stored yet.
         length: Their characters.
         pauses: Seconds after which there is more to do.

@@ -41,7 +41,7 @@ ShowProgress = Callable[[Started, Json], None]
 
 
 class HostQueue(Protocol):
-    """Do in the queue what a job asks for."""
+    """Carry out the requests of a job in the queue."""
 
     def enqueue(self, asked: Sequence[RunSpec] | FlowSpec, /) -> Awaitable[list[int]]:
         """Put runs or a flow into the queue; return the ids of the runs, or that of the flow alone."""
@@ -92,12 +92,12 @@ class LocalHost:
         unstoppable: A thread passed its hard stop; its run stays running and says so.
         hurried: The grace of a job that was asked to stop is over before its time: the node's lease ends.
         latest_progress: As it was shown last.
-        at_end: What is put into the queue if the attempt ends well.
+        at_end: The runs put into the queue if the attempt ends well.
         main: The task of a coroutine; None until it is made, and for all other kinds of jobs.
-        exit: What code of the job raised to end the process or the loop, where nobody awaited it; it fails the attempt.
+        exit: The error of job code that ends the process or the loop, where nobody awaited it; it fails the attempt.
         grace: Seconds between "please stop" and the hard stop.
-        redactor: Cuts the secrets that the job was given out of what it says.
-        trace: What each of its log lines says besides, to be found from a trace; None = nothing is traced.
+        redactor: Cuts the secrets that the job was given out of its output.
+        trace: Further fields of each of its log lines, to be found from a trace; None = nothing is traced.
         export_line: Sends each of its log lines to a tracing system; None = there is none that wants them.
     """
 
@@ -337,7 +337,7 @@ class LocalHost:
     def wants_exit(self, error: BaseException) -> None:
         """Cancel the job, as a task or callback of it wants to end the process or the loop; called in the loop."""
         if self._is_over or (self.main is not None and self.main.done()):
-            words = "what run %d (job '%s') left behind raised %s, and nothing else ends"
+            words = "code that run %d (job '%s') left behind raised %s, and nothing else ends"
             log.error(words, self.run.id, self.run.job_name, type(error).__name__, exc_info=error)
         if self.exit is None:
             self.exit = error
@@ -393,7 +393,7 @@ class LocalHost:
             time.sleep(pause)
 
     def hide(self, secrets: Mapping[str, str]) -> None:
-        """Start to cut these secrets out of what the job says.
+        """Start to cut these secrets out of the job's output.
 
         Args:
             secrets: Value by name.
@@ -403,7 +403,7 @@ class LocalHost:
         IN_USE.add(secrets)
 
     def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:
-        """Show what the job printed, without its secrets; and keep it with the execution, line by line, if asked."""
+        """Show the prints of the job, without its secrets; and keep them with the execution, line by line, if asked."""
         if self._pieces is not None:
             self._pieces.write(text, show, keep=keep)
             return
@@ -418,7 +418,7 @@ class LocalHost:
             self.log(logging.INFO, line, None)
 
     def end_prints(self) -> None:
-        """Show and keep what was printed last, without an end of its line."""
+        """Show and keep the last printed text, without an end of its line."""
         if self._pieces is not None:
             self._pieces.end()
         for line in [] if self._prints is None else self._prints.rest():

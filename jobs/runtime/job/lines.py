@@ -67,7 +67,7 @@ _LEVELS = {
 
 
 def bounded_fields(fields: Mapping[str, Json] | None) -> dict[str, Json] | None:
-    """Return a line's fields as plain JSON; what is not JSON becomes text, and a note replaces what is too large."""
+    """Return a line's fields as plain JSON; other values become text, and a note replaces those too large."""
     if not fields:
         return None
     if len(fields) <= _FEW and all(_is_plain(key, value) for key, value in fields.items()):
@@ -106,9 +106,9 @@ def _is_plain(key: str, value: Json) -> bool:
 
 
 def keep_lines_of_jobs(host: Host | None = None) -> None:
-    """Start to keep what jobs log by ``logging`` with their executions; for the life of the process.
+    """Start to keep the lines that jobs log by ``logging`` with their executions; for the life of the process.
 
-    Nothing that configures ``logging`` later changes that: neither what becomes of handlers, nor a higher level of the
+    Nothing that configures ``logging`` later changes that: neither a change of handlers, nor a higher level of the
     root logger or ``logging.disable``, which hold for handlers alone; nor ``disable_existing_loggers``, by which a
     logger is muted everywhere but in jobs. Our own loggers are not muted by that. A logger's own level and ``disabled``
     hold as ever. Doing it again changes ``host`` and the level.
@@ -199,7 +199,7 @@ def _call_handlers(
 
 
 def _is_shown(logger: logging.Logger, record: logging.LogRecord) -> bool:
-    """Return whether handlers get a record by what was configured."""
+    """Return whether handlers get a record by the configuration."""
     if record.levelno < _with_level(logger).level:
         return False
     return isinstance(logger, OwnLogger) or (record.levelno > _Keeping.disabled and not vars(logger).get(_MUTED, False))

@@ -27,7 +27,7 @@ class NodeResources:
     """All of it is opened and closed by one task, because a task group, for one, is left where it was entered.
 
     Attributes:
-        opened: By what it gives; complete once ``open`` has returned.
+        opened: The open resources by type; complete once ``open`` has returned.
     """
 
     def __init__(self, hooks: Hooks) -> None:
@@ -40,7 +40,7 @@ class NodeResources:
         """Open everything, in order.
 
         Raises:
-            ConfigurationError: one of them cannot be opened; names it. What was open is closed again.
+            ConfigurationError: one of them cannot be opened; names it. Resources that were open are closed again.
         """
         if self._order:
             ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -54,7 +54,7 @@ class NodeResources:
         return self.opened
 
     async def close(self) -> None:
-        """Close everything, in the opposite order; what fails is logged. Twice, or without ``open``, is fine."""
+        """Close everything, in the opposite order; failures are logged. Twice, or without ``open``, is fine."""
         keeper, self._keeper = self._keeper, None
         if keeper is not None:
             self._closing.set()
@@ -112,7 +112,7 @@ class KeptResources:
         self._keeper: asyncio.Task[None] | None = None
 
     def open(self, needed: Sequence[Resource]) -> None:
-        """Open what needs no event loop, once; what is open already stays so.
+        """Open the resources that need no event loop, once; open ones stay so.
 
         Raises:
             Exception: one of them cannot be opened.
@@ -124,7 +124,7 @@ class KeptResources:
             self.opened = opened
 
     def run(self, needed: Sequence[Resource], handle: Callable[[], Awaitable[T]]) -> T:
-        """Await ``handle()`` in the event loop of this process, in a context of its own, with what is needed open.
+        """Await ``handle()`` in the event loop of this process, in a context of its own, with its resources open.
 
         Tasks that it leaves are cancelled, as ``asyncio.run`` does.
         """
@@ -211,7 +211,7 @@ class HookStack:
                 self._entered.append((hook, manager))
 
     async def leave(self, error: BaseException | None) -> None:
-        """Leave them; ``error`` is what the job raised."""
+        """Leave them; ``error`` is the job's error."""
         cancel: BaseException | None = None
         while self._entered:
             hook, manager = self._entered.pop()
@@ -280,11 +280,11 @@ class Middleware:
     """Of the attempts of one job.
 
     Args:
-        hooks: What is declared in addition to it.
-        opened: The resources that are open already, by what they give.
+        hooks: Hooks declared in addition to it.
+        opened: The resources that are open already, by type.
 
     Raises:
-        ConfigurationError: nobody gives what the job takes.
+        ConfigurationError: nobody gives a resource that the job takes.
     """
 
     def __init__(self, definition: JobDefinition, hooks: Hooks, opened: Mapping[Any, object]) -> None:
@@ -373,7 +373,7 @@ def middleware_of(definition: JobDefinition, hooks: Hooks, opened: Mapping[Any, 
 
 
 def middleware_of_all(registry: Registry, opened: Mapping[Any, object]) -> dict[str, Middleware]:
-    """Return the middleware of the jobs that have any, by name; a child process opens what its job takes itself."""
+    """Return the middleware of the jobs that have any, by name; a child process opens its job's resources itself."""
     found = {
         one.name: middleware_of(
             one, registry.hooks, {} if one.isolation in (Isolation.PROCESS, Isolation.REMOTE) else opened

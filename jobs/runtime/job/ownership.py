@@ -94,14 +94,14 @@ class Outsider:
         """Do nothing: the task may go on."""
 
     def context(self) -> contextvars.Context:
-        """Return a copy of the present context, in which what runs is this one's."""
+        """Return a copy of the present context, in which the code that runs is this one's."""
         context = contextvars.copy_context()
         context.run(owner.set, self)
         return context
 
 
 class SharedLoopError(RuntimeError):
-    """Code of a job wanted to end what all jobs of its node share."""
+    """Code of a job wanted to end the loop that all jobs of its node share."""
 
 
 def is_asked_to_end(error: BaseException) -> bool:

@@ -1,6 +1,6 @@
 """Guard the output of this process: hide the secrets of jobs and, if asked, keep prints with their execution.
 
-``current_host`` says in whose job something is written. What was written outside of any job, or after its end, may
+``current_host`` says in whose job something is written. Text written outside of any job, or after its end, may
 still tell of a secret: a thread without context, a traceback of a task that nobody awaited.
 """
 
@@ -49,7 +49,7 @@ class Lines:
 
 
 class Pieces:
-    """Text that a job with secrets writes piece by piece: what may be half of one waits for the rest of it."""
+    """Text that a job with secrets writes piece by piece: a possible half of one waits for the rest of it."""
 
     def __init__(self, redactor: Redactor, keep: Show) -> None:
         self._redactor = redactor
@@ -59,7 +59,7 @@ class Pieces:
         self._lock = threading.Lock()
 
     def write(self, text: str, show: Show, *, keep: bool) -> None:
-        """Show, and keep if asked, what is certain by now; safe from any thread."""
+        """Show, and keep if asked, the text that is certain by now; safe from any thread."""
         with self._lock:
             whole = self._held.pop((show, keep), "") + text
             if self._ended or len(whole) > MOST_HELD:
@@ -72,7 +72,7 @@ class Pieces:
             self._say(ready, show, keep=keep)
 
     def end(self) -> None:
-        """Write what still waits, as the job has ended."""
+        """Write the text that still waits, as the job has ended."""
         with self._lock:
             held, self._held, self._ended = self._held, {}, True
         for (show, keep), text in held.items():
@@ -88,7 +88,7 @@ class _Guarded:
     """The common part of standard output and of its bytes.
 
     Attributes:
-        keeps: Whether what jobs print is kept with their executions as well.
+        keeps: Whether prints of jobs are kept with their executions as well.
     """
 
     def __init__(self, show: Show) -> None:
@@ -142,12 +142,12 @@ class GuardedStream(io.TextIOBase):
         return self._original.closed
 
     def keep(self) -> None:
-        """Start to keep what is printed."""
+        """Start to keep printed text."""
         self._guarded.keeps = True
 
     @override
     def write(self, text: str, /) -> int:
-        """Write what is no secret."""
+        """Write the text that is no secret."""
         self._guarded.say(text)
         return len(text)
 
@@ -200,7 +200,7 @@ class GuardedBytes(io.RawIOBase):
 
     @override
     def write(self, data: Any, /) -> int:
-        """Write what is no secret; bytes that are no text pass as they are."""
+        """Write the text that is no secret; bytes that are no text pass as they are."""
         found = bytes(data)
         self._guarded.say(found.decode("utf-8", "surrogateescape"))
         return len(found)
@@ -234,11 +234,11 @@ class _Output:
 def guard_output(*, keeps_prints: bool | None = None) -> None:
     """Start to cut secrets out of standard output and error; for the life of the process.
 
-    Handlers of ``logging`` that write there already go along. Doing it again guards what job code has put in the place
+    Handlers of ``logging`` that write there already go along. Doing it again guards a stream that job code put in place
     of these streams since; if that is closed or nothing, they are put back.
 
     Args:
-        keeps_prints: Whether what jobs print to standard output is also kept with their executions; as it is unless
+        keeps_prints: Whether prints of jobs to standard output are also kept with their executions; as it is unless
             given, at first it is not.
     """
     if keeps_prints is not None:
@@ -281,7 +281,7 @@ def _stream_handlers() -> list[logging.StreamHandler[Any]]:
 
 
 def prints_belong_to_jobs() -> bool:
-    """Return whether what is printed now is kept with executions."""
+    """Return whether text printed now is kept with executions."""
     return isinstance(sys.stdout, GuardedStream) and sys.stdout.keeps
 
 

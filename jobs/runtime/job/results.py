@@ -1,4 +1,4 @@
-"""Make an outcome that can be stored of what a handler returned or raised."""
+"""Make an outcome that can be stored of a handler's result or error."""
 
 import traceback
 from collections.abc import Iterator
@@ -74,10 +74,10 @@ def error_text(text: str, limit: int = MAX_MESSAGE + _NOTE) -> str:
 
 
 def storable(outcome: JobOutcome) -> JobOutcome:
-    """Return an outcome that other code than this has made of what its job returned or raised, by the same rules.
+    """Return an outcome that other code than this has made of its job's result or error, by the same rules.
 
     Raises:
-        ValueError: a part of it is not what it must be.
+        ValueError: a part of it is invalid.
         UserError: a duration or a time is not.
     """
     match outcome:
@@ -111,7 +111,7 @@ def from_exception(
     """Return the outcome of a handler that raised.
 
     Args:
-        error: What it raised.
+        error: The error that it raised.
         policies: Of its job, which may give up on it.
         stop: Why it had been asked to stop by then. Leaving with an exception after the deadline is a time-out, and
             during a shutdown a hand-back: neither is the job's fault.

@@ -1,4 +1,4 @@
-"""The steps of one attempt on its node: what is stored already, and what is on its way to the database."""
+"""The steps of one attempt on its node: those stored already, and those on their way to the database."""
 
 import asyncio
 import logging
@@ -88,7 +88,7 @@ class LeftAtWork:
         self._branches: dict[int, list[Branches]] = {}
 
     def add(self, run_id: int, branches: Branches) -> None:
-        """Remember what an attempt at a run left behind, for as long as it is at work."""
+        """Remember the branches that an attempt at a run left behind, for as long as it is at work."""
         known = {key: [one for one in some if one.steps_at_work] for key, some in [*self._branches.items()]}
         self._branches = {key: some for key, some in known.items() if some}
         self._branches.setdefault(run_id, []).append(branches)
@@ -176,7 +176,7 @@ class JobSteps:
         self._carrier.wait_for("ctx.step", self._keep(end))
 
     async def begin_wait(self, asked: Wait) -> StoredStep:
-        """Begin a wait, and end it if what it waits for is there; returns its state.
+        """Begin a wait, and end it if the awaited event is there; returns its state.
 
         Raises:
             RunTakenError: it is refused.

@@ -46,14 +46,14 @@ class Subscriber:
         self.ready.set()
 
     def lose(self, cursor: Cursor) -> None:
-        """Forget what waits: the subscriber has to reload and go on from ``cursor``."""
+        """Forget the waiting events: the subscriber has to reload and go on from ``cursor``."""
         self.queue.clear()
         self.overflowed = cursor
         self.ready.set()
 
 
 class Audience:
-    """All subscribers. An event costs what its own subscribers cost, however many others there are."""
+    """All subscribers. An event costs as much as its own subscribers, however many others there are."""
 
     def __init__(self) -> None:
         self._by_key: dict[Hashable, set[Subscriber]] = {}
@@ -202,7 +202,7 @@ class EventBus(Watch):
         return _PAUSE if self._audience else _LONG_PAUSE
 
     async def look(self) -> None:
-        """Number what was committed, and fan out what any node has numbered."""
+        """Number committed events, and fan out those that any node has numbered."""
         await self.publish()
 
     async def _number(self) -> None:
@@ -214,7 +214,7 @@ class EventBus(Watch):
         self._published = True
 
     async def _deliver(self) -> None:
-        """Hand out what is new; with nobody there it is not even read."""
+        """Hand out new events; with nobody there they are not even read."""
         while self._audience:
             page = await self._database.read(events.following, self._seen, _PAGE)
             if page is None:
@@ -249,7 +249,7 @@ class EventBus(Watch):
             await asyncio.sleep(0)
 
     async def cursor(self) -> Cursor:
-        """Return the cursor of everything published so far; what is committed but has no number yet comes after it."""
+        """Return the cursor of everything published so far; committed events without a number come later."""
         newest = await self._for_readers.read(events.newest)
         if newest < self._seen or newest.contradicts(self._seen):
             # The caller is about to subscribe from there.
@@ -262,7 +262,7 @@ class EventBus(Watch):
         """Yield events in order: first those stored after ``after``, then live ones, none missed and none twice.
 
         Without ``after`` it begins with the next event. A ``RESYNC`` event says that some were lost to the reader
-        (older than what is kept, of a history that the database no longer has, or it was too slow): reload, then go
+        (older than the kept events, of a history that the database no longer has, or it was too slow): reload, then go
         on from its cursor.
         """
         await self._catch_up()

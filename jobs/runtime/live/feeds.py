@@ -47,7 +47,7 @@ class Overviews:
     async def latest(self, database: Database, wanted: frozenset[Part] = EVERYTHING) -> Overview:
         """Return a reading that is under way, or one that is over and still fresh, or else a new one.
 
-        It ends when the last of those who wait for it has left. What it raises, all of them get; the next try is new.
+        It ends when the last of those who wait for it has left. Its error reaches all of them; the next try is new.
 
         Args:
             database: The first caller reads by it.
@@ -102,7 +102,7 @@ class LogFollower:
     async def more(self, last_line: int) -> None:
         """Wait until the log goes beyond ``last_line``, or the execution is over or gone.
 
-        A reader that has read up to ``last_line`` after ``LogFeed.follow`` misses nothing: what came since is noticed.
+        A reader that has read up to ``last_line`` after ``LogFeed.follow`` misses nothing: later lines are noticed.
         """
         while self._end.last_line <= last_line and not self._end.over:
             self._notified.clear()
@@ -112,7 +112,7 @@ class LogFollower:
 class LogFeed(Watch):
     """Looks how far the followed logs go, whenever some node wrote lines or ended an execution.
 
-    Nobody follows, or nothing happens: no statement is sent, but for one slow look that finds what no hint announced.
+    Nobody follows, or nothing happens: no statement is sent, but for one slow look that finds lines without a hint.
 
     Args:
         poll: Seconds between two slow looks.
@@ -180,9 +180,9 @@ class LiveFeeds:
         self.log_feed.start()
 
     async def end(self) -> None:
-        """Hand out what is committed by now, and end all subscriptions; nothing happens before ``start``.
+        """Hand out the lines committed by now, and end all subscriptions; nothing happens before ``start``.
 
-        What a database that is unavailable keeps back, readers get when they come again with their cursors.
+        Lines that an unavailable database keeps back, readers get when they come again with their cursors.
         """
         try:
             if self._subscribed:

@@ -72,12 +72,12 @@ def replayed(conn: Connection, wanted: str) -> tuple[bool, str]:
     if not standby:
         raise NotUsableError("it is no standby: it takes writes, as one does that was promoted")
     if reached is None:
-        raise NotUsableError("it does not say how far it has replayed what the database wrote")
+        raise NotUsableError("it does not say how far it has replayed the writes of the database")
     return has, reached
 
 
 def replay_lag(primary: Connection, standby: Connection) -> float:
-    """Return the seconds until a standby has what its primary has now, or if that takes long, those it is behind.
+    """Return the seconds until a standby has all of its primary, or if that takes long, those it is behind.
 
     Raises:
         NotUsableError: it is no standby of PostgreSQL.
@@ -241,7 +241,7 @@ class Replica(Watch):
         if now < self._rests_until:
             return
         self._reason, self._used_since = None, now
-        log.info("the read replica answers what the API reads")
+        log.info("the read replica answers the reads of the API")
 
     def give_up(self, reason: str, *, away: bool = True) -> None:
         """Stop asking the standby until a look finds that it can answer.
@@ -317,7 +317,7 @@ class ReplicaReads:
         self._part = part
 
     async def read(self, function: Callable[[Connection], T]) -> tuple[T] | None:
-        """Return what a function reads; None = the database has to be asked."""
+        """Return the result of a function that reads; None = the database has to be asked."""
         if self._replica.state.in_use and (wanted := await self._replica.wanted_or_none()) is not None:
             try:
                 return (await self.database.read(partial(_having, wanted=wanted, function=function)),)

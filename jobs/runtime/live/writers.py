@@ -58,7 +58,7 @@ class ProgressWriter(Watch):
         return _PAUSE
 
     async def look(self) -> None:
-        """Write what waits."""
+        """Write the waiting lines."""
         with self._lock:
             newest, self._newest = self._newest, {}
         if not newest:
@@ -111,7 +111,7 @@ class LogTail:
 class LogWriter(Watch):
     """Takes lines from any thread and writes them a few times a second.
 
-    Memory and writes are bounded: at most the newest ``KEPT_LINES`` of an execution wait. What falls out before it was
+    Memory and writes are bounded: at most the newest ``KEPT_LINES`` of an execution wait. A line lost before it was
     written would have been cut afterwards anyway, so the counts stay exact.
     """
 
@@ -160,7 +160,7 @@ class LogWriter(Watch):
 
     @override
     async def look(self) -> None:
-        """Write one batch of what waits, and look again: no talkative job keeps others from the database."""
+        """Write one batch of the waiting lines, and look again: no talkative job keeps others from the database."""
         if await self._flush():
             self.poke()
 

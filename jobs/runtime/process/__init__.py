@@ -1,1 +1,1 @@
-"""Jobs in child processes: launcher, child, and what they say to the node."""
+"""Jobs in child processes: launcher, child, and their messages to the node."""

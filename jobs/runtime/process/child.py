@@ -117,7 +117,7 @@ class ChildProcess:
         return memory_of_this_process(memory) <= memory and children_of_this_process() <= self._own
 
     def _listen(self) -> None:
-        """Do what the node says until it is gone; a job without its node must not go on."""
+        """Follow the messages of the node until it is gone; a job without its node must not go on."""
         try:
             while True:
                 match message := to_child(self._connection.receive()):
@@ -138,12 +138,12 @@ class ChildRun:
     """One run in this process.
 
     Args:
-        redactor: Cuts secrets out of what it says.
-        kept: What this process keeps for the runs that follow.
-        sigterm: What a SIGTERM asks the job to stop for; None: it means nothing unless the node has said so.
+        redactor: Cuts secrets out of its output.
+        kept: The objects that this process keeps for the runs that follow.
+        sigterm: The reason to stop that a SIGTERM gives the job; None: it means nothing unless the node has said so.
 
     Attributes:
-        own_processes: What the resources that are kept had started when the job itself began.
+        own_processes: The processes that the kept resources had started when the job itself began.
     """
 
     def __init__(
@@ -264,14 +264,14 @@ class ChildRun:
             let_go_on=let_go_on, is_abandoned=lambda: False, on_late=self._host.note_late
         )
         if let_go_on and was_cut and self._signal.reason is not None:
-            raise CutOffError("what it did besides its waits was cut off")
+            raise CutOffError("its work besides its waits was cut off")
 
     def _note_processes(self) -> None:
         if self._begin.memory is not None:
             self.own_processes = children_of_this_process()
 
     def on_message(self, message: ToChild) -> None:
-        """Do what the node says to this run."""
+        """Follow a message of the node to this run."""
         match message:
             case Stop(reason=reason):
                 self._signal.ask(reason)
@@ -320,7 +320,7 @@ def run_child(peer: socket.socket) -> None:
 
 
 def warm_up() -> None:
-    """Define a job, bind its arguments, read an order, write an outcome: nothing of it stays but what was loaded."""
+    """Define a job, bind its arguments, read an order, write an outcome: nothing of it stays but the loaded modules."""
     definition = define("warm_up", _do_nothing, isolation=Isolation.PROCESS)
     order = frame(Begin(
         module=__name__, qualname=_do_nothing.__qualname__, info=_info(), remaining=1.0, checkpoint=None, path=[],

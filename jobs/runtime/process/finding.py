@@ -32,7 +32,7 @@ def find_job(name: str, module_name: str, qualname: str) -> tuple[JobDefinition,
 
     Raises:
         JobNotFoundError: it is not there.
-        Exception: what importing the module raises.
+        Exception: any error from importing the module.
     """
     module = importlib.import_module(module_name)
     registered = default_registry().get(name)
@@ -91,7 +91,7 @@ def preloaded(jobs: Iterable[JobDefinition], hooks: Hooks, *, unless_set: bool) 
 
     Args:
         jobs: Those in child processes.
-        hooks: What is declared in addition to them.
+        hooks: Hooks declared in addition to them.
         unless_set: Whether it holds for jobs that do not say.
     """
     found: dict[str, None] = {}

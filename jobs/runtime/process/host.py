@@ -1,4 +1,4 @@
-"""The host of a job in its child process: it sends to the node what the job says, and brings the answers back."""
+"""The host of a job in its child process: it sends the messages of the job to the node, and brings the answers back."""
 
 import asyncio
 import itertools
@@ -102,7 +102,7 @@ class Requests:
         """Send a request.
 
         Args:
-            wish: What the job wants, for the error of a run that is over.
+            wish: The request of the job, for the error of a run that is over.
             request: Makes the message of this number.
             pick: Takes the result from the answer.
             refused: Makes the exception of a refusal.
@@ -180,13 +180,13 @@ class ChildSteps:
         )
 
     def left_step(self, label: str) -> None:
-        """Return nothing: what an earlier attempt left behind was killed with its process."""
+        """Return nothing: code that an earlier attempt left behind was killed with its process."""
 
     def left_step_waiting(self, label: str) -> None:
         """Return at once; see ``left_step``."""
 
     def find_step(self, label: str) -> Awaitable[StoredStep | None]:
-        """Return what is stored of a step."""
+        """Return the stored state of a step."""
         return asyncio.wrap_future(self._find(label))
 
     def find_step_waiting(self, label: str) -> StoredStep | None:
@@ -287,7 +287,7 @@ class ChildHost:
     Args:
         signal: Why and when to stop.
         checkpoint: The last one of the task.
-        redactor: Cuts the secrets that the job was given out of what it says.
+        redactor: Cuts the secrets that the job was given out of its output.
         maker: The run, as a flow names it that the job enqueues.
         may_have_steps: Earlier attempts at the run may have stored steps.
         grace: Seconds that tasks have to end, or to begin a step while others wait.
@@ -328,7 +328,7 @@ class ChildHost:
     def note_late(self, steps: Collection[str]) -> None:
         """Log that something the attempt has begun, in these steps, still goes on."""
         where = f" (step {', '.join(sorted(steps))})" if steps else ""
-        self.log(logging.ERROR, f"the job has left, but what it began goes on{where}; waiting for it to end", None)
+        self.log(logging.ERROR, f"the job has left, but work that it began goes on{where}; waiting for it to end", None)
 
     def stop_reason(self) -> StopReason | None:
         """Return why the job should stop; None if it need not."""
@@ -432,7 +432,7 @@ class ChildHost:
         self.at_end += runs
 
     def printed(self, text: str, show: Callable[[str], object], *, keep: bool) -> None:
-        """Show what the job printed, without its secrets; and keep it with the execution, line by line, if asked."""
+        """Show the prints of the job, without its secrets; and keep them with the execution, line by line, if asked."""
         self._pieces.write(text, show, keep=keep)
 
     def _keep_printed(self, text: str) -> None:

@@ -44,7 +44,7 @@ class Verdict(Enum):
 
 
 def kill_group(pid: int) -> None:
-    """Kill a child with its process group; what is gone already, or belongs to somebody else, is left alone.
+    """Kill a child with its process group; a process that is gone already, or belongs to somebody else, is left alone.
 
     Args:
         pid: Of a process that leads a group of its own.
@@ -65,7 +65,7 @@ def mark_of(launcher: int, child: int) -> str:
 
 
 def kill_strays(launcher: int, children: Collection[int]) -> None:
-    """Kill what these children have started and what is in no group of theirs; on Linux only, where that can be seen.
+    """Kill processes started by these children that are in no group of theirs; on Linux only, where they can be seen.
 
     Reads the environment of every process of this user: for when children end in disorder. Waits up to half a second
     for processes that start another program meanwhile.

@@ -3,12 +3,12 @@
 A fresh interpreter needs 0.6 s of processor time to import Cronograph before it can begin a job; a fork of one that
 has done so needs some milliseconds. The launcher runs no code of the user, unless a job is preloaded, and has one
 thread. So forking it is safe, every child starts from the same clean state, and the launcher is still there to end it,
-no matter what a job does:
+regardless of the job:
 
-- it reports how each child exited, and kills what the child has started and left behind;
+- it reports how each child exited, and kills the processes that the child has left behind;
 - when the node goes, however it goes, the launcher kills all children and their groups, and exits;
 - when the launcher goes, the kernel kills its children (Linux; elsewhere they notice the end of their connection), and
-  the node what these have started.
+  the node the processes that these have started.
 
 The node and the launcher speak in lines. To the launcher: ``spawn ID`` (with the child's socket), ``kill ID``,
 ``import MODULE``, and perhaps first ``preload JSON`` with ``path``, ``modules`` and ``jobs``. To the node: ``ready 0
@@ -67,7 +67,7 @@ def end_in_order(status: int) -> NoReturn:
     """End this process.
 
     Threads that are no daemons are waited for, ``atexit`` functions are called (``logging`` and coverage flush there),
-    and what was written to files that nobody closed is written out. ``__del__`` methods are not called; Python itself
+    and buffers of files that nobody closed are written out. ``__del__`` methods are not called; Python itself
     promises none at its exit. Once the threads are over, SIGTERM asks for nothing that is not under way.
     """
     _wait_for_threads()
@@ -163,7 +163,7 @@ class Launcher:
                 kill_group(self._pids[int(identity)])
 
     def _preload(self, path: list[str], modules: list[str], jobs: list[tuple[str, str, str]]) -> None:
-        """Import what children will need; no matter what else the imports did, this process goes on as before."""
+        """Import the modules that children need; despite all else the imports did, this process goes on as before."""
         sys.path[:] = path
         for number, module in enumerate(modules):
             self._say(b"importing", number, 0)

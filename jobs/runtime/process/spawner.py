@@ -116,7 +116,7 @@ class Child:
         """Return the next message; None once there is none any more.
 
         Raises:
-            FrameError: what came is none.
+            FrameError: the bytes are no frame.
         """
         self._receiving = object()
         try:
@@ -154,7 +154,7 @@ class Spawner:
     Args:
         preload: Modules that the launcher imports before it forks. One that is not fit for it is left out, with a
             warning.
-        jobs: What it finds in these modules beforehand, see ``findable``.
+        jobs: The jobs that it finds in these modules beforehand, see ``findable``.
         exit_timeout: Seconds that a launcher may take to end before it is killed.
     """
 
@@ -279,7 +279,7 @@ class Spawner:
             self._send_orders()
 
     def _send_orders(self) -> None:
-        """Send what the launcher can take now, and the rest when it has read: that it is busy is not its end."""
+        """Send the orders that it can take now, and the rest when it has read: that it is busy is not its end."""
         if self._control is None:
             return
         loop = asyncio.get_running_loop()
@@ -330,7 +330,7 @@ class Spawner:
         return identity in self._stopped
 
     def _hear(self) -> None:
-        """Read what the launcher has said, or note that it is gone."""
+        """Read the messages of the launcher, or note that it is gone."""
         if self._control is None:
             return
         try:

@@ -1,6 +1,6 @@
 """The messages of a node and the child process of a job: bounded frames of JSON over a socket.
 
-A frame is its length in bytes (four of them, big-endian) and that many bytes of JSON. Nothing is pickled: what comes
+A frame is its length in bytes (four of them, big-endian) and that many bytes of JSON. Nothing is pickled: a message
 out of a process that runs foreign code is data, and it is checked before anything is made of it.
 """
 
@@ -55,12 +55,12 @@ class Begin(Message):
         checkpoint: The last one of the task.
         path: Where the child looks for modules.
         log_levels: The levels of the node's loggers by name; "" is the root.
-        secrets: Name to value of the secrets in its arguments, to be cut out of what the job says.
+        secrets: Name to value of the secrets in its arguments, to be cut out of the job's output.
         modules: Where its hooks and resources are declared.
-        keeps_prints: What it prints is kept with its execution.
+        keeps_prints: Its prints are kept with its execution.
         memory: Bytes up to which the child offers to run another one after this; None = it ends.
         may_have_steps: Earlier attempts at the run may have stored steps.
-        trace: The span of the attempt, for what the job sends to a tracing system; None = nothing is traced.
+        trace: The span of the attempt, for the data that the job sends to a tracing system; None = nothing is traced.
     """
 
     kind: Literal["begin"] = "begin"
@@ -162,7 +162,7 @@ class ChangeRun(Message):
 
 
 class FindStep(Message):
-    """Child to node, which answers: read what is stored of this step."""
+    """Child to node, which answers: read the stored state of this step."""
 
     kind: Literal["find_step"] = "find_step"
     number: int
@@ -201,7 +201,7 @@ _OUTCOMES: dict[str, TypeAdapter[JobOutcome]] = {
 
 
 class Ended(Message):
-    """Child to node, last: how the attempt ended (the name of an outcome, its fields), and what follows a good end.
+    """Child to node, last: how the attempt ended (the name of an outcome, its fields), and runs to follow a good end.
 
     ``again``: the child can run another one. ``took_store``: it imported the store, which its launcher did not have.
     """
@@ -217,7 +217,7 @@ class Ended(Message):
     def of(
         cls, outcome: JobOutcome, at_end: Sequence[RunSpec] = (), *, again: bool = False, took_store: bool = False
     ) -> "Ended":
-        """Return the message that carries ``outcome`` and what follows it."""
+        """Return the message that carries ``outcome`` and the runs that follow it."""
         name, fields = type(outcome).__name__, dataclasses.asdict(outcome)
         message = {"outcome": name, "fields": fields, "at_end": list(at_end), "again": again}
         message["took_store"] = took_store
@@ -324,7 +324,7 @@ class NodeGoneError(Exception):
 
 
 class Sender(Protocol):
-    """Carries what a job says out of its process; safe from any thread."""
+    """Carries the messages of a job out of its process; safe from any thread."""
 
     def send(self, message: Message) -> None:
         """Send a message; waits while nobody takes it.
@@ -379,7 +379,7 @@ class Connection:
 
 
 class Outbox:
-    """Sends log lines and progress: what comes slowly at once, a flood gathered, and of it only the newest.
+    """Sends log lines and progress: slow ones at once, a flood gathered, and of it only the newest.
 
     A job that writes faster than anybody reads holds up neither itself nor the node, and its memory stays bounded.
     """
@@ -433,7 +433,7 @@ class Outbox:
             pass
 
     def end(self) -> None:
-        """Take nothing more: what threads of a run that is over say belongs to no other run."""
+        """Take nothing more: messages from threads of a run that is over belong to no other run."""
         self.flush()
         with self._lock:
             self._is_over = True

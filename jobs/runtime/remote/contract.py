@@ -1,6 +1,6 @@
 """The server's side of the remote contract: code at an engine begins, speaks, and ends.
 
-It says what a child process says to its node (``process.wire``), message by message, each with the next number: one
+It has the messages of a child process to its node (``process.wire``), one by one, each with the next number: one
 that comes again is answered as before and changes nothing. All of it is stored, so any server answers.
 """
 
@@ -141,7 +141,7 @@ class RemoteContract:
         return {"begin": {**begin, "info": info, "secrets": secrets}, "heartbeat": self._heartbeat}
 
     async def read(self, token_hash: str, line: bytes) -> Said | Refusal:
-        """Carry out a line of an outbox: the start of code, or what it says.
+        """Carry out a line of an outbox: the start of code, or a message of it.
 
         Raises:
             FrameError: it is neither.
@@ -259,10 +259,10 @@ def _storable(message: Ended) -> Ended:
 
 
 def _judged(make: Callable[..., T], *values: object) -> T:
-    """Return what is made of foreign values.
+    """Return the message made of foreign values.
 
     Raises:
-        FrameError: they are not what they must be.
+        FrameError: they are invalid.
     """
     try:
         return make(*values)

@@ -2,7 +2,7 @@
 
 The folder of an attempt has:
 
-- ``start``: what its code gets when it begins. The first process takes it away, so a second one finds nothing.
+- ``start``: the data that its code gets when it begins. The first process takes it away, so a second one finds nothing.
 - ``out.1``, ``out.2``, …: the messages of the code, one a line; an empty line is a sign of life. The node removes each
   file once all of it is stored and the next one has begun, and the code waits while too many are left.
 - ``in``: the number of the last message that the node has answered, that answer, and why the code should stop.
@@ -161,7 +161,7 @@ def _timed(begun: dict[str, Any]) -> dict[str, Any]:
 
 
 class News(Enum):
-    """Say what is new in a box."""
+    """Name the news in a box."""
 
     NONE = auto()
     SIGNS = auto()
@@ -183,7 +183,7 @@ class Box:
         self._place = 0
 
     def place(self, start: Mapping[str, Any]) -> None:
-        """Make the folder, for this user alone, with what its code gets when it begins."""
+        """Make the folder, for this user alone, with the data for its code when it begins."""
         self._folder.mkdir(mode=0o700, exist_ok=True)
         _replace(self._folder / _START, start)
 
@@ -204,7 +204,7 @@ class Box:
         return News.LINES
 
     def lines(self) -> list[bytes]:
-        """Return what is there and was not ``taken``: whole lines, of one file; an empty one is a sign of life."""
+        """Return the lines that were not ``taken``: whole ones, of one file; an empty one is a sign of life."""
         if not self._unread():
             return []
         with Path(self._file).open("rb") as file:
@@ -242,7 +242,7 @@ class Box:
         self._place += len(line) + 1
 
     def _find(self) -> bool:
-        """Begin with the oldest file that is left; what of it is stored already is passed over by its numbers."""
+        """Begin with the oldest file that is left; its lines that are stored already are passed over by number."""
         names = [one.name.removeprefix(_OUT) for one in self._folder.iterdir() if one.name.startswith(_OUT)]
         number = min((int(one) for one in names if one.isdecimal()), default=None)
         if number is not None:
@@ -256,7 +256,7 @@ class Box:
         return self._folder / f"{_OUT}{number}"
 
     def answer(self, sequence: int, answer: object, stop: str | None) -> None:
-        """Write what its code waits for."""
+        """Write the answer that its code waits for."""
         _replace(self._folder / _IN, {"sequence": sequence, "answer": answer, "stop": stop})
 
     def remove(self) -> None:

@@ -21,7 +21,7 @@ class Held:
         ended: Its accepted end; None: this node lets it go.
         place: Where it is at its engine; None: it is not submitted yet.
         is_asked: It was asked to stop because its time is over.
-        seen: What its engine said last, as it is stored.
+        seen: The last report of its engine, as it is stored.
         since: Since when this node looks after it, by the database's time; None: not yet.
         deadline: When its time box is over, or that of its run; None: never, or it is not known yet.
         waits_at: Where it waits at its engine, as it is stored.
@@ -39,7 +39,7 @@ class Held:
     waits_at: QueuePlace | None = None
 
     def note_seen(self, seen: Seen) -> None:
-        """Note what its engine says, as it is stored: what waits no more has no place."""
+        """Note the report of its engine, as it is stored: an attempt that waits no more has no place."""
         self.seen = seen
         if seen.state is not EngineState.PENDING:
             self.waits_at = None

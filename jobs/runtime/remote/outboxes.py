@@ -1,4 +1,4 @@
-"""A node reads what code without a server has left in the folders of its attempts, and answers there."""
+"""A node reads the lines that code without a server has left in the folders of its attempts, and answers there."""
 
 import asyncio
 import logging
@@ -58,7 +58,7 @@ class Outboxes(Watch):
 
     Args:
         database: Where signs of life are stored.
-        contract: Carries out what is read.
+        contract: Carries out the lines read.
         poll: Seconds between two looks into a silent box.
         on_broken: Called with an execution and the end that it gets because its box cannot be read.
     """
@@ -98,7 +98,7 @@ class Outboxes(Watch):
         self._open.pop(execution_id, None)
 
     async def tell(self, execution_id: int) -> None:
-        """Write into the box of an attempt what is stored for it: its last answer, and whether to stop."""
+        """Write into the box of an attempt the values stored for it: its last answer, and whether to stop."""
         one = self._open.get(execution_id)
         if one is not None:
             async with one.reading:

@@ -42,7 +42,7 @@ _SAID_EVERY: Final = 100
 
 
 def say(text: str) -> None:
-    """Write a line into the log of the engine: what a job prints or logs belongs to its execution."""
+    """Write a line into the log of the engine: prints and log lines of a job belong to its execution."""
     os.write(2, f"cronograph.remote: {text}\n".encode())
 
 
@@ -144,7 +144,7 @@ class Server(Channel):
 
 
 class Speaking:
-    """Says what a job says, in order, and gives signs of life; ``Sender`` of ``process.wire``.
+    """Sends the messages of a job in order, and gives signs of life; ``Sender`` of ``process.wire``.
 
     Args:
         connect: Makes a channel, for one thread.

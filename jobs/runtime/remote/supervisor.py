@@ -80,7 +80,7 @@ class RemoteSupervisor(Watch):
 
     Args:
         engines: By the names of their executors.
-        contract: Carries out what code says that reaches no server.
+        contract: Carries out messages of code that reaches no server.
         jobs: The jobs at engines that it takes.
         lease: Seconds for which their code may be silent.
         poll: Seconds between two looks at the engines.
@@ -251,7 +251,7 @@ class RemoteSupervisor(Watch):
         return None
 
     async def _place(self, held: Held, token_hash: str, folder: str) -> bool:
-        """Leave in the folder of an attempt what its code gets; if that cannot be, it has ended."""
+        """Leave in the folder of an attempt the data for its code; if that cannot be, it has ended."""
         try:
             refused = await self._outboxes_of(held.executor).place(token_hash, Path(folder))
         except OSError as error:
@@ -293,7 +293,7 @@ class RemoteSupervisor(Watch):
         return await repeated(lambda: self._database.write(function, *args, **kwargs), _note_pause, _PAUSE)
 
     async def _end(self, held: Held, outcome: JobOutcome) -> None:
-        """End an attempt; what ended it before counts."""
+        """End an attempt; an earlier end counts."""
         message = Ended.of(outcome).model_dump(mode="json")
         await self._write(remote.end, held.started.execution_id, message)
         await self._take_end(held)
@@ -335,7 +335,7 @@ class RemoteSupervisor(Watch):
 
     @override
     async def look(self) -> None:
-        """Take accepted ends; now and then ask the engines, mind the time, and take over what nobody looks after."""
+        """Take accepted ends; now and then ask the engines, mind the time, and take over orphaned attempts."""
         if self._leaving.is_set():
             return
         for execution_id in await self._database.read(remote.ended_of, self._node.id):
@@ -528,7 +528,7 @@ class RemoteSupervisor(Watch):
 
 
 def _note_pause(pause: float, error: Exception) -> None:
-    log.warning("what concerns attempts at engines is not stored, again in %.1f s: %s", pause, first_line(error))
+    log.warning("the states of attempts at engines are not stored, again in %.1f s: %s", pause, first_line(error))
 
 
 def _nobody(_started: Started, _attempt: RemoteAttempt) -> None:

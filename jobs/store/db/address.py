@@ -224,7 +224,7 @@ def is_pooled(url: URL) -> bool:
 
 
 def schema_in(url: URL) -> str:
-    """Return the schema of the tables: what ``?schema=`` says, else ``cronograph``; ``main`` in a SQLite file."""
+    """Return the schema of the tables: the value of ``?schema=``, else ``cronograph``; ``main`` in a SQLite file."""
     if is_sqlite(url):
         return SQLITE_SCHEMA
     chosen = url.query.get("schema", SCHEMA)

@@ -112,7 +112,7 @@ class AutocommitConnection:
         """Send statements with their parameters in one transaction; return the rows of each. See ``execute``.
 
         All are sent before the first answer is read, so that nothing stays locked while this process is busy. Each
-        sees what was committed before it began: a lock that one waits for shows the next one what its holder did.
+        sees all rows committed before it began: a lock that one waits for shows the next one its holder's work.
         """
         connection = await self._open()
         own = [(psycopg.AsyncRawCursor(connection, row_factory=psycopg_rows.namedtuple_row), *one) for one in requests]

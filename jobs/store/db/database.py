@@ -106,7 +106,7 @@ class Elsewhere(Protocol):
     """Run the reads of one part at another server that has everything that this one had before."""
 
     async def read(self, function: Callable[[Connection], T]) -> tuple[T] | None:
-        """Return what a function reads; None = this server has to be asked."""
+        """Return the result of a function that reads; None = this server has to be asked."""
         ...
 
 

@@ -37,7 +37,7 @@ def sql_literals(values: Iterable[StrEnum]) -> list[ColumnElement[str]]:
 def unindexed(column: ColumnElement[Any]) -> ColumnElement[str]:
     """Return a text column of rows that are found by their keys: written so that no index can serve a condition on it.
 
-    If the statistics are of a time at which nothing waited, PostgreSQL expects less of the index of what waits than of
+    If the statistics are of a time at which nothing waited, PostgreSQL expects less of an index of waiting runs than of
     a list of keys. It would look through all that waits for a few of its rows.
     """
     return column.concat(literal_column("''", String()))

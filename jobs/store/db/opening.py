@@ -52,7 +52,7 @@ def check_place(conn: Connection, database_url: str) -> None:
         conn: To the database, which has no tables of ours.
 
     Raises:
-        StorageError: tables of these names are there, or the account may not make any; says what to do.
+        StorageError: tables of these names are there, or the account may not make any; names the remedy.
     """
     url = parse_url(database_url)
     if is_sqlite(url):

@@ -18,11 +18,11 @@ Kind = Literal["flag", "json", "number", "text", "time", "whole"]
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """Say where the history is archived, and what of it.
+    """Say where the history is archived, and which part of it.
 
     Attributes:
         location: The folder or bucket, without anything secret.
-        through: What ended earlier is there; the beginning of a day in UTC.
+        through: History that ended earlier is there; the beginning of a day in UTC.
     """
 
     location: str
@@ -34,7 +34,7 @@ class Part:
     """Name a table whose rows are archived by the day on which they ended.
 
     Attributes:
-        name: What the rows are called.
+        name: The name of the rows.
         ended: When a row ended.
     """
 

@@ -82,7 +82,7 @@ def after(conn: Connection, cursor: Cursor, limit: int) -> list[Event]:
 def following(conn: Connection, cursor: Cursor, limit: int) -> list[Event] | None:
     """Return events for a reader that has handed out everything up to ``cursor``; None = that is of another history.
 
-    Or the next one is gone: clocks differ, and what is pruned by age leaves gaps. Before a gap the events end.
+    Or the next one is gone: clocks differ, and pruning by age leaves gaps. Before a gap the events end.
     """
     parameters = {"from_seq": cursor.seq, "batches": limit}
     stored = each_named(conn, _AFTER, event.c.seq, _batch, parameters)

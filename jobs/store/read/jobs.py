@@ -108,7 +108,7 @@ _NAMED_AND_NOW = _NAMED.add_columns(func.statement_timestamp().label("now"))
 def schemas(conn: Connection, names: Collection[str]) -> tuple[dict[str, Schema], datetime | None]:
     """Return the argument schemas of these published jobs, by name, and the time if the database returns it.
 
-    If one of them is not published, it is what all published jobs take: to find one with a name like it.
+    If one of them is not published, the result has those of all published jobs: to find one with a name like it.
     """
     statement = _NAMED_AND_NOW if dialect.is_postgresql(conn) else _NAMED
     rows = every(

@@ -474,7 +474,7 @@ LONGER: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class OldBlocks:
-    """Divide a history by what a pruning does with its blocks.
+    """Divide a history by the treatment of its blocks by a pruning.
 
     Attributes:
         blocks: Those in which hardly anything is young, the oldest first, if any of them is not the one that holds what

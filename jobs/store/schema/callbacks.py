@@ -16,7 +16,7 @@ _TIMES: Final = ("available_at", "expires_at")
 
 
 def callback_document(run: NewRun) -> dict[str, Any]:
-    """Return the stored form of all that a request can say of a run; what it inherits it gets when it is enqueued."""
+    """Return the stored form of all that a request can say of a run; inherited values are added when it is enqueued."""
     times: dict[str, datetime | None] = {name: getattr(run, name) for name in _TIMES}
     return {
         **{name: getattr(run, name) for name in _FIELDS},

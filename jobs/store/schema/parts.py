@@ -4,7 +4,7 @@ Each part is a partition with indexes of its own. An UPDATE that makes the condi
 row to the second one, so a row that is at work has few index entries, a row of the history is inserted once, and every
 statement names the table as a whole. SQLite has one table with all indexes: it updates rows in place.
 
-The history, the log lines and the events are divided once more, into blocks of ascending ids: what is old is then
+The history, the log lines and the events are divided once more, into blocks of ascending ids: old rows are then
 dropped as a whole. The first block has no lower bound and the last one no upper bound, so that no row ever lacks a
 place. This module makes the first two; ``write.blocks`` makes the others, and drops them.
 """
@@ -32,7 +32,7 @@ class Split:
 
     Attributes:
         condition: Of the rows that are open.
-        checks: Of each part, what holds for its rows. PostgreSQL leaves a part out of a statement whose conditions it
+        checks: Of each part, the condition of its rows. PostgreSQL leaves a part out of a statement whose conditions it
             contradicts. A check of the table that follows from these and the part's condition is on SQLite alone.
         settings: The storage parameters of the open part.
     """

@@ -206,7 +206,7 @@ def partial_index(
     """Return an index of the rows that meet a condition, on either database; by columns or expressions.
 
     Args:
-        condition: What its rows have in common.
+        condition: The condition that its rows meet.
         columns: Or expressions.
         unique: Whether no two rows may have the same.
         parts: Those of a split table that have it on PostgreSQL.

@@ -1,8 +1,8 @@
 """Make and drop the blocks of a history on PostgreSQL (see ``schema.parts``).
 
 Who changes which blocks there are locks everybody else out of the history for a moment, and waits for that no longer
-than ``LOCK_TIMEOUT``: who comes behind it waits as well. It fails like any conflict then, and nothing was done. What
-takes long, the copying of what is kept, is done before; what happens to the rows meanwhile is done to the copies
+than ``LOCK_TIMEOUT``: who comes behind it waits as well. It fails like any conflict then, and nothing was done. The
+long work, the copying of kept rows, is done before; changes of the rows meanwhile are made to the copies
 afterwards.
 """
 
@@ -95,7 +95,7 @@ def cut(conn: Connection, history: History, newest: int, size: int = BLOCK) -> b
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """Hold what a history is to keep of old blocks, copied to a table of its own.
+    """Hold the rows of old blocks that a history is to keep, copied to a table of its own.
 
     Attributes:
         blocks: The old ones.
@@ -124,7 +124,7 @@ class Carried:
 
 
 def drop_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str, int] | None:
-    """Drop old blocks of executions with their log lines; what is still needed is carried over.
+    """Drop old blocks of executions with their log lines; rows still needed are carried over.
 
     Returns:
         How many ``executions`` and ``log_lines`` are gone; None = too much would have to be carried over.
@@ -134,7 +134,7 @@ def drop_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str
 
 
 def drop_runs(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str, int] | None:
-    """Drop old blocks of runs, with what belongs to them; what is still needed is carried over.
+    """Drop old blocks of runs, with the rows that belong to them; runs still needed are carried over.
 
     Returns:
         How many ``runs`` are gone; None = too much would have to be carried over.
@@ -156,7 +156,7 @@ def drop_events(conn: Connection, old: OldBlocks, kept: Keeping) -> dict[str, in
 
 
 def carry_over_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> tuple[Carried, Carried] | None:
-    """Copy what is to be kept of old executions, and their log lines; nobody has to wait for it."""
+    """Copy the old executions to keep, and their log lines; nobody has to wait for it."""
     blocks = [one for one in blocks_of(conn, LINES.name) if one.end is not None and one.end <= old.end]
     if not blocks or blocks[-1].end != old.end:
         return None
@@ -173,7 +173,7 @@ def carry_over_executions(conn: Connection, old: OldBlocks, kept: Keeping) -> tu
 
 
 def carry_over_runs(conn: Connection, old: OldBlocks, kept: Keeping) -> Carried | None:
-    """Copy what is to be kept of old runs, and delete what belongs to the others; nobody has to wait for it."""
+    """Copy the old runs to keep, and delete the rows of the others; nobody has to wait for it."""
     executed = select(e.c.run_id).where(e.c.run_id < old.end)
     needed = r.c.id.in_(union_all(executed, *NEEDED_ENDED_RUNS))
     runs = _carry_over(conn, RUNS, old.blocks, kept, ~aged_run(kept), needed)

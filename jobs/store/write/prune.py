@@ -1,8 +1,8 @@
 """Statements that delete old history, each one batch of bounded size.
 
-Never touched: what is still needed (see ``read.prunable``), unfinished runs, open executions, and of every task its
-newest execution and its newest finished one (what ``lastStatus`` shows), with their runs and log lines. A run goes only
-after all of its executions. The walks over executions and runs start where the last batch ended, so that what is kept
+Never touched: rows still needed (see ``read.prunable``), unfinished runs, open executions, and of every task its
+newest execution and its newest finished one (shown by ``lastStatus``), with their runs and log lines. A run goes only
+after all of its executions. The walks over executions and runs start where the last batch ended, so that kept history
 is not looked at again.
 """
 
@@ -129,7 +129,7 @@ _DELETE_LABEL = delete(run_label).where(
 def delete_old_flows(
     conn: Connection, place: RunPlace, before: datetime, limit: int, kept: Keeping | None = None
 ) -> tuple[int, RunPlace | None]:
-    """Look at ``limit`` flows that ended before ``before``, after ``place``; delete them, with what runs come after.
+    """Look at ``limit`` flows that ended before ``before``, after ``place``; delete them, with the order of their runs.
 
     Their runs ended before as well, and are no part of a flow any more. With ``kept`` a flow stays as long as one of
     its runs is to be kept.
@@ -213,7 +213,7 @@ def delete_old_nodes(conn: Connection, before: datetime, limit: int) -> int:
 
 
 def set_archive(conn: Connection, location: str, through: datetime) -> None:
-    """Note where the history is archived, and that what ended before ``through`` is there."""
+    """Note where the history is archived, and that history from before ``through`` is there."""
     values = {"location": location, "through": through}
     if conn.execute(update(history_archive).values(values)).rowcount == 0:
         conn.execute(insert(history_archive).values(id=1, **values))

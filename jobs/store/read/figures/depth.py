@@ -174,7 +174,7 @@ def over_time(
     job_name: str | None = None,
     group: str | None = None,
 ) -> list[DepthPoint]:
-    """Return the queue, or what one job or group has in it, in ``start <= time < end`` by buckets of ``seconds``.
+    """Return the queue, or the part of one job or group, in ``start <= time < end`` by buckets of ``seconds``.
 
     Buckets are aligned to the epoch; those of which no minute was kept are left out.
     """

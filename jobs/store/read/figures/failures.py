@@ -1,4 +1,4 @@
-"""Failures grouped by what they have in common, and one such group over time, read in SQL."""
+"""Failures grouped by their common traits, and one such group over time, read in SQL."""
 
 import hashlib
 import re
@@ -40,7 +40,7 @@ VARYING: Final = re.compile(
 
 
 def without_varying(message: str) -> str:
-    """Return the message without what varies: equal for failures of one cause."""
+    """Return the message without its varying parts: equal for failures of one cause."""
     return VARYING.sub("#", message)
 
 
@@ -55,8 +55,8 @@ class FailureRow:
     """Failures of one job with the same error: how many, first and last start, the newest execution.
 
     Attributes:
-        mark: What people said of them; None = nothing, or nobody has looked.
-        state: What follows from that.
+        mark: People's mark on them; None = nothing, or nobody has looked.
+        state: The state that follows from the mark.
     """
 
     job_name: str
@@ -220,7 +220,7 @@ def signatures(conn: Connection, node_ids: Collection[int]) -> dict[int, dict[st
 
 
 def marked(conn: Connection, rows: Sequence[FailureRow], now: datetime) -> list[FailureRow]:
-    """Return the groups with what people said of them, and their states."""
+    """Return the groups with people's marks and their states."""
     known = marks(conn, {row.fingerprint for row in rows})
     solved = [mark for mark in known.values() if mark.solved_at is not None]
     back = _back(conn, solved, now) if solved else set[str]()

@@ -194,7 +194,7 @@ def _stalled(conn: Connection, scope: Scope, now: datetime) -> int:
 
 
 def _found(scope: Scope) -> Scope:
-    """Return what an index finds: a group, a node, a common label, or a task of a job is looked for among that."""
+    """Return the rows an index finds: a group, a node, a common label, or a task of a job is sought among them."""
     rare = scope.label if scope.label is not None and scope.label.spread is Spread.FEW else None
     task_name = None if scope.job_name is not None else scope.task_name
     return replace(scope, group=None, node=None, label=rare, task_name=task_name)

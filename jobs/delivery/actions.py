@@ -360,7 +360,7 @@ def _check_receiver(tx: Tx, name: str) -> None:
 
 
 def _check_names(tx: Tx, alarm: AlarmSpec, source: AlarmSource, before: AlarmSpec | None = None) -> None:
-    """Refuse names of nothing, but those that were right before: what is gone keeps nobody from disabling."""
+    """Refuse unknown names; a name that was right before and is gone does not prevent disabling an alarm."""
     subject, known = alarm.subject or "", set[str]() if before is None else {*before.channels}
     is_new = before is None or (before.subject_kind, before.subject) != (alarm.subject_kind, alarm.subject)
     if is_new and alarm.subject_kind is SubjectKind.TASK and by_name(tx.conn, subject) is None:

@@ -33,8 +33,8 @@ def set_secret(tx: Tx, name: str, value: str, ring: KeyRing) -> Secret:
     """Keep a secret, new or in the place of the old value; runs that start from now on get the new value.
 
     Raises:
-        InvalidInput: of the name, of the length of the value, or because the value cannot do what a hook, channel or
-            webhook needs it for.
+        InvalidInput: the name or the length of the value is invalid, or the value does not fit the hook, channel or
+            webhook that needs it.
         InvalidState: code ``NO_ENCRYPTION_KEY``: this process has no key.
     """
     check_secret(name, value)

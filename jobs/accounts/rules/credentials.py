@@ -128,7 +128,7 @@ def prefix_of(secret: str) -> Prefix | None:
 
 
 def stored_form(secret: str) -> str:
-    """Return what the database keeps of a secret: its SHA-256, 64 hexadecimal digits."""
+    """Return the stored form of a secret: its SHA-256, 64 hexadecimal digits."""
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""In words: why a task is or is not running now, why a run still waits, and what happens next.
+"""In words: why a task is or is not running now, why a run still waits, and the next step.
 
 An operator reads these at night, so each sentence names the thing in the way and the remedy.
 """

@@ -246,7 +246,7 @@ class Launcher:
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """Leave a signal unheeded: the wake-up socket notifies of it, or it asks for what is under way."""
+    """Leave a signal unheeded: the wake-up socket notifies of it, or it asks for work that is under way."""
 
 
 def _import_for_children(module: str) -> None:

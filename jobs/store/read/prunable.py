@@ -1,7 +1,7 @@
 """Find the history that a pruning would delete, without deleting anything, and the part of it that is still needed.
 
-Everything that deletes history asks ``NEEDED_FLOW``, ``needed_run`` and ``NEEDED_EXECUTION`` first, or what these two
-are made of: by age, by number, or because somebody asked for it. On PostgreSQL the history stands in blocks (see
+Everything that deletes history asks ``NEEDED_FLOW``, ``needed_run`` and ``NEEDED_EXECUTION`` first, or the parts
+of these two: by age, by number, or because somebody asked for it. On PostgreSQL the history stands in blocks (see
 ``schema.parts``), and those of which hardly anything is kept go as a whole.
 """
 

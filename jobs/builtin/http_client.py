@@ -83,7 +83,9 @@ def _charset(headers: httpx.Headers) -> str:
     """Return the encoding that a server names for its answer; UTF-8 where it names none."""
     kind = Message()
     kind["Content-Type"] = headers.get("content-type", "")
-    return str(kind.get_param("charset", "")) or "utf-8"
+    named = str(kind.get_param("charset", "")).lower()
+    # It is for names of hosts, and makes nothing of other bytes.
+    return "utf-8" if named in {"", "punycode"} else named
 
 
 def shown(url: httpx.URL) -> str:

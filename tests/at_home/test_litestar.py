@@ -18,7 +18,12 @@ def shop(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> Any:
     (block,) = blocks_of(ROOT / "docs" / "how-to" / "litestar.md")
     module = ModuleType("shop")
     monkeypatch.setitem(sys.modules, "shop", module)
-    words = {"postgresql://shop@db/shop": sqlite_url, "@job\n": "@job(registry=registry)\n"}
+    words = {
+        "postgresql://shop@db/shop": sqlite_url,
+        "@job\n": "@job(registry=registry)\n",
+        # Else it sets up the logging of the process, and with it of the tests that follow.
+        "lifespan=[cron.lifespan]": "lifespan=[cron.lifespan], logging_config=None",
+    }
     text = block.text
     for written, meant in words.items():
         text = text.replace(written, meant)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
+from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import PydanticSerializationError, PydanticUndefined, SchemaError
 
 from ..base.context import JobContext
@@ -83,13 +84,15 @@ def arguments_of(
 def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
     try:
         model: type[BaseModel] = create_model(f"{name}_args", __config__=_CONFIG, **fields)
-        schema = model.model_json_schema()
-    except _NO_SCHEMA as error:
+        schema = model.model_json_schema(schema_generator=_Schema)
+    except (*_NO_SCHEMA, _UnwritableDefaultError) as error:
         if len(fields) > 1:
             # One of them by itself says whose fault it is.
             for field, definition in fields.items():
                 _model(name, {field: definition})
         parameter, annotation = _as_written(*next(iter(fields.items())))
+        if isinstance(error, _UnwritableDefaultError):
+            raise ValueError(f"parameter '{parameter}': {error}") from error  # noqa: TRY004 - one fault among others
         if isinstance(error, SchemaError):
             reason = " ".join(str(error).rpartition("SchemaError: ")[2].split())
             raise ValueError(f"parameter '{parameter}': its annotation cannot be used: {reason}") from error  # noqa: TRY004
@@ -102,6 +105,22 @@ def _model(name: str, fields: Mapping[str, Any]) -> type[BaseModel]:
     for field, one in model.model_fields.items():
         _check_default(model, field, one.alias or field, one.get_default())
     return model
+
+
+class _Schema(GenerateJsonSchema):
+    """Refuses a default that is no JSON; pydantic would warn and leave it out."""
+
+    def encode_default(self, dft: Any) -> Any:  # noqa: ANN401 - any default
+        try:
+            return super().encode_default(dft)
+        except PydanticSerializationError as error:
+            raise _UnwritableDefaultError(
+                f"its default {dft!r:.60} cannot be written as JSON; give a plain value, such as None"
+            ) from error
+
+
+class _UnwritableDefaultError(Exception):
+    """A parameter's default, or one of a model that a parameter has, is no JSON."""
 
 
 def _check_schema(schema: Mapping[str, Any]) -> None:

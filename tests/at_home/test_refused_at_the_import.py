@@ -110,6 +110,9 @@ def nul_in_literal(text: Literal["a\0", "b"]) -> None: ...
 def nul_in_parameter(x: Annotated[int, Field(description="\0")]) -> None: ...
 def nul_in_model(one: WithNul) -> None: ...
 def half_in_default(text: str = "\ud800") -> None: ...
+def sentinel(x: int = 1, y: Any = object()) -> None: ...  # noqa: B008 - likewise
+def no_text(x: bytes = b"\xff") -> None: ...
+def generated(x: Any = counts(), y: int = 1) -> None: ...  # noqa: B008 - likewise
 def misfit(x: int = "many") -> None: ...  # type: ignore[assignment]
 def misfit_none(x: int = None) -> None: ...  # type: ignore[assignment]  # noqa: RUF013 - a mistake that people make
 def misfit_rule(x: Annotated[int, Field(ge=1)] = 0) -> None: ...
@@ -154,6 +157,9 @@ DECLARED: list[tuple[Callable[..., Any], str]] = [
     (nul_in_parameter, r"parameter 'x': its description must not hold the character U\+0000"),
     (nul_in_model, r"WithNul, of which a parameter is made: its description must not hold the character U\+0000"),
     (half_in_default, "parameter 'text': its default must not hold half of a surrogate pair"),
+    (sentinel, r"parameter 'y': its default <object object at .*> cannot be written as JSON; give a plain value"),
+    (no_text, r"parameter 'x': its default b'\\xff' cannot be written as JSON; give a plain value, such as None"),
+    (generated, r"parameter 'x': its default <generator .*> cannot be written as JSON; give a plain value"),
     (misfit, "parameter 'x': its default 'many' does not fit: Input should be a valid integer"),
     (misfit_none, r"parameter 'x': its default None does not fit: .*; annotate it as '… \| None'"),
     (misfit_rule, "parameter 'x': its default 0 does not fit: Input should be greater than or equal to 1"),

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, cast
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import connections
 
-from ...jobs.store.db.address import address_of_file, with_schema
+from ...jobs.store.db.address import SHOWN, address_of_file, with_schema
 
 _TYPES: Final[Mapping[str, type]] = {
     "AUTODISCOVER": bool,
@@ -23,6 +23,8 @@ _TYPES: Final[Mapping[str, type]] = {
     "SETTINGS": dict,
 }
 
+_CARRIED: Final = (SHOWN | {"sslpassword"}) - {"application_name", "client_encoding", "options", "pooler", "schema"}
+"""Of the ``OPTIONS`` of a database: where the server is, as whom it is used, and how a connection is secured."""
 
 OF_TASK: Final = "django_task"
 """The attribute of a job's function that holds Django's task, and what its runs carry."""
@@ -109,11 +111,13 @@ def _url_of(alias: str) -> str:
             f"CRONOGRAPH['DATABASE']: must be on PostgreSQL or SQLite, got '{alias}' on {connection.vendor}; "
             "name a database of its own by DATABASE_URL"
         )
-    user, password, host = (quote(settings_of_django[name] or "", safe="") for name in ("USER", "PASSWORD", "HOST"))
+    user, password, host, name = (
+        quote(settings_of_django[part] or "", safe="") for part in ("USER", "PASSWORD", "HOST", "NAME")
+    )
     who = f"{user}{':' * bool(password)}{password}{'@' * bool(user)}"
     port = f":{settings_of_django['PORT']}" if settings_of_django["PORT"] else ""
-    name = quote(settings_of_django["NAME"], safe="")
+    query = {key: value for key, value in settings_of_django.get("OPTIONS", {}).items() if key in _CARRIED}
     if settings_of_django["HOST"].startswith("/"):
         # The folder of a socket.
-        return f"postgresql://{who}{port}/{name}?host={host}"
-    return f"postgresql://{who}{host}{port}/{name}"
+        query["host"], host = settings_of_django["HOST"], ""
+    return f"postgresql://{who}{host}{port}/{name}{'?' * bool(query)}{urlencode(query, quote_via=quote)}"

@@ -113,7 +113,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 19 for: errors of attempts and steps hide the passwords of addresses
     # Raised by 11 for: results that no database stores are refused, as is what is no JSON
     # Raised by 21 for: defaults that are no JSON are refused by name
-    "lines": 116_890,
+    # Raised by 4 for: nodes connect as Django does
+    "lines": 116_894,
     "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import make_url
 
+from cronograph.jobs.store.db.address import parse_url
 from tests.docs.blocks import blocks_of
 from tests.support.sources import ROOT
 
@@ -200,7 +202,7 @@ class Project:
     """A Django project in a folder."""
 
     folder: Path
-    database: dict[str, str]
+    database: dict[str, Any]
 
     def run(self, *arguments: str, said: str = "{}") -> str:
         """Return what a Python program of the project prints, which must end well."""
@@ -240,6 +242,23 @@ def django_database(database_url: str) -> dict[str, str]:
 @pytest.fixture
 def on_sqlite(folder: Path) -> Project:
     return Project(folder, {"ENGINE": "django.db.backends.sqlite3", "NAME": str(folder / "100%41?.sqlite3")})
+
+
+@pytest.mark.costly
+@pytest.mark.postgres
+def test_nodes_connect_as_securely_as_django(folder: Path) -> None:
+    options = {
+        "sslmode": "verify-full", "sslrootcert": "/etc/a&b %.pem", "sslpassword": "p&q", "connect_timeout": 5,
+        "isolation_level": 2, "pool": True, "options": "-c search_path=theirs", "client_encoding": "LATIN1",
+    }  # fmt: skip
+    database = {"ENGINE": "django.db.backends.postgresql", "HOST": "/run/a b", "NAME": "x/y", "USER": "u@h"}
+    asked = "from cronograph.server.django.choices import choices\nprint(choices().url)"
+    (found,) = Project(folder, {**database, "OPTIONS": options}).program(asked)
+    carried = {name: str(options[name]) for name in ("sslmode", "sslrootcert", "sslpassword", "connect_timeout")}
+    url = parse_url(found)
+    assert (url.username, url.database, url.query) == ("u@h", "x/y", {**carried, "host": "/run/a b"})
+    service = {"ENGINE": database["ENGINE"], "OPTIONS": {"service": "mine", "passfile": "/home/u/.pgpass"}}
+    assert Project(folder, service).program(asked) == ["postgresql:///?service=mine&passfile=%2Fhome%2Fu%2F.pgpass"]
 
 
 @pytest.mark.costly

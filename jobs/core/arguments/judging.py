@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from ..base.errors import ErrorCode, InvalidInput, refuse
 from ..base.lazy import LazyModule
 from ..model import Json
-from .secrets import reference_faults, without_credentials
+from .secrets import REFERENCE, reference_faults, without_credentials
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -23,14 +23,16 @@ KnownCode: TypeAlias = Callable[[str, str], Judge | None]
 
 _SAYING_LITTLE: Final = frozenset({"type", "title", "description", "default"})
 _OF_OBJECTS: Final = _SAYING_LITTLE | {"properties", "required", "additionalProperties"}
-_OF_LISTS: Final = _SAYING_LITTLE | {"items"}
-_PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
+_OF_CHOICES: Final = (_SAYING_LITTLE | {"anyOf"}) - {"type"}
+_PLAIN: Final[Mapping[str, frozenset[type]]] = {
+    "string": frozenset({str}),
+    "integer": frozenset({int}),
+    "number": frozenset({int, float}),
+    "boolean": frozenset({bool}),
+    "null": frozenset({type(None)}),
 }
 """Types of a JSON Schema whose values are recognized by their type in Python."""
+_SCALARS: Final = frozenset[type]().union(*_PLAIN.values())
 
 
 def no_code(_name: str, _signature: str) -> None:
@@ -80,31 +82,54 @@ def value_faults(what: str, schema: Mapping[str, Any], value: Json, field: str) 
 
 
 def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
-    """Return whether arguments are texts, numbers, truth values and lists of one kind of them, and no more is asked.
+    """Return whether arguments are texts, numbers, truth values and lists and objects of these, and no more is asked.
 
     Most are; to find that out takes a fiftieth of the library's time. False = the library has to judge.
     """
     if not schema.keys() <= _OF_OBJECTS or schema.get("type") != "object":
         return False
     rules: Mapping[str, Mapping[str, Any]] = schema.get("properties", {})
-    for name, value in args.items():
-        rule = rules.get(name)
-        if isinstance(value, list):
-            if rule is None or not _is_plain_list(rule, cast("list[object]", value)):
-                return False
-            continue
-        kind = None if rule is None or not rule.keys() <= _SAYING_LITTLE else rule.get("type")
-        if not isinstance(kind, str) or type(value) not in _PLAIN.get(kind, ()):
-            return False
-    return all(name in args for name in schema.get("required", ()))
+    are_plain = all(name in rules and _is_plain(rules[name], value) for name, value in args.items())
+    return are_plain and all(name in args for name in schema.get("required", ()))
 
 
-def _is_plain_list(rule: Mapping[str, Any], values: list[object]) -> bool:
-    of_each: Any = rule.get("items")
-    if rule.get("type") != "array" or not rule.keys() <= _OF_LISTS or not isinstance(of_each, dict):
-        return False
-    kind: object = cast("dict[str, Any]", of_each).get("type") if of_each.keys() <= _SAYING_LITTLE else None
-    return isinstance(kind, str) and set(map(type, values)).issubset(_PLAIN.get(kind, ()))
+def _is_plain(rule: Mapping[str, Any], value: object) -> bool:
+    """Return whether a value surely fits a rule, and refers to no secret."""
+    if type(value) in _types(rule):
+        return True
+    if isinstance(value, list):
+        items = cast("list[object]", value)
+        of_each = _rule_of_each(rule, "array", "items")
+        if of_each is None:
+            return _is_any(rule, items)
+        return set(map(type, items)) <= _types(of_each) or all(_is_plain(of_each, one) for one in items)
+    if isinstance(value, dict):
+        members = cast("dict[str, object]", value)
+        of_each = _rule_of_each(rule, "object", "additionalProperties")
+        if of_each is None or REFERENCE in members:
+            return REFERENCE not in members and _is_any(rule, members)
+        return all(_is_plain(of_each, one) for one in members.values())
+    return False
+
+
+def _is_any(rule: Mapping[str, Any], value: object) -> bool:
+    return rule.keys() <= _OF_CHOICES and any(_is_plain(one, value) for one in rule.get("anyOf", ()))
+
+
+def _rule_of_each(rule: Mapping[str, Any], kind: str, member: str) -> Mapping[str, Any] | None:
+    """Return the rule of what is in a list or an object, if it is all that is asked of it."""
+    found = rule.get(member) if rule.get("type") == kind and rule.keys() <= {*_SAYING_LITTLE, member} else None
+    return cast("Mapping[str, Any]", found) if isinstance(found, dict) else None
+
+
+def _types(rule: Mapping[str, Any]) -> frozenset[type]:
+    """Return types of Python whose values a rule surely takes."""
+    if "anyOf" in rule and rule.keys() <= _OF_CHOICES:
+        return frozenset[type]().union(*map(_types, rule["anyOf"]))
+    if not rule.keys() <= _SAYING_LITTLE:
+        return frozenset()
+    kind = rule.get("type")
+    return _SCALARS if kind is None else _PLAIN.get(kind, frozenset()) if isinstance(kind, str) else frozenset()
 
 
 def _fault(job_name: str, error: "ValidationError", hint: str) -> InvalidInput:

@@ -75,6 +75,13 @@ RULES: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
         {"type": "array", "items": {"type": ["integer", "null"]}},
         {"type": "array", "items": False},
         {"type": "array"},
+        {"type": "array", "items": {}},
+        {"type": "array", "items": {"type": "array", "items": {"anyOf": [{"type": "integer"}, {"type": "string"}]}}},
+        {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "integer"}}},
+        {"type": "object", "additionalProperties": False},
+        {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}], "default": None},
+        {"anyOf": [{"type": "integer"}, {"type": "string"}], "type": "string"},
+        {"anyOf": [{"type": "integer"}, {"type": "string"}], "minimum": 1},
         {},
     ]
 )
@@ -97,7 +104,10 @@ VALUES: st.SearchStrategy[Any] = st.sampled_from(
         [1, 1],
         [True, 0.5],
         [[]],
+        [[1, "ab"], [None]],
         [None],
+        {"a": [1]},
+        {"a": [1, None], "b": []},
     ]
 )
 NAMES = st.sampled_from("abc")
@@ -140,6 +150,32 @@ def test_lists_of_texts_and_numbers_need_no_library() -> None:
     assert fits_plainly(schema, {"texts": []})
     assert not fits_plainly(schema, {"texts": ["x", 1]})
     assert not fits_plainly(schema, {"texts": [{"$secret": "s"}]})
+
+
+def test_choices_objects_and_lists_in_lists_need_no_library() -> None:
+    def handler(
+        rows: list[list[int | str]] | None = None,
+        counts: dict[str, list[int]] | None = None,
+        free: list[Any] | None = None,
+    ) -> None:
+        """Takes nested values."""
+
+    schema = define("takes", handler).args_schema
+    assert fits_plainly(schema, {"rows": [[1, "x"], []], "counts": {"a": [1]}, "free": [1, "x", None]})
+    assert fits_plainly(schema, {"rows": None})
+    assert not fits_plainly(schema, {"rows": [[1, None]]})
+    assert not fits_plainly(schema, {"counts": {"a": ["x"]}})
+    # They may refer to secrets, well or badly.
+    assert not fits_plainly(schema, {"counts": {"$secret": [1]}})
+    assert not fits_plainly(schema, {"free": [{"$secret": "s"}]})
+
+
+def test_a_list_of_faults_is_bounded() -> None:
+    def handler(numbers: list[int]) -> None:
+        """Takes numbers."""
+
+    faults = argument_faults("takes", define("takes", handler).args_schema, {"numbers": ["x"] * 1_000})
+    assert [one.path for one in faults] == sorted(("args", "numbers", str(place)) for place in range(100))
 
 
 @pytest.mark.parametrize(

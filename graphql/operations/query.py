@@ -105,7 +105,8 @@ class ReadReplica:
         "ago; null while it cannot be asked."
     )
     reason: str | None = strawberry.field(
-        description="The reason why the database answers in its place; null while it is in use."
+        description="The reason why the database answers in its place, for administrators with the message of the "
+        "driver, which may name the address; null while it is in use."
     )
 
 
@@ -121,7 +122,9 @@ class RetentionQueries:
             return None
         state = replica.state
         lag = None if state.lag is None else Duration(state.lag)
-        return ReadReplica(is_in_use=state.in_use, lag=lag, reason=state.reason)
+        has_more = state.said is not None and info.context.person.role.includes(Role.ADMIN)
+        reason = f"{state.reason}: {state.said}" if has_more else state.reason
+        return ReadReplica(is_in_use=state.in_use, lag=lag, reason=reason)
 
     @resolved(size=Size(own=2 * MAX_NAMES), requires=Role.VIEWER)
     async def retention(self, info: Info) -> Retention | None:

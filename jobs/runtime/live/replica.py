@@ -30,6 +30,7 @@ STEADY: Final = 60.0
 """Seconds after which earlier failures are forgotten."""
 _MOST: Final = 1000
 """Places in the write-ahead log that are remembered of the time that a standby is behind."""
+_UNREACHABLE: Final = "it cannot be asked"
 _PAUSES: Final = 0.002, 0.05
 """Seconds between two questions to the standby: the first pause, and the longest."""
 
@@ -130,6 +131,7 @@ class Replica(Watch):
         self._parts: dict[str, ReplicaReads] = {}
         self._is_checked = False
         self._reason: str | None = "it has not been looked at yet"
+        self._said: str | None = None
         self._lag: float | None = None
         self._behind: deque[tuple[float, str]] = deque()
         self._fallbacks: Counter[str] = Counter()
@@ -141,7 +143,7 @@ class Replica(Watch):
     @property
     def state(self) -> ReplicaState:
         """Its present state."""
-        return ReplicaState(self._reason is None, self._lag, self._reason)
+        return ReplicaState(self._reason is None, self._lag, self._reason, self._said)
 
     @property
     def databases(self) -> list[Database]:
@@ -175,7 +177,7 @@ class Replica(Watch):
         except Exception as error:
             if not _may_pass(error):
                 raise
-            self.give_up(_words(error))
+            self._fail(error)
             return
         if other is not None:
             raise StorageError(f"read_database_url: {other}")
@@ -210,7 +212,7 @@ class Replica(Watch):
         except Exception as error:
             if not _may_pass(error):
                 raise
-            self.give_up(_words(error))
+            self._fail(error)
             if isinstance(error, TimeoutError):
                 for one in self.databases:
                     # Who waits for it asks the database instead.
@@ -240,23 +242,30 @@ class Replica(Watch):
             return
         if now < self._rests_until:
             return
-        self._reason, self._used_since = None, now
+        self._reason, self._said, self._used_since = None, None, now
         log.info("the read replica answers the reads of the API")
 
-    def give_up(self, reason: str, *, away: bool = True) -> None:
+    def _fail(self, error: Exception) -> None:
+        if isinstance(error, TimeoutError):
+            self.give_up(f"it has not answered within {ANSWER:g} s")
+        else:
+            self.give_up(_UNREACHABLE, first_line(error))
+
+    def give_up(self, reason: str, said: str | None = None, *, away: bool = True) -> None:
         """Stop asking the standby until a look finds that it can answer.
 
         Args:
             reason: In words.
+            said: The driver's message, which may name the address.
             away: Whether it cannot be asked at all.
         """
         if away:
             self._lag = None
         if self._reason is None:
             self._rests_until = time.monotonic() + self._rest.fail()
-        if reason != self._reason:
-            log.warning("the database answers in the place of the read replica: %s", reason)
-        self._reason = reason
+        if (reason, said) != (self._reason, self._said):
+            log.warning("the database answers in the place of the read replica: %s", said or reason)
+        self._reason, self._said = reason, said
 
     def count_fallback(self, part: str) -> None:
         """Count a read that the database answers in the place of the standby."""
@@ -295,10 +304,6 @@ def _may_pass(error: Exception) -> bool:
     return isinstance(error, DBAPIError) or kind_of(error).passes
 
 
-def _words(error: Exception) -> str:
-    return f"it has not answered within {ANSWER:g} s" if isinstance(error, TimeoutError) else first_line(error)
-
-
 def _retrieve(asked: "asyncio.Task[str]") -> None:
     if not asked.cancelled():
         asked.exception()
@@ -329,6 +334,6 @@ class ReplicaReads:
                     raise
                 # A read that the standby ends because it has to go on is no reason to leave it alone.
                 if kind is not ErrorKind.CONFLICT:
-                    self._replica.give_up(first_line(error))
+                    self._replica.give_up(_UNREACHABLE, first_line(error))
         self._replica.count_fallback(self._part)
         return None

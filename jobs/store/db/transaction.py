@@ -55,11 +55,13 @@ class ReplicaState:
         in_use: Whether it answers reads.
         lag: Seconds by which it is behind the database; None = it cannot be asked.
         reason: The reason why the database answers in its place; None while it is in use.
+        said: The message of the driver behind the reason, which may name the address; None = there is none.
     """
 
     in_use: bool
     lag: float | None
     reason: str | None
+    said: str | None
 
 
 Clock = Callable[[], datetime]

@@ -1,12 +1,17 @@
 """What single queries answer."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from strawberry.types import ExecutionResult
 
+from cronograph.graphql.resolving.context import Person
+from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
 from cronograph.jobs.core.schedule import Syntax
+from cronograph.jobs.store.db.transaction import ReplicaState
 from tests.graphql_api.api import Api
 
 LOGS = "jobLogs(limit: 10) { id jobName startedAt completedAt success errorMessage recordsProcessed }"
@@ -288,6 +293,27 @@ async def test_the_slots_in_use_follow_the_runs_without_a_heartbeat(api: Api) ->
 
 async def test_the_viewer_is_the_local_administrator(api: Api) -> None:
     assert await api.ask("{ viewer { name role } }") == {"viewer": {"name": "local administrator", "role": "ADMIN"}}
+
+
+class Away:
+    """A standby that is out of reach."""
+
+    state = ReplicaState(in_use=False, lag=None, reason="it cannot be asked", said="connection to 10.0.0.7 refused")
+
+
+@pytest.mark.parametrize(
+    ("role", "reason"),
+    [
+        (Role.VIEWER, "it cannot be asked"),
+        (Role.OPERATOR, "it cannot be asked"),
+        (Role.ADMIN, "it cannot be asked: connection to 10.0.0.7 refused"),
+    ],
+)
+async def test_administrators_alone_see_the_address_of_a_read_replica(api: Api, role: Role, reason: str) -> None:
+    context = replace(api.context(), person=Person("eve", role), replica=Away())
+    result = await api.schema.execute("{ readReplica { isInUse lag reason } }", context_value=context)
+    assert isinstance(result, ExecutionResult)
+    assert result.data == {"readReplica": {"isInUse": False, "lag": None, "reason": reason}}
 
 
 async def test_the_servers_time_has_only_the_decimals_it_needs(api: Api) -> None:

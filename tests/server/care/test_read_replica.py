@@ -146,6 +146,7 @@ def test_no_query_misses_a_write_on_any_node_while_the_standby_answers_is_behind
     assert sees(other, "alone")
     wait_in_use(one, used=False)
     wait_until(lambda: state_of(one)["lag"] is None, message="nobody to know how far it is")
+    assert state_of(one)["reason"].startswith("it cannot be asked: ")
     assert findings(processes, url, replica)["level"] == "problem"
     for server in (one, other):
         assert server.stop() == 0

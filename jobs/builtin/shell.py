@@ -149,6 +149,6 @@ def _ask_to_end() -> None:
 def _failure(status: int) -> str:
     if status < 0:
         name = signal.Signals(-status).name if -status in set(signal.Signals) else f"signal {-status}"
-        return f"the command was ended by {name}; what it wrote is in the log"
+        return f"the command was ended by {name}; its output is in the log"
     hints = {126: " (it cannot be executed)", 127: " (there is no such command)"}
-    return f"the command ended with exit status {status}{hints.get(status, '')}; what it wrote is in the log"
+    return f"the command ended with exit status {status}{hints.get(status, '')}; its output is in the log"

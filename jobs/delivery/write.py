@@ -79,7 +79,7 @@ def hold_readers(
 def advance(
     conn: Connection, node_id: int, before: Cursor, version: int, after: Cursor, *, reader: str = READER
 ) -> bool:
-    """Move the place of a reader; False if anybody else has moved it, holds it, or has changed what it reads for."""
+    """Move the place of a reader; False if anybody else has moved it, holds it, or has raised its version."""
     known = {"reader": reader, "before": str(before), "known": version, "node": node_id}
     return conn.execute(_ADVANCE, {**known, "after": str(after)}).rowcount == 1
 

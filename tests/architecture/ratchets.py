@@ -130,7 +130,7 @@ MOST: Final[Mapping[str, float]] = {
     "files of the list of nodes": 27,
     "docstrings that begin with a relative word": 0,
     "docstrings of functions that begin with no verb": 0,
-    "'what' in 1,000 words of docstrings and messages": 2.6,
+    "'what' in 1,000 words of docstrings and messages": 1.6,
 }
 """The numbers that no change may raise. A feature that needs more modules or lines raises these two, and says why."""
 

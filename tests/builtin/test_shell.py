@@ -74,7 +74,7 @@ def test_a_command_need_not_read_what_it_is_given(text: str) -> None:
 @pytest.mark.parametrize(
     ("args", "error"),
     [
-        ({"command": "exit 3"}, "the command ended with exit status 3; what it wrote is in the log"),
+        ({"command": "exit 3"}, "the command ended with exit status 3; its output is in the log"),
         ({"command": "no-such-program-here"}, "the command ended with exit status 127 (there is no such command)"),
         ({"command": "kill -9 $$"}, "the command was ended by SIGKILL"),
         ({"command": ["no-such-program-here"]}, "command: must be one that can be used here, got 'no-such-program"),

@@ -199,7 +199,7 @@ class ProcessBody:
             outcome = await self._converse(child)
             timeout = LINGER
         except FrameError as error:
-            outcome = Failed("ProtocolError", f"what came from the child process cannot be read: {error}")
+            outcome = Failed("ProtocolError", f"a message of the child process cannot be read: {error}")
         finally:
             may_stay = outcome is not None and self._is_fit and self._attempt.signal.reason is None
             if may_stay and definition.reuse is not None and found.may_go_on(definition.reuse):

@@ -312,7 +312,7 @@ async def test_what_is_no_text_in_the_path_of_modules_is_looked_over_as_imports_
 
 async def test_what_a_job_writes_into_its_child_s_socket_fails_only_its_run(engine: RunningEngine) -> None:
     execution = (await engine.finish("speaks_nonsense")).execution
-    assert "what came from the child process cannot be read" in (execution.error_message or "")
+    assert "a message of the child process cannot be read" in (execution.error_message or "")
     assert (await engine.finish("who_am_i")).run.state is RunState.SUCCESS
 
 

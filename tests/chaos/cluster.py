@@ -148,12 +148,16 @@ class Cluster:
     @cached_property
     def engine(self) -> Engine:
         """The way to the database past the nodes."""
-        return sync_engine(parse_url(self.url))
+        engine = sync_engine(parse_url(self.url))
+        self.starter.afterwards.callback(engine.dispose)
+        return engine
 
     @cached_property
     def reader(self) -> Engine:
         """The same for anyone who only looks; on SQLite it waits for no writer."""
-        return sync_engine(parse_url(self.url), read_only=True)
+        engine = sync_engine(parse_url(self.url), read_only=True)
+        self.starter.afterwards.callback(engine.dispose)
+        return engine
 
     def begin(
         self, name: str, *, url: str | None = None, modules: Sequence[str] = MODULES, **env: str

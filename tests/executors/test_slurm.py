@@ -250,8 +250,12 @@ def test_the_controller_is_killed_while_a_job_runs_and_another_one_is_submitted(
 def over(database_url: str) -> int:
     """Count the attempts that their engine has forgotten."""
     statement = SchemaText("SELECT count(*) FROM cronograph.remote_attempt WHERE over_at IS NOT NULL")
-    with sync_engine(parse_url(database_url), read_only=True).connect() as conn:
-        return int(conn.execute(statement).scalar_one())
+    engine = sync_engine(parse_url(database_url), read_only=True)
+    try:
+        with engine.connect() as conn:
+            return int(conn.execute(statement).scalar_one())
+    finally:
+        engine.dispose()
 
 
 @pytest.mark.costly

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -116,12 +117,14 @@ class ProcessStarter:
         folder: Their working directory.
         nursery: Where they are forked; None = every one is started as a shell would start it.
         command: The installed command, for those that are started that way.
+        afterwards: Closed when all of them have ended.
     """
 
     folder: Path
     nursery: Nursery | None
     command: Path = COMMAND
     started: list[CronographProcess] = field(default_factory=list[CronographProcess])
+    afterwards: ExitStack = field(default_factory=ExitStack)
 
     def start(
         self, *arguments: str, env: Mapping[str, str] | None = None, port: int = 0, fresh: bool = False
@@ -174,6 +177,7 @@ class ProcessStarter:
         """Kill what is left."""
         for process in self.started:
             process.kill()
+        self.afterwards.close()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from difflib import get_close_matches
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -286,14 +287,20 @@ def _line(node: Node | None, place: _Place) -> str:
     mark = node.start_mark
     for part in place:
         if isinstance(node, MappingNode):
-            # The last of one name holds: those of a merge key stand before the table's own.
-            inner = next((pair for pair in reversed(node.value) if pair[0].value == part), None)
+            inner = _by_name(node).get(part)
             if inner is not None:
                 mark, node = inner[0].start_mark, inner[1]
         elif isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
             item: Node = node.value[part]
             mark, node = item.start_mark, item
     return f"line {mark.line + 1}: "
+
+
+@lru_cache(maxsize=8)
+def _by_name(node: MappingNode) -> Mapping[object, tuple[Node, Node]]:
+    """Return the pairs of a table by their names; many faults are in tables of the same one."""
+    # The last of one name holds: those of a merge key stand before the table's own.
+    return {pair[0].value: pair for pair in node.value if isinstance(pair[0], ScalarNode)}
 
 
 def _documents(path: Path) -> list[tuple[Any, Node | None]]:
@@ -459,9 +466,14 @@ def _fault(fault: Mapping[str, Any], written: object) -> _Fault:
     return shown, f"{_dotted(shown)}: {what}" if shown else what
 
 
+@cache
+def _schema() -> Mapping[str, Any]:
+    return TaskFile.model_json_schema()
+
+
 def _names(place: _Place) -> list[str]:
     """Return the names that the table at a place of a file may have."""
-    schema: Mapping[str, Any] = TaskFile.model_json_schema()
+    schema = _schema()
     tables = [schema]
     for part in place:
         tables = [inner for table in tables for inner in _inner(schema, table, part)] or tables

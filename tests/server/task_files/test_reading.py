@@ -463,3 +463,15 @@ def test_any_arguments_of_an_export_are_read_back_as_they_were(args: dict[str, A
         file.write_text(files_of([task]), encoding="utf-8")
         ((read,),) = (one.tasks for one in read_files(file, {}).sets)
     assert read.settings["args"] == args
+
+
+def test_each_of_many_faults_has_its_line(tmp_path: Path) -> None:
+    # Seconds of a processor for each thousand, if each fault looked through the whole file.
+    tasks = (f"  t{number}:\n    jobb: x\n" for number in range(2_000))
+    (tmp_path / "many.yaml").write_text("set: x\ntasks:\n" + "".join(tasks))
+    with pytest.raises(TaskFilesError) as refused:
+        read_files(tmp_path / "many.yaml")
+    unknown = [fault.partition(".yaml: ")[2] for fault in refused.value.faults if "jobb" in fault]
+    assert unknown == [
+        f"line {4 + 2 * number}: tasks.t{number}.jobb: is unknown; did you mean 'job'?" for number in range(2_000)
+    ]

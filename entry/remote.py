@@ -1,7 +1,7 @@
-"""``python -m cronograph.remote``: what an executor starts at its engine; it carries out one attempt.
+"""``python -m cronograph.remote``: the program that an executor starts at its engine for one attempt.
 
 The environment says where the server is and by which token the attempt speaks; started without it, it says so and ends.
-It needs what the job itself needs, and nothing of the server.
+It needs the packages of the job itself, and nothing of the server.
 """
 
 import sys

@@ -71,7 +71,7 @@ class EventCursor(SchemaExtension):
 
 
 def role_of(context: object) -> Role:
-    """Return what the owner of a context may do; without one, only reading is allowed."""
+    """Return the role of a context's owner; without one, only reading is allowed."""
     return context.person.role if isinstance(context, Context) else Role.VIEWER
 
 

@@ -1,4 +1,4 @@
-"""Arguments that many fields share, with their descriptions, and the checks of what clients send.
+"""Arguments that many fields share, with their descriptions, and the checks of their values.
 
 Faults in arguments of queries and subscriptions are GraphQL errors with code ``INVALID_INPUT``; those in the input of
 mutations become ``errors`` of the payload (see ``changes``).
@@ -52,7 +52,7 @@ ID_ARGUMENT: TypeAlias = Annotated[strawberry.ID, strawberry.argument(descriptio
 
 
 def refused(message: str, code: str = "INVALID_INPUT") -> UserFacingError:
-    """Return the error for an argument that is not what it must be."""
+    """Return the error for an argument with a wrong value."""
     return UserFacingError(message, code=code)
 
 

@@ -82,7 +82,7 @@ class Described(StrEnum):
     description: str
 
     def __new__(cls, value: str, description: str) -> Self:
-        """Return a value and what clients read about it."""
+        """Return a value and its description for clients."""
         member = str.__new__(cls, value)
         member._value_ = value
         member.description = description
@@ -121,7 +121,7 @@ class StatisticsBucket(Described):
 
 describe(
     Role,
-    "What somebody may do; each role includes those before it.",
+    "The rights of an account; each role includes those before it.",
     {
         Role.VIEWER: "May look at everything.",
         Role.OPERATOR: "May also change tasks and runs.",
@@ -150,7 +150,7 @@ describe(
 )
 describe(
     OverlapPolicy,
-    "What happens to an occurrence while another run of the task is unfinished.",
+    "The rule for an occurrence while another run of the task is unfinished.",
     {
         OverlapPolicy.SKIP: "It is skipped and recorded. The default except for INTERVAL.",
         OverlapPolicy.QUEUE: "It waits; no two start at once, at most ten are unfinished. The default for INTERVAL.",
@@ -160,11 +160,11 @@ describe(
 )
 describe(
     MisfirePolicy,
-    "What happens to what is due when a task is late by more than the misfire grace.",
+    "The rule for due occurrences when a task is late by more than the misfire grace.",
     {
         MisfirePolicy.LAST: "The newest becomes a run, the others one recorded skip.",
         MisfirePolicy.ALL: (
-            "The newest `catchUpLimit` become runs, no two of which execute at once. What is on time follows `overlap`."
+            "The newest `catchUpLimit` become runs, no two of which execute at once. Those on time follow `overlap`."
         ),
         MisfirePolicy.NONE: "None that is late by more than the grace becomes a run; they are recorded as missed.",
     },
@@ -211,7 +211,7 @@ describe(
 )
 describe(
     Trigger,
-    "What made a run.",
+    "The cause of a run.",
     {
         Trigger.SCHEDULE: "The schedule of its task made the run.",
         Trigger.MANUAL: "The mutation `triggerJob` or `triggerTask` made the run.",
@@ -248,12 +248,12 @@ describe(
         SkipReason.UNIQUE_KEY: "A run with the same unique key was unfinished.",
         SkipReason.EXPIRED: "It had to start by a time, and had not.",
         SkipReason.QUEUE_FULL: "As many runs waited as may.",
-        SkipReason.PREDECESSOR: "Of a run of a flow: what it comes after ended so that it can never start.",
+        SkipReason.PREDECESSOR: "Of a run of a flow: its predecessor ended so that it can never start.",
     },
 )
 describe(
     WhenFull,
-    "What becomes of a run that comes when as many wait as may.",
+    "The rule for a new run when as many wait as may.",
     {
         WhenFull.REFUSE: "It is refused, with the code QUEUE_FULL. One that nobody waits for, such as an occurrence "
         "of a task, is skipped.",
@@ -285,10 +285,10 @@ describe(
     "How important a log line is.",
     {
         LogLevel.DEBUG: "For people who look for a fault.",
-        LogLevel.INFO: "What happens as it should.",
-        LogLevel.WARNING: "What may go wrong.",
-        LogLevel.ERROR: "What went wrong.",
-        LogLevel.CRITICAL: "What stops the whole.",
+        LogLevel.INFO: "An expected event.",
+        LogLevel.WARNING: "A possible problem.",
+        LogLevel.ERROR: "A fault.",
+        LogLevel.CRITICAL: "A fault that stops the whole.",
     },
 )
 describe(
@@ -299,16 +299,16 @@ describe(
         NodeState.ACTIVE: "It takes runs.",
         NodeState.STALLED: "It is alive, but a part of it has made no progress for a whole lease, or others have "
         "missed two of its heartbeats; it keeps its runs, and becomes active again once that part gets on.",
-        NodeState.DRAINING: "It was asked to drain: it takes nothing new, finishes what it runs and ends then, unless "
+        NodeState.DRAINING: "It was asked to drain: it takes nothing new, finishes its runs and ends then, unless "
         "`resumeNode` takes that back.",
-        NodeState.STOPPING: "It ends: it takes nothing new, and what it runs is finished or handed back.",
+        NodeState.STOPPING: "It ends: it takes nothing new, and its runs are finished or handed back.",
         NodeState.STOPPED: "It ended cleanly.",
         NodeState.EXPIRED: "It missed its heartbeats and was declared dead; its runs went elsewhere.",
     },
 )
 describe(
     EventKind,
-    "What an event is about.",
+    "The subject of an event.",
     {
         EventKind.TASK_CREATED: "A task was created.",
         EventKind.TASK_UPDATED: "A task was edited, paused, resumed or moved on.",
@@ -337,7 +337,7 @@ describe(
 )
 describe(
     StepKind,
-    "What a durable step of a run is.",
+    "The kind of a durable step of a run.",
     {
         StepKind.FUNCTION: "A function that is called.",
         StepKind.SLEEP: "A sleep.",
@@ -352,13 +352,13 @@ describe(
         StepState.WAITING: "It waits for a time or for a signal.",
         StepState.TIMED_OUT: "The signal that it waited for did not come in time.",
         StepState.REJECTED: "The signal that it waited for came, and says no.",
-        StepState.DONE: "What it returned is stored: no later attempt does it again. Of a wait: it is over.",
+        StepState.DONE: "Its result is stored: no later attempt does it again. Of a wait: it is over.",
         StepState.FAILED: "It failed in this attempt, its retries included; the next attempt does it again.",
     },
 )
 describe(
     TaskAction,
-    "What becomes of a task when its set is applied.",
+    "The change of a task when its set is applied.",
     {
         TaskAction.CREATE: "It is made.",
         TaskAction.CHANGE: "Some of its fields are changed.",
@@ -372,12 +372,12 @@ describe(
     "Why an input was refused.",
     {
         ErrorCode.ACCOUNT_DISABLED: "Nobody may sign in with the account.",
-        ErrorCode.ALREADY_EXISTS: "What the input would make exists already.",
+        ErrorCode.ALREADY_EXISTS: "The thing that the input would make exists already.",
         ErrorCode.CODE_TASK: "A live node declares the task in its code: it can be paused, not deleted.",
         ErrorCode.FORBIDDEN: "Who asks may not do this, or not with these values.",
         ErrorCode.IDEMPOTENCY_CONFLICT: "The idempotency key was used for another request within 24 hours.",
         ErrorCode.INVALID_ARGS: "The arguments do not fit the job; `path` leads to the one.",
-        ErrorCode.INVALID_INPUT: "A value of the input is not what it must be.",
+        ErrorCode.INVALID_INPUT: "A value of the input breaks a rule of its field.",
         ErrorCode.INVALID_LINK: "The link to set a password by is spent, too old or none.",
         ErrorCode.INVALID_SCHEDULE: "The text of the schedule does not follow its syntax.",
         ErrorCode.INVALID_STATE: "The thing exists, but in its present state this cannot be done to it.",
@@ -385,7 +385,7 @@ describe(
         ErrorCode.LAST_WAY_IN: "The account would have nothing left to sign in with.",
         ErrorCode.NEVER_FIRES: "The schedule has no occurrence ahead.",
         ErrorCode.NO_ENCRYPTION_KEY: "The server has no key to encrypt secrets with.",
-        ErrorCode.NOT_FOUND: "What the input names does not exist.",
+        ErrorCode.NOT_FOUND: "The thing that the input names does not exist.",
         ErrorCode.NO_ACCOUNT: "Nobody is known by this identity, and accounts are not made for new people.",
         ErrorCode.NO_CONDITION: "A filter, or the part of it that `path` leads to, has no condition: perhaps a "
         "variable has no value.",
@@ -393,11 +393,11 @@ describe(
         ErrorCode.OVERLAP: "The overlap policy of the task allows no further unfinished run.",
         ErrorCode.IN_USE: "Tasks refer to the secret.",
         ErrorCode.UNREADABLE: "A stored secret cannot be decrypted with the keys of this process.",
-        ErrorCode.UNREADABLE_ROW: "A row in the database holds what it must not: somebody changed it by hand. The "
+        ErrorCode.UNREADABLE_ROW: "A row in the database holds a wrong value: somebody changed it by hand. The "
         "message names table, row and column.",
         ErrorCode.QUEUE_FULL: "As many runs wait as the cap of the group or the job allows; nothing was enqueued.",
         ErrorCode.SIGN_IN_NEEDED: "This can be done only by somebody who has signed in, not by an API token.",
-        ErrorCode.STEP_MISMATCH: "What is stored of a step or a signal is not what the code takes now. Jobs get this, "
+        ErrorCode.STEP_MISMATCH: "The stored value of a step or a signal does not fit the present code. Jobs get this, "
         "requests do not.",
         ErrorCode.TOO_MANY_ARCHIVED: "More than half of a set of tasks would be archived.",
         ErrorCode.TOO_MANY_DEVICES: "Too many devices of one address wait to be let in.",
@@ -409,7 +409,7 @@ describe(
 )
 describe(
     ExplanationCode,
-    "What an explanation says, of a task or of a run.",
+    "The kind of an explanation, of a task or of a run.",
     {
         ExplanationCode.BLOCKED: "Another run of the same task must end first.",
         ExplanationCode.BLOCKS_LOOP: "The code of the run keeps the event loop of its node from turning.",
@@ -461,7 +461,7 @@ describe(
 )
 describe(
     PreviewOutcome,
-    "What would become of a run that is asked for.",
+    "The fate of a run that is asked for.",
     {
         PreviewOutcome.ENQUEUED: "It would wait in the queue.",
         PreviewOutcome.DEDUPLICATED: "Another run holds its unique key and would be answered.",

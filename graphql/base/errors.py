@@ -4,7 +4,7 @@ A deliberate error (:class:``UserFacingError``, any ``GraphQLError``) reaches th
 fault of this server: the client gets ``Internal error, id XXXXXXXX``, and the log gets the whole traceback, once, under
 that id. Mistakes of clients never write a traceback: one short line at debug level.
 
-Each error has ``extensions.code``, which says what is the matter, and ``extensions.classification``, which says whose
+Each error has ``extensions.code``, which names the fault, and ``extensions.classification``, which says whose
 matter it is. The words of the latter are those of graphql-java and Apollo, so that tools and gateways that know nothing
 of this server tell refusals from faults.
 """

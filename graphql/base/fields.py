@@ -1,6 +1,6 @@
-"""Decorators of resolvers: Strawberry's own, with types that keep the signature of what they decorate.
+"""Decorators of resolvers: Strawberry's own, with types that keep the signature of the resolver.
 
-What clients read about a field is its resolver's docstring. `description` is for those that do not begin with a
+The description of a field is its resolver's docstring. `description` is for those that do not begin with a
 sentence of one line; their docstrings are for us.
 """
 
@@ -47,7 +47,7 @@ class Size:
         arguments: Which arguments say how many rows there are; the largest that is given counts. ``input.runs`` stands
             for the number of elements of the list ``runs`` in the argument ``input``.
         default: Rows if none is given and the schema has no default.
-        most: Rows at most, no matter what is asked for; of an input list: the most elements it may have.
+        most: Rows at most, however many are asked for; of an input list: the most elements it may have.
         each: Values that a row costs on top of those selected of it: it is computed, say.
         own: Values that the field costs on top of those selected of it: it needs a statement that reads much, say.
     """
@@ -96,7 +96,7 @@ class NeedsRole:
     description="The field or type exists for one picture of the dashboard. It can change in any version, unannounced.",
 )
 class Unstable:
-    """The mark of what is no promise."""
+    """The mark of fields and types that are no promise."""
 
 
 UNSTABLE: Final = (Unstable(),)
@@ -129,10 +129,10 @@ def resolved(
     """Make a method a field.
 
     Args:
-        description: What clients read about it; its docstring unless given.
-        size: How many rows it or the lists directly below it have, and what they cost; None = a single value.
+        description: The text that clients read about it; its docstring unless given.
+        size: How many rows it or the lists directly below it have, and their cost; None = a single value.
         requires: The role it needs. Every field of a root type has one, and is nullable, so that one that fails leaves
-            the others; below, a field needs what led to it, and what it says besides.
+            the others; below, a field needs the role of its parent, and its own besides.
         unstable: Whether it exists for one picture, and can change in any version.
     """
 

@@ -1,4 +1,4 @@
-"""The custom scalars: times, big integers and JSON values; each parses strictly and says what it wants."""
+"""The custom scalars: times, big integers and JSON values; each parses strictly and its errors name the right form."""
 
 import re
 from collections.abc import Mapping

@@ -49,7 +49,7 @@ class Client(Operations):
             timeout: Seconds that an answer may take.
             silence: Seconds without a byte after which a stream counts as lost.
             reconnect: How lost streams are made again.
-            transport: What carries the requests; TCP unless given.
+            transport: The carrier of the requests; TCP unless given.
 
         Raises:
             InvalidAddressError: ``url`` is none.
@@ -98,7 +98,7 @@ class Client(Operations):
             document: The GraphQL text.
             variables: Their values; times may be ``datetime``.
             operation_name: Which operation of the document, if it has several.
-            result: What ``data`` is read into, e.g. a dataclass or TypedDict; a plain dict unless given.
+            result: The type that ``data`` is read into, e.g. a dataclass or TypedDict; a plain dict unless given.
         """
         return self.run_operation(custom(document, variables, operation_name, result))
 

@@ -24,7 +24,7 @@ class Argument:
 
     Attributes:
         type: Its GraphQL type, e.g. ``Int``.
-        value: What to pass.
+        value: The value to pass.
     """
 
     type: str
@@ -98,8 +98,8 @@ def mutation(field: str, given: Mapping[str, object], fields: str, convert: Call
 
     Args:
         field: Its name.
-        given: The fields of the input; what must not be sent is left out by the caller (None is sent as null).
-        fields: What is asked of the payload besides ``errors``.
+        given: The fields of the input; the caller leaves out fields that must not be sent (None is sent as null).
+        fields: The fields to ask of the payload besides ``errors``.
         convert: Turns the payload into the result, once it has no errors.
     """
 

@@ -41,7 +41,7 @@ class ErrorCode(OpenEnum):
 
 
 class EventKind(OpenEnum):
-    """What an event is about."""
+    """The subject of an event."""
 
     TASK_CREATED = "TASK_CREATED"
     TASK_UPDATED = "TASK_UPDATED"
@@ -69,7 +69,7 @@ class EventKind(OpenEnum):
 
 
 class ExplanationCode(OpenEnum):
-    """What an explanation says, of a task or of a run."""
+    """The kind of an explanation, of a task or of a run."""
 
     BLOCKED = "BLOCKED"
     BLOCKS_LOOP = "BLOCKS_LOOP"
@@ -153,7 +153,7 @@ class LogLevel(OpenEnum):
 
 
 class MisfirePolicy(OpenEnum):
-    """What happens to what is due when a task is late by more than the misfire grace."""
+    """The rule for due occurrences when a task is late by more than the misfire grace."""
 
     LAST = "LAST"
     ALL = "ALL"
@@ -186,7 +186,7 @@ class Outcome(OpenEnum):
 
 
 class OverlapPolicy(OpenEnum):
-    """What happens to an occurrence while another run of the task is unfinished."""
+    """The rule for an occurrence while another run of the task is unfinished."""
 
     SKIP = "SKIP"
     QUEUE = "QUEUE"
@@ -202,7 +202,7 @@ class PlaceHold(OpenEnum):
 
 
 class PreviewOutcome(OpenEnum):
-    """What would become of a run that is asked for."""
+    """The fate of a run that is asked for."""
 
     ENQUEUED = "ENQUEUED"
     DEDUPLICATED = "DEDUPLICATED"
@@ -219,7 +219,7 @@ class Priority(OpenEnum):
 
 
 class Role(OpenEnum):
-    """What somebody may do; each role includes those before it."""
+    """The rights of an account; each role includes those before it."""
 
     VIEWER = "VIEWER"
     OPERATOR = "OPERATOR"
@@ -284,7 +284,7 @@ class TaskSource(OpenEnum):
 
 
 class Trigger(OpenEnum):
-    """What made a run."""
+    """The cause of a run."""
 
     SCHEDULE = "SCHEDULE"
     MANUAL = "MANUAL"
@@ -313,7 +313,7 @@ class WebhookStopReason(OpenEnum):
 
 
 class WhenFull(OpenEnum):
-    """What becomes of a run that comes when as many wait as may."""
+    """The rule for a new run when as many wait as may."""
 
     REFUSE = "REFUSE"
     DROP_OLDEST = "DROP_OLDEST"

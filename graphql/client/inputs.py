@@ -42,7 +42,7 @@ class RateInput:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourcesInput:
-    """The resources that a run needs at the engine of its job. What is absent is as the job says.
+    """The resources that a run needs at the engine of its job. Absent ones are as the job says.
 
     Attributes:
         cpus: the number of processor cores, above 0.

@@ -25,7 +25,7 @@ class MutationOptions(KeyOption, total=False):
     """Make a repetition of a mutation safe, or try it.
 
     Attributes:
-        dry_run: Change nothing, and answer what the change would answer.
+        dry_run: Change nothing, and give the answer of the change.
     """
 
     dry_run: bool

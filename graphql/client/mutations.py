@@ -2,8 +2,8 @@
 
 All raise ``RefusedError`` when the server refuses the input: nothing was changed then. ``idempotency_key`` makes a
 repetition safe: within 24 hours the same key with the same request answers as before and changes nothing. With
-``dry_run`` the server makes the change, answers it, and takes it back; what makes runs has a function of its own for
-that, whose name begins with ``preview``.
+``dry_run`` the server makes the change, answers it, and takes it back; for mutations that make runs there is another
+function, whose name begins with ``preview``.
 """
 
 import json
@@ -75,7 +75,7 @@ def trigger_job(  # noqa: PLR0913 - each setting of a run has a name of its own
         expires_at: It is skipped, with the reason ``EXPIRED``, unless it has started by then.
         ttl: The same as a duration from when it may start.
         resources: Those at the engine of the job, each over that of the job.
-        dry_run: Change nothing; ``preview`` says what would become of it, ``message`` the same in words.
+        dry_run: Change nothing; ``preview`` has the fate of the run, ``message`` the same in words.
         idempotency_key: Makes a repetition safe.
     """
 
@@ -162,7 +162,7 @@ def update_run(
     run_at: datetime | None = None,
     **options: Unpack[MutationOptions],
 ) -> Operation[Run]:
-    """Change when a run that waits is due, and its arguments as long as it has not begun; what is None stays."""
+    """Change when a run that waits is due, and its arguments as long as it has not begun; None changes nothing."""
     return changed("updateRun", present(id=id, args=args, runAt=run_at, **options), Run)
 
 
@@ -230,7 +230,7 @@ def create_task(
     idempotency_key: str | None = None,
     **settings: Unpack[TaskSettings],
 ) -> Operation[Task]:
-    """Make a task; its name is unique, and stays. ``settings`` say what differs from the defaults."""
+    """Make a task; its name is unique, and stays. ``settings`` are those that differ from the defaults."""
     given = present(name=name, jobName=job_name, schedule=schedule, idempotencyKey=idempotency_key)
     return changed("createTask", {**given, **settings_of(settings)}, Task)
 
@@ -242,7 +242,7 @@ def update_task(
     idempotency_key: str | None = None,
     **changes: Unpack[TaskChanges],
 ) -> Operation[Task]:
-    """Change a task: what is absent stays, None sets the default.
+    """Change a task: absent settings stay, None sets the default.
 
     Args:
         name: Which task.
@@ -325,7 +325,7 @@ def enqueue_flow(
     """Enqueue runs together, all or none, of which some start after others have ended.
 
     Args:
-        name: What the flow is for.
+        name: The purpose of the flow.
         runs: Its runs, in any order.
         open: Whether runs can be added later, until ``close_flow``.
         unique_key: While a flow with this key is unfinished, a second one is refused.
@@ -429,9 +429,9 @@ def prune_history(
     """Delete old history now: by a run of the job ``prune_history``, whose progress and result say how far it is.
 
     Args:
-        max_age_days: What ended longer ago goes; 30 unless given.
+        max_age_days: Runs that ended longer ago go; 30 unless given.
         max_per_task: How many of the newest of each task stay; any number unless given.
-        **options: ``idempotency_key``, and ``dry_run`` to answer what would go.
+        **options: ``idempotency_key``, and ``dry_run`` to answer the history that would go.
     """
     given = present(maxAgeDays=max_age_days, maxPerTask=max_per_task, **options)
     return whole("pruneHistory", given, Pruning)
@@ -529,7 +529,7 @@ def save_view(
 
     Args:
         page: The path of the page, such as ``/runs``.
-        name: What the view is called; one person, and the team, has each name once on a page.
+        name: The name of the view; one person, and the team, has each name once on a page.
         search: The query of the address with its ``?``, percent-encoded; empty for the page as it is.
         shared: Whether the whole team sees it; needs the role ``OPERATOR``.
     """
@@ -553,9 +553,9 @@ def update_view(
 
     Args:
         id: Its key.
-        name: What it is called from now on.
+        name: Its new name.
         search: The query of its address from now on; empty for the page as it is.
-        shared: Whether the whole team sees it from now on; what concerns the team needs the role ``OPERATOR``.
+        shared: Whether the whole team sees it from now on; a view of the team needs the role ``OPERATOR``.
     """
     return changed("updateView", present(id=id, name=name, search=search, shared=shared, **options), SavedView, "view")
 

@@ -1,4 +1,4 @@
-"""An operation as a value: what is sent, and how its answer is read. Nothing here knows about networks."""
+"""An operation as a value: the document to send, and the reading of its answer. Nothing here knows about networks."""
 
 import hashlib
 import logging
@@ -154,7 +154,7 @@ def data_of(answer: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def faults_of(errors: object) -> list[Fault]:
-    """Return the errors of an answer, no matter what form they have."""
+    """Return the errors of an answer, in any form."""
     items: list[object] = list(cast("list[object]", errors)) if isinstance(errors, list) else [errors]
     return [_fault(cast("Mapping[str, Any]", item)) if isinstance(item, Mapping) else _strange(item) for item in items]
 

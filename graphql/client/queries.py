@@ -188,7 +188,7 @@ def job_logs(
 def skipped_occurrences(
     *, first: int = 50, after: str | None = None, filter: Filter | None = None, order_by: Order | None = None
 ) -> Operation[Page[SkippedOccurrence]]:
-    """Return a page of what did not become runs, newest first unless ordered otherwise."""
+    """Return a page of skipped occurrences, newest first unless ordered otherwise."""
     return page("skippedOccurrences", _listing("SkippedOccurrence", first, after, filter, order_by), SkippedOccurrence)
 
 
@@ -227,7 +227,7 @@ def explain_task(name: str) -> Operation[Explanation | None]:
 
 
 def explain_run(id: int) -> Operation[Explanation | None]:
-    """Explain the state of a run, and what happens next; None if there is none."""
+    """Explain the state of a run, and its next step; None if there is none."""
     return _explained("run", {"id": Argument("ID!", id)})
 
 
@@ -237,7 +237,7 @@ def validate_schedule(
     """Check a schedule; return its faults or its next times.
 
     Args:
-        schedule: What to judge.
+        schedule: The schedule to judge.
         count: How many of the next times to answer.
         from_: From when; now unless given.
     """

@@ -194,7 +194,7 @@ class Follower(Generic[T]):
         return status == 200 and content_type.partition(";")[0].strip().lower() == "text/event-stream"
 
     def refused(self, status: int, decode: Callable[[], object], text: str) -> None:
-        """Raise what an answer says that is no stream."""
+        """Raise the error of an answer that is no stream."""
         data_of(envelope(status, decode, text))
         raise InvalidAnswerError("the server answered the subscription with one result instead of a stream")
 

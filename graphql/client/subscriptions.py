@@ -48,10 +48,10 @@ def events(
 
     Each event is a ``RunEvent``, ``TaskEvent`` …; one of a type that this version does not know is an ``Event``.
     A ``ResyncEvent`` says that events are gone (older than the retention, or this reader was too slow): query
-    again what matters; the subscription goes on behind it by itself.
+    again the data you need; the subscription goes on behind it by itself.
 
     Args:
-        after: A cursor from ``as_of()`` or of an event: first what came after it; now unless given.
+        after: A cursor from ``as_of()`` or of an event: begin with the events after it; now unless given.
         filter: Which events.
         detailed: Each event brings the changed object as it is at delivery: ``task``, ``run``, ``execution``,
             ``changed_node`` or ``changed_group``; None if it is gone.

@@ -21,7 +21,7 @@ def resolve_directly(schema: GraphQLSchema, config: StrawberryConfig) -> None:
 
     Args:
         schema: Its fields are changed.
-        config: Says what a resolver gets as ``info``.
+        config: The configuration that ``info`` of a resolver is made with.
     """
     for kind in schema.type_map.values():
         if not isinstance(kind, GraphQLObjectType):

@@ -169,8 +169,8 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
     ) -> Any:
         """Resolve the fields of one object: plain ones from its attributes, others and all doubt as graphql-core does.
 
-        Fields keep their order, and so do errors: what cannot be shown at once is left to ``execute_field`` in its
-        turn.
+        Fields keep their order, and so do errors: those that cannot be shown at once are left to ``execute_field`` in
+        their turn.
         """
         plan = self._plan(parent_type, grouped_field_set)
         if plan is None:
@@ -323,7 +323,7 @@ class OperationExecutor(StrawberryGraphQLCoreExecutionContext):
 
 
 async def _awaited(results: dict[str, Any], awaitable: list[str]) -> dict[str, Any]:
-    """Return the answer of one object once what it waits for is there."""
+    """Return the answer of one object once its awaited fields are there."""
     if len(awaitable) == 1:
         (name,) = awaitable
         results[name] = await results[name]

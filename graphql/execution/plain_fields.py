@@ -3,7 +3,7 @@
 And which may be ready: objects that were put into the object together with its other values.
 
 graphql-core spends about five microseconds on any field: a path, an info object, a resolver that calls
-another, checks for what it may have answered. Of a plain field all that is known beforehand, once for a schema.
+another, checks of its answer. Of a plain field all that is known beforehand, once for a schema.
 """
 
 from collections.abc import Callable, Mapping
@@ -53,8 +53,8 @@ class PlainField:
 
     Attributes:
         same: Values of exactly this type are answered as they are; None = there is no such type.
-        coerce: What the answer shows of another value; raises what it cannot show.
-        names: What the answer shows of the members of an enum.
+        coerce: Turns another value into that of the answer; raises an error if it cannot.
+        names: The names of the members of an enum in the answer.
         nullable: Whether there may be no value.
     """
 
@@ -86,7 +86,7 @@ class ReadyField:
 
     Attributes:
         attribute: Where its value is then, among the object's own attributes, also if its class has a resolver there.
-        kind: Its type, without the mark of what is never null.
+        kind: Its type, without the mark for never null.
         made_by: The class of its values.
     """
 
@@ -149,7 +149,7 @@ Known: TypeAlias = PlainField | PlainColumn | ReadyField | None
 
 
 class PlainFields:
-    """Finds the plain and the ready fields of a schema, and remembers what it found."""
+    """Finds the plain and the ready fields of a schema, and remembers them."""
 
     def __init__(self, schema: GraphQLSchema) -> None:
         self._schema = schema

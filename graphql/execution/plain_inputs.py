@@ -1,6 +1,6 @@
 """Make input objects of a client's values; the work for each field is found out once for a type.
 
-Strawberry asks each object what its fields are called and what their types are: of an input with 1,000 objects
+Strawberry asks each object for the names and types of its fields: of an input with 1,000 objects
 that is half of the work.
 """
 
@@ -45,11 +45,11 @@ class InputPlan:
         self._fields: tuple[InputField, ...] = ()
 
     def learn(self, made: type, fields: Iterable[InputField], absent: Iterable[str]) -> None:
-        """Set what it makes, of which fields, and which of them are None where the client has left them out."""
+        """Set the type to make, its fields, and which of them are None where the client has left them out."""
         self.made, self._fields, self._absent = made, tuple(fields), dict.fromkeys(absent)
 
     def __call__(self, made: type, given: Mapping[str, Any], context: InputContext) -> object:
-        """Return the object of what a client sent, which graphql-core has checked."""
+        """Return the object of a client's values, which graphql-core has checked."""
         values: dict[str, object] = dict(self._absent)
         for field in self._fields:
             name = field.name

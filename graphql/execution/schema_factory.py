@@ -162,7 +162,7 @@ class PreparedDocument(SchemaExtension):
             raise refused.errors[0] from None
 
     def get_results(self) -> dict[str, Any]:
-        """Return the cost, and what searches made of it; for a subscription with its first result only."""
+        """Return the cost, and the report of the searches; for a subscription with its first result only."""
         if self._prepared is None or self._reported:
             return {}
         self._reported = self._prepared.is_subscription
@@ -194,7 +194,7 @@ def build_schema(
         types: Further types that no field refers to directly.
         config: Strawberry's configuration (scalar map, name converter).
         extensions: Factories of further extensions, one call per operation.
-        role_of: From the context, what its owner may do; everything unless given.
+        role_of: Returns the role of a context's owner; everything unless given.
     """
     return GuardedSchema(
         query,

@@ -70,11 +70,11 @@ class Cut:
 
 
 class Fields:
-    """The fields of a type of which each row of a table is one; what has the same name on both sides is not named.
+    """The fields of a type of which each row of a table is one; fields with the same name on both sides are not listed.
 
     Args:
         kind: The type; a ``ByField``.
-        prefix: The attribute of the model that has what the model itself has not.
+        prefix: The attribute of the model in which attributes it lacks are looked up.
         columns: The columns that have another name than their attribute.
         made: The fields that are no mere attributes, by their names.
     """
@@ -222,7 +222,7 @@ class FromModel:
 
     Attributes:
         MADE: The fields that are no mere attributes of the value, by their names.
-        PREFIX: The attribute of the value that has what the value itself has not.
+        PREFIX: The attribute of the value in which attributes it lacks are looked up.
     """
 
     MADE: ClassVar[Makers] = {}

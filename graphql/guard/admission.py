@@ -438,7 +438,7 @@ class Reads:
         costly: Whether it must leave the connections of others alone: it costs much, or its caller has used much.
         deadline: When its reads end, by the event loop's clock; None = they have no common end.
         retry_seconds: Seconds for which a read is repeated while the database is unavailable.
-        writes: Whether what it reads is for a change, or for what changes bring: the database itself answers then.
+        writes: Whether it reads for a change, or for the events of changes: the database itself answers then.
     """
 
     client: str = ""

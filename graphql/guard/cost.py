@@ -6,9 +6,9 @@ where twenty fragments that double each other stand for a million fields. Cycles
 **Cost** is an estimate of the number of field values in the answer. A field weighs 1. A field that declares a size
 (``Size``) multiplies the lists directly below it (``edges``, ``nodes``, or itself when it is a list) by its rows: the
 value of an argument, taken from the document, the variables, the schema's default or the declaration. Other lists count
-``Limits.unsized_list`` rows. Fields that compute or read much declare what that costs, and large variables weigh
+``Limits.unsized_list`` rows. Fields that compute or read much declare the cost, and large variables weigh
 something wherever they are used (``weigh``). **Introspection** is measured apart, with the sizes of the schema at
-hand, against a multiple of what the standard introspection query costs.
+hand, against a multiple of the cost of the standard introspection query.
 """
 
 from collections import Counter
@@ -77,7 +77,7 @@ def weigh(
     """Return the weights of those variables that weigh more than nothing, in values of an answer.
 
     A list whose size is declared at its input field weighs nothing up to that size, and lists within rows of another
-    list weigh nothing up to it together. What is in a scalar, such as ``JSON``, is taken as it is and weighs nothing.
+    list weigh nothing up to it together. The content of a scalar, such as ``JSON``, weighs nothing.
 
     Args:
         schema: Knows the input types.
@@ -256,7 +256,7 @@ class Guard:
             document: The parsed document.
             operation: The operation of ``document`` that is to run.
             variables: Raw variable values, not yet coerced.
-            weights: What ``weigh`` says of them.
+            weights: Their weights by ``weigh``.
 
         Raises:
             LimitExceeded: the first limit that was passed.

@@ -54,9 +54,9 @@ def requirements_of(
     document: DocumentNode,
     operation: OperationDefinitionNode,
 ) -> tuple[Requirement, ...]:
-    """Return what an operation of a validated document needs, each once.
+    """Return the requirements of an operation of a validated document, each once.
 
-    Fields behind ``@skip`` and ``@include`` count too: what a document asks for does not depend on its variables.
+    Fields behind ``@skip`` and ``@include`` count too: the requirements of a document do not depend on its variables.
     """
     walk = _Walk(schema, rules, document)
     root = schema.get_root_type(operation.operation)
@@ -95,7 +95,7 @@ class _Walk:
         self._seen: set[tuple[str, str]] = set()
 
     def selections(self, parent: GraphQLObjectType, selection_set: SelectionSetNode) -> None:
-        """Visit what is selected of a type."""
+        """Visit the selections of a type."""
         waiting = [(parent, selection_set)]
         while waiting:
             kind, selected = waiting.pop()
@@ -172,7 +172,7 @@ class Document:
 
     Attributes:
         ast: Its syntax tree.
-        errors: What validation found, empty when it may run; None until validated.
+        errors: The errors of validation, empty when it may run; None until validated.
         measures: Guard results that hold for any variables, by operation name.
         requirements: Which roles the operations need, by operation name.
     """

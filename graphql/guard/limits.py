@@ -1,7 +1,7 @@
 """The limits of the GraphQL front door, and the error that names the one which was passed.
 
 Every limit of a request, a document, a socket or a process is a field of :class:``Limits`` with its unit and default.
-What a single argument may be is said where the argument is.
+The limits of a single argument stand at the argument.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class Limits:
         root_fields: Most fields at the root of a query or subscription.
         mutation_root_fields: Most fields at the root of a mutation.
         cost: Highest estimated number of field values of an operation (see ``cost``).
-        introspection_factor: An operation may cost this many times what the standard introspection query costs.
+        introspection_factor: An operation may cost this many times the cost of the standard introspection query.
         unsized_list: Rows assumed for a list that declares no size.
         json_depth: Deepest nesting of brackets in a JSON body.
         number_digits: Most digits of an integer in JSON or in a document.
@@ -49,8 +49,8 @@ class Limits:
         body_seconds: Time a client has to send its request body.
         answer_bytes: Most characters that the texts of one answer have together; other values count 8 each.
         operation_seconds: Time a query or mutation may run.
-        cheap_cost: What costs no more is executed at once, on connections of its own.
-        budget: What costs more may cost so much altogether at a time.
+        cheap_cost: Operations that cost no more are executed at once, on connections of its own.
+        budget: Operations that cost more may cost so much altogether at a time.
         client_budget: The same for one client.
         queued_operations: Most operations that wait for this; a quarter of them for one client.
         queue_seconds: Time an operation may wait for this.
@@ -131,7 +131,7 @@ class Limits:
 class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
     """A request passed a limit.
 
-    The message names the limit, its maximum and what the request asked for; ``extensions`` carries the same as
+    The message names the limit, its maximum and the requested value; ``extensions`` carries the same as
     ``code`` ("LIMIT_DEPTH"), ``classification``, ``limit``, ``maximum`` and ``requested``.
     """
 
@@ -150,10 +150,10 @@ class LimitExceeded(GraphQLError):  # noqa: N818 - a decision, not a fault
         Args:
             limit: Name of the limit, as a field of ``Limits`` names it, e.g. "depth".
             maximum: The highest value accepted.
-            requested: What the request asked for; saturated counts say "at least" by ``SATURATED``.
+            requested: The requested value; saturated counts say "at least" by ``SATURATED``.
             what: The counted thing in words, e.g. "The fields of this operation are nested".
             nodes: The syntax nodes the refusal points at.
-            advice: A sentence on what to do about it, if there is something better than the figures to say.
+            advice: A sentence on the remedy, if there is something better than the figures to say.
         """
         got = f"at least {SATURATED:,}" if requested >= SATURATED else f"{requested:,}"
         extensions: Mapping[str, Any] = {

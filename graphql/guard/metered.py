@@ -20,7 +20,7 @@ class Charge(Protocol):
 
 
 class Meter:
-    """Times what runs on the event loop for one caller.
+    """Times the steps that run on the event loop for one caller.
 
     Attributes:
         clock: Seconds.
@@ -35,8 +35,8 @@ class Meter:
 
         Args:
             charge: Anyone who adds up the steps.
-            clock: Seconds. The time that passes while a step runs, not that of the processor: it is what others wait
-                for, and asking for it costs a tenth.
+            clock: Seconds. The time that passes while a step runs, not that of the processor: others wait
+                for it, and asking for it costs a tenth.
         """
         self._charge = charge
         self.clock = clock

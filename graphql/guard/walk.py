@@ -113,7 +113,7 @@ class Walk:
         Args:
             sizes: The schema, and how many rows its introspection lists have.
             limits: For the nesting and repetitions that end the pass, and for the rows that pages count.
-            document: What is walked.
+            document: The document to walk.
             operation: The operation that is to run, for the defaults of its variables.
             variables: Raw variable values.
             weights: Of those variables that weigh something, see ``inputs``.
@@ -214,7 +214,7 @@ class Walk:
     def _cost(
         self, node: FieldNode, parent: GraphQLCompositeType | None, definition: GraphQLField | None, below: Tally
     ) -> tuple[int, int]:
-        """Cost of a field, and what it adds per row of the page it stands in."""
+        """Return the cost of a field, and its cost per row of the page it stands in."""
         if definition is None:
             return 1, 0
         if parent is not None and parent.name.startswith("__"):
@@ -248,7 +248,7 @@ class Walk:
         return weight
 
     def _weight(self, node: ValueNode) -> int:
-        """Return what the variables in a value weigh. Recursion is bounded by the nesting of the document."""
+        """Return the weight of the variables in a value. Recursion is bounded by the nesting of the document."""
         if isinstance(node, VariableNode):
             return self._weights.get(node.name.value, 0)
         if isinstance(node, ListValueNode):

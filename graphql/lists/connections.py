@@ -42,7 +42,7 @@ def decode(listing: str, order: Sequence[OrderKey], kinds: Sequence[type], curso
         listing: The list it is used with.
         order: The order it is used with.
         kinds: The Python type of each value of the order.
-        cursor: What the client sent.
+        cursor: The cursor from the client.
         argument: Where, for the message: ``after`` or ``before``.
 
     Raises:
@@ -177,7 +177,7 @@ class PageArguments:
         """Return the checked request for a page of any list.
 
         Args:
-            name: What the list's cursors are bound to.
+            name: The name that the list's cursors are bound to.
             order: Its unique order.
             kinds: The Python type of each value of the order.
             most: The largest page.
@@ -269,7 +269,7 @@ def connect(
     """Return a connection.
 
     Args:
-        name: What the list's cursors are bound to.
+        name: The name that the list's cursors are bound to.
         request: The page asked for.
         read: Reads the page; may be called several times, so it should remember.
         count: Counts the rows; called once.
@@ -341,7 +341,7 @@ def connect_numbered(
     """Return a connection over numbered rows, see ``Numbered``.
 
     Args:
-        name: What the list's cursors are bound to.
+        name: The name that the list's cursors are bound to.
         paging: The arguments of the client.
         read: Reads up to so many rows from a number on.
         length: Counts all rows.

@@ -104,8 +104,8 @@ class Reading:
 
     Attributes:
         rows: The list, or some of its columns.
-        show: Makes the object of what was read of a row; with ``newest``, of that and its execution or None.
-        newest: What is read of the newest finished execution of each row; None = it is not.
+        show: Makes the object from the values read of a row; with ``newest``, from these and its execution or None.
+        newest: The columns to read of the newest finished execution of each row; None = none.
         key_of: Returns the key of a row as it is read.
         strip: The number of occurrences in the strip of each row, which it comes with then; None = it does not.
     """
@@ -133,11 +133,11 @@ class Reading:
 def reading_of(
     listing: Listing[Any], kind: Shown[Any], asked: AbstractSet[str], newest: Newest | None = None
 ) -> Reading:
-    """Return what is read of a list.
+    """Return the way a list is read for a selection.
 
     Args:
         kind: The type that shows a row.
-        asked: What is asked of a row, as ``asked_of`` gives it.
+        asked: The fields asked of a row, as ``asked_of`` gives it.
         newest: The field that is read together with the rows, if there is such a one.
     """
     if newest is None or newest.asked not in asked:
@@ -182,7 +182,7 @@ async def is_searched(
     """Return whether a read goes to the lane of searches; counts it towards the cost of its operation then.
 
     Args:
-        search: What that takes for each row; None = nothing.
+        search: The tests and sorting that the read does for each row; None = none.
         criteria: Which rows are sorted.
         bounded: Whether it looks at ``REACH`` rows at most.
 
@@ -358,7 +358,7 @@ def listed(
 
     Args:
         shown: The type of the schema that shows a row; asked when it is needed, for types refer to each other.
-        description: What clients read about the field.
+        description: The text that clients read about the field.
         of: Whose rows; of a root field all.
         rows: Those of the kind that there are, unless it is all.
         requires: The role that a root field needs.

@@ -1,4 +1,4 @@
-"""The typed filters of lists: what clients write, whether it says something, and the conditions of the store behind it.
+"""The typed filters of lists: their form for clients, whether they say something, and the conditions of the store.
 
 A noun declares its filter next to its type, by ``filter_of`` and ``condition``. All conditions within one filter must
 hold, and a field has the name of the field of the store that it compares.
@@ -304,7 +304,7 @@ def criteria_of_list(info: Info, filter: RowFilter | None) -> Criteria:
     """Return the condition behind the argument ``filter`` of a list; without a filter, and by ``{}``, everything.
 
     Raises:
-        UserFacingError: a condition without a value, a value that is not what it must be, or too many.
+        UserFacingError: a condition without a value, a wrong value, or too many.
     """
     if filter is not None:
         for fault in chain(absent_variables(info, "filter"), LISTS.of(filter, ("filter",))):
@@ -316,7 +316,7 @@ def to_criteria(filter: RowFilter | None, *further: Criteria) -> Criteria:
     """Return the condition behind a filter, and the further ones.
 
     Raises:
-        UserFacingError: a value is not what it must be, or there are too many.
+        UserFacingError: a value is wrong, or there are too many.
     """
     if filter is None:
         return AllOf(further)

@@ -208,7 +208,7 @@ class AlarmsAcknowledged(MutationPayload):
 
 
 @strawberry.input(
-    one_of=True, description="Exactly one of these says what the alarm watches; the condition has to fit to it."
+    one_of=True, description="Exactly one of these names the watched thing; the condition has to fit to it."
 )
 class AlarmSubjectInput:
     """A task, a job, a group, a flow, nodes or webhooks."""
@@ -505,7 +505,7 @@ class AlarmQueries:
     alarm_firings: Connection[AlarmFiring] | None = listed(
         FIRING_LIST,
         lambda: AlarmFiring,
-        description="The firings of all alarms: what is open, and the history of 90 days.",
+        description="The firings of all alarms: the open ones, and the history of 90 days.",
         requires=Role.VIEWER,
     )
 

@@ -1,4 +1,4 @@
-"""Groups of failures: what they are, and what people say of them."""
+"""Groups of failures: the groups, and the notes of people on them."""
 
 import re
 from collections.abc import Iterator

@@ -40,7 +40,7 @@ from ..types.event import Event, EventFilter, event_of
 from .subscription import parse_cursor
 
 
-@strawberry.type(description="A log line that holds what was looked for.")
+@strawberry.type(description="A log line that holds the searched text.")
 class LogMatch:
     """A line and its execution."""
 

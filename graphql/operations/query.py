@@ -69,7 +69,7 @@ class HistoryArchive:
     location: str = strawberry.field(description="The folder, or the bucket with its prefix.")
     complete_until_at: datetime = strawberry.field(
         description="The time before which history has ended that is there, as far as it was not deleted before there "
-        "was an archive. What ended at this time or later is not deleted."
+        "was an archive. Runs that ended at this time or later are not deleted."
     )
 
 
@@ -88,7 +88,7 @@ class Retention:
         description="The groups with a time of their own; the first 200 by name."
     )
     jobs: list[KeptHistory] = strawberry.field(description="The jobs with a time of their own; the first 200 by name.")
-    archive: HistoryArchive | None = strawberry.field(description="Null = what is deleted is gone.")
+    archive: HistoryArchive | None = strawberry.field(description="Null = deleted history is gone.")
 
 
 @strawberry.type(
@@ -243,7 +243,7 @@ class Query(
     runs: Connection[Run] | None = listed(
         RUN_LIST,
         lambda: Run,
-        description="The runs: the queue, and what became of it.",
+        description="The runs: waiting, executing and finished ones.",
         requires=Role.VIEWER,
     )
 

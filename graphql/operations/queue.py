@@ -139,7 +139,7 @@ class QueueMutations:
 
     @mutates(requires=Role.OPERATOR)
     async def update_job(self, info: Info, input: UpdateJobInput) -> JobChanged:
-        """Changes the rate of a job while it runs, instead of what its code says, which has to say one."""
+        """Changes the rate of a job while it runs, in place of the rate in its code, which has to have one."""
 
         def action(tx: Tx) -> JobInfo:
             if input.rate is strawberry.UNSET:
@@ -150,8 +150,8 @@ class QueueMutations:
         return done.answer(JobChanged, job=Job.from_model)
 
     @mutates(
-        description="Asks a live node to take nothing new and to end once its running jobs have, as SIGTERM does: what "
-        "still runs after its drain time is asked to stop and handed back. `resumeNode` takes it back before that.",
+        description="Asks a live node to take nothing new and to end once its running jobs have, as SIGTERM does: runs "
+        "after the drain time are asked to stop and handed back. `resumeNode` takes it back before that.",
         requires=Role.ADMIN,
     )
     async def drain_node(self, info: Info, input: DrainNodeInput) -> NodeChanged:

@@ -268,7 +268,7 @@ class ReportQueries:
             strawberry.argument(name="from", description="Times strictly after this; now unless given."),
         ] = None,
     ) -> ScheduleValidation | None:
-        """Judges a schedule: whether it is valid, what is wrong with it, and when it fires next."""
+        """Judges a schedule: whether it is valid, its faults, and when it fires next."""
         wanted = checked_count(count)
         after = from_ or await info.context.now()
         judged = await briefly_in_thread(

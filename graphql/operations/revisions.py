@@ -1,4 +1,4 @@
-"""Read what was changed, and take it back."""
+"""Read the changes of things, and take them back."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ describe(
     {
         RevisedKind.TASK: "A task.",
         RevisedKind.GROUP: "A group.",
-        RevisedKind.JOB: "A job: what its code says of it, and its rate.",
+        RevisedKind.JOB: "A job: its settings in code, and its rate.",
     },
 )
 MOST_CHANGES: Final = 40

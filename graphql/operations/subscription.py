@@ -1,6 +1,6 @@
 """The root of subscriptions. A reader that is too slow gets a request to query again; no buffer grows without bound.
 
-A subscription is called like what its messages hold, in the plural if each message holds another one; see
+A subscription is called like the content of its messages, in the plural if each message holds another one; see
 ``docs/decisions/0020-names-of-the-api.md``.
 """
 
@@ -44,7 +44,7 @@ LINES: Final = 500
 async def live(
     info: Info, after: Cursor | None, wanted: events.EventFilter, *, reload: bool = False
 ) -> AsyncGenerator[events.Event, None]:
-    """Yield events of the bus; before each, what was read for the one before is forgotten.
+    """Yield events of the bus; before each, the reads for the one before are forgotten.
 
     A reader that fell behind before first gets a ``RESYNC``, and goes on from there; so does one that begins
     ``reload``.
@@ -79,7 +79,7 @@ async def follow_executions(
 ) -> AsyncGenerator[JobExecution, None]:
     """Yield executions as they start and end; with a ``snapshot``, yield the newest ones first.
 
-    When the reader fell behind, what it missed is made good by what is there now: the newest executions, and those
+    When the reader fell behind, the present state makes up for missed events: the newest executions, and those
     whose start it received, so that none seems to run forever.
     """
     announced: set[int] = set()
@@ -153,7 +153,7 @@ class Subscription:
         after: Annotated[
             str | None,
             strawberry.argument(
-                description="A cursor from `asOf` or an event: first what came after it; now unless given."
+                description="A cursor from `asOf` or an event: the events after it come first; now unless given."
             ),
         ] = None,
         filter: Annotated[EventFilter | None, strawberry.argument(description="A filter of events.")] = None,

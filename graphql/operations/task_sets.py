@@ -278,18 +278,18 @@ class TasksApplied(MutationPayload):
     """The changes of the tasks, or errors."""
 
     planned: list[PlannedTaskShown] = strawberry.field(
-        description="Every task of the sets, and what was done with it (of a dry run: what would be).",
+        description="Every task of the sets, and its change (of a dry run: the one it would make).",
         default_factory=list[PlannedTaskShown],
         metadata=sized(Size(default=200, most=MOST_WANTED)),
     )
     groups: list[PlannedGroupShown] = strawberry.field(
-        description="Every group that was named, and what was done with its limits (of a dry run: what would be).",
+        description="Every group that was named, and the change of its limits (of a dry run: the one it would make).",
         default_factory=list[PlannedGroupShown],
         metadata=sized(Size(default=20, most=MAX_GROUPS)),
     )
     definitions: list[PlannedDefinitionShown] = strawberry.field(
-        description="Every channel, webhook, hook and alarm of the sets, and what was done with it (of a dry run: what "
-        "would be).",
+        description="Every channel, webhook, hook and alarm of the sets, and its change (of a dry run: the one it "
+        "would make).",
         default_factory=list[PlannedDefinitionShown],
         metadata=sized(Size(default=50, most=MOST_WANTED)),
     )

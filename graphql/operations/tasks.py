@@ -87,7 +87,7 @@ class CreateTaskInput(TaskSettings, MutationInput):
     schedule: ScheduleInput = strawberry.field(description="The schedule of the task; `validateSchedule` tries one.")
 
     def to_spec(self) -> TaskSpec:
-        """Return the engine's form; what is absent or null is as the job says, or else the product's default."""
+        """Return the engine's form; absent and null settings are as the job says, or else the product's default."""
         given = {name: value for name, value in settings_of(self).items() if value is not None}
         inherits = frozenset(TASK_POLICIES).difference(given)
         schedule = self.schedule.to_spec()
@@ -108,7 +108,7 @@ class UpdateTaskInput(TaskSettings, TaskChangeInput):
     schedule: ScheduleInput | None = optional("The schedule of the task. Unchanged unless given, and by null.")
 
     def changes(self) -> dict[str, Any]:
-        """Field names of ``TaskSpec`` to new values, None = the default; only what is present.
+        """Return new values by field names of ``TaskSpec``, None = the default; only present ones.
 
         A job's name and a schedule have no default, so null leaves them as they are.
         """
@@ -223,9 +223,9 @@ class TaskMutations:
 
     @mutates(requires=Role.OPERATOR)
     async def update_task(self, info: Info, input: UpdateTaskInput) -> TaskTried:
-        """Changes a task: what is absent in the input stays, null sets the default.
+        """Changes a task: fields that the input leaves out stay, null sets the default.
 
-        Runs that exist keep what they were made with.
+        Runs that exist keep the settings they were made with.
         """
 
         def action(tx: Tx) -> Task:
@@ -343,7 +343,7 @@ class TaskMutations:
 
 
 def _previewed(tried: Done[tuple[Task, core.Preview]]) -> TaskTried:
-    """Return the task as it would be, and what would become of a run of it."""
+    """Return the task as it would be, and the fate of a run of it."""
     return tried.answer(
         TaskTried,
         task=lambda both: entities.Task.from_model(both[0]),

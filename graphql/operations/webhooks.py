@@ -368,7 +368,7 @@ class WebhookMutations:
 
 
 def _object(variables: object) -> dict[str, Json]:
-    """Return variables; what is no object is refused with the other faults of the input."""
+    """Return variables; a value that is no object is refused with the other faults of the input."""
     return cast("dict[str, Json]", variables) if isinstance(variables, dict) else {}
 
 
@@ -378,7 +378,7 @@ async def _saved(
     action: Callable[[Tx], webhooks.Webhook],
     judged: webhooks.Webhook | None,
 ) -> WebhookSaved:
-    """Keep a webhook, whose document is judged if what is sent changes, and show on a dry run what it would send."""
+    """Keep a webhook, whose document is judged if its messages change; on a dry run show the messages."""
     faults: list[Refusal] = []
     if judged is not None and not any(input_faults(input)):
         faults = await document_faults(info, judged.document, judged.variables)

@@ -59,7 +59,7 @@ class LogSource(Protocol):
     """Announce written log lines: the log feed of the node that serves the API."""
 
     def follow(self, execution_id: int, /) -> AbstractContextManager[LogFollower]:
-        """Return a follower of an execution's log; what is written once the block has begun is noticed."""
+        """Return a follower of an execution's log; it notices lines written once the block has begun."""
         ...
 
 
@@ -89,7 +89,7 @@ class Person:
     """Describe the person who asks.
 
     Attributes:
-        role: What may be done: the account's role, or that of a token.
+        role: The rights: the account's role, or that of a token.
         account_id: The account; None without one.
         identity: The credential that was shown; None if none was.
         address: Where the request comes from, None when from no network.
@@ -136,7 +136,7 @@ class Context:
         database: All reads and writes go through it.
         bus: The live events.
         logs: Notifies when log lines are written.
-        person: Who asks; written into what they change.
+        person: Who asks; written into their changes.
         fell_behind: Whether this subscriber missed something before the operation began, which it begins with making
             good.
         keys: Those that secrets are encrypted with.
@@ -148,7 +148,7 @@ class Context:
         trace_link: The address of an attempt's trace, with ``{run}``, ``{execution}`` or ``{trace}`` in it; None =
             there is none.
         replica: The standby that answers queries; None = there is none.
-        also: Called in the transaction of a mutation, with what is kept of its answer; None = nothing is.
+        also: Called in the transaction of a mutation, with the kept part of its answer; None = nothing is called.
     """
 
     database: Database
@@ -199,7 +199,7 @@ class Context:
         )
 
     def renew(self) -> None:
-        """Forget what was read, so that the next event of a subscription shows what is there then."""
+        """Forget all reads, so that the next event of a subscription shows the data of that time."""
         self._loaders = None
 
     async def now(self) -> datetime:
@@ -217,7 +217,7 @@ class Context:
         return await (self.overviews.latest if again else self.overviews.read)(self.database, wanted)
 
     async def write(self, action: Callable[Concatenate[Tx, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run an action of ``jobs.actions`` in a transaction; later reads of this operation see what it did."""
+        """Run an action of ``jobs.actions`` in a transaction; later reads of this operation see its changes."""
         result = await self.database.write(acting, self.person.actor, TRACED.here(action), *args, **kwargs)
         self.renew()
         return result

@@ -1,4 +1,4 @@
-"""Reads by key of one operation, batched: what many rows ask for at once is asked for by one statement."""
+"""Reads by key of one operation, batched: one statement reads the keys of many rows."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -27,8 +27,8 @@ MAX_BATCH: Final = 1_000
 class DataLoader(StrawberryLoader[K, M]):
     """Batches reads by key, for resolvers that may be cancelled one by one.
 
-    Who fails takes its sibling fields along: GraphQL cancels them. What such a field waits for others may wait for,
-    too, in a part of the answer that goes on; they would be cancelled with it, and the operation with them.
+    Who fails takes its sibling fields along: GraphQL cancels them. Other fields may wait for the same read,
+    in a part of the answer that goes on; they would be cancelled with it, and the operation with them.
     """
 
     @override
@@ -42,7 +42,7 @@ class DataLoader(StrawberryLoader[K, M]):
 def by_key(
     database: Database, read: Callable[[Connection, list[K]], Mapping[K, M]], *, missing: N
 ) -> DataLoader[K, M | N]:
-    """Return what ``read`` finds for each key, and ``missing`` where it finds nothing.
+    """Return a loader that gives the result of ``read`` for each key, and ``missing`` where there is none.
 
     A row that cannot be read fails its own key alone.
     """
@@ -111,7 +111,7 @@ class Children(Generic[M]):
 
     Args:
         field: The field of the list that names the parent.
-        shown: Notes what a page leaves out.
+        shown: Notes the rows that a page leaves out.
     """
 
     def __init__(self, database: Reader, listing: Listing[M], field: str, shown: Callable[[Page[M]], Page[M]]) -> None:

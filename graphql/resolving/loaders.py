@@ -155,7 +155,7 @@ class ListKey:
 
     Attributes:
         listing: The list, or some of its columns.
-        newest: Of tasks, what is read of the newest finished execution of each, which its row then comes with.
+        newest: Of tasks, the columns of the newest finished execution of each, read together with its row.
         strip: Of tasks, the number of occurrences in the strip of each, which comes with all else of it; None = it
             does not.
         key_of: Returns the key of a row as it is read.
@@ -191,7 +191,7 @@ class Loaders:
     Each loader is made when it is first asked for: a subscription gets new ones with each event, and uses few of them.
 
     Args:
-        slices: Where what has to be computed takes turns with the rest of the operation.
+        slices: Where computations take turns with the rest of the operation.
         searches: How rows are read that no index finds; None = as any others.
         left_out: Gets, by their messages, the rows that lists leave out because they cannot be read.
     """
@@ -276,15 +276,15 @@ class Loaders:
 
     @cached_property
     def group_settings(self) -> DataLoader[str, Group | None]:
-        """Return what is stored about groups, by name."""
+        """Load the stored settings of groups, by name."""
         return self._by_key(stored_groups.by_names)
 
     @cached_property
     def task_explanations(self) -> DataLoader[Task, Explanation]:
         """Load the explanations of why tasks are or are not running.
 
-        All of a batch are there at once, although they are computed a slice at a time: what is read next about each of
-        them is read for all of them.
+        All of a batch are there at once, although they are computed a slice at a time: the next reads about each of
+        them are done for all of them.
         """
         return DataLoader(self._explain_tasks, max_batch_size=MAX_BATCH, cache_key_fn=lambda task: task.id)
 
@@ -384,7 +384,7 @@ class Loaders:
         return DataLoader(load)
 
     async def judged(self, criteria: Criteria) -> Criteria:
-        """Return the same condition with keys in place of what no column of tasks holds."""
+        """Return the same condition with keys in place of values that no column of tasks holds."""
         if not stalled_tasks.is_judged(criteria):
             return criteria
         return await self._database.read(stalled_tasks.judged, criteria, await self.now())
@@ -404,7 +404,7 @@ class Loaders:
         return await self.listed(ListKey(listing, request))
 
     async def listed(self, key: ListKey) -> Page[Any]:
-        """Return one page of a whole list, with what its rows come with."""
+        """Return one page of a whole list, with the additions to its rows."""
         return await self._lists.load(key)
 
     async def searched(self, key: SearchKey) -> Page[Any]:

@@ -29,7 +29,7 @@ class Body:
     wide: bool
 
     def check(self, prepared: Prepared, limits: Limits) -> None:
-        """Refuse what needs no wide body: all but mutations.
+        """Refuse operations that need no wide body: all but mutations.
 
         Raises:
             UserFacingError: ``LIMIT_BODY_BYTES``.

@@ -1,7 +1,7 @@
 """The request of a client: strict JSON in, a checked :class:``GraphQLRequest`` out.
 
 Python's ``json`` accepts more than JSON (NaN, duplicate keys) and fails in its own ways on nesting and long numbers;
-here every such body gets a refusal that says what is wrong.
+here every such body gets a refusal that names the fault.
 """
 
 import json

@@ -68,7 +68,7 @@ class BoundedSender:
             self._overdue.discard(task)
 
     def _look(self) -> None:
-        """End what waits for too long, and look again when the next one may."""
+        """End tasks that wait for too long, and look again when the next one may."""
         self._timer = None
         now = self._loop.time()
         for task, since in self._waiting.items():

@@ -60,7 +60,7 @@ class SharedField:
             cursor (see ``event_id``) must be one that this argument takes.
         private_arguments: Arguments that make a subscription one's own when they are neither null nor false, such as
             one that asks for a snapshot first.
-        catch_up: Makes of a context the one under which the field begins with what makes good what was missed, for
+        catch_up: Returns the context under which the field begins with events that make up for missed ones, for
             a subscriber that fell behind and cannot resume; None = such a subscriber is refused (``SLOW_READER``).
     """
 
@@ -389,7 +389,7 @@ class SharedStreams:
         """Run an execution for one reader, after the events it missed; its source waits for the reader.
 
         Raises:
-            RequestRefused: the field does not know how to make good what was missed.
+            RequestRefused: the field cannot make up for missed events.
         """
         if plan.catch_up is None:
             raise RequestRefused([_too_slow(self._engine.limits.queue_events)])

@@ -22,7 +22,7 @@ _HOST: Final = re.compile(r"(?P<name>[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5}
 def host_name(headers: Headers) -> str | None:
     """Return the name without its port, lower-case, IPv6 addresses in brackets.
 
-    None when there is no such header, more than one, or one that is not a name with or without a port: what stands
+    None when there is no such header, more than one, or one that is not a name with or without a port: the part
     behind a comma or a second colon might be read as the name by somebody else.
     """
     values = headers.getlist("host")

@@ -1,4 +1,4 @@
-"""Accounts, what they sign in with, and what they did."""
+"""Accounts, their credentials, and their audited actions."""
 
 from datetime import datetime
 from typing import ClassVar, Final, Self
@@ -84,7 +84,7 @@ class Account(FromModel):
     """An account."""
 
     name: str = strawberry.field(description="The name of the account; upper and lower case are the same.")
-    role: Role = strawberry.field(description="The role of the account, which says what it may do.")
+    role: Role = strawberry.field(description="The role of the account, which gives its rights.")
     has_password: bool = strawberry.field(description="Whether the account can sign in with a password.")
     disabled_at: datetime | None = strawberry.field(
         description="The time since which nobody may sign in with the account; null if it is enabled."
@@ -160,7 +160,7 @@ class Viewer:
     name: str = strawberry.field(
         description="The name of the caller; the server writes it into everything that the caller changes."
     )
-    role: Role = strawberry.field(description="The role of the caller, which says what the caller may do.")
+    role: Role = strawberry.field(description="The role of the caller, which gives the caller's rights.")
 
     @classmethod
     def from_person(cls, person: Person) -> Self:

@@ -23,7 +23,7 @@ class UserError:
 
     code: ErrorCode = strawberry.field(description="The reason as a word that programs can test.")
     message: str = strawberry.field(
-        description="A sentence for people: which thing, what it must be, what it got, and often a suggestion."
+        description="A sentence for people: the thing, its rule, the value it got, and often a suggestion."
     )
     path: list[str] = strawberry.field(
         description='The place of the fault in the input, outermost first, e.g. `["schedule", "value"]`.'

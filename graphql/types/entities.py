@@ -106,7 +106,7 @@ class Task(TaskFields):
 
     @resolved(size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
-        """An explanation why the task is or is not running now, and what happens next."""
+        """An explanation why the task is or is not running now, and its next step."""
         return Explanation.from_model(await info.context.loaders.task_explanations.load(self.stored))
 
     @resolved()
@@ -186,7 +186,7 @@ class Run(RunFields):
 
     @resolved(size=EXPLAINED)
     async def explain(self, info: Info) -> "Explanation":
-        """An explanation of the state of the run: why it has not started yet, and what happens next."""
+        """An explanation of the state of the run: why it has not started yet, and its next step."""
         return Explanation.from_model(await info.context.loaders.run_explanations.load(self.stored))
 
     @resolved()
@@ -199,7 +199,7 @@ class Run(RunFields):
         "another run in its place. A place has one run, whose `retriedFrom` is this run."
     )
     async def flow_place(self, info: Info) -> FlowPlace | None:
-        """The key, the condition, and what it comes after."""
+        """The key, the condition, and the predecessors."""
         return await load_place(info, self.stored)
 
     @resolved(size=STEPS)
@@ -249,7 +249,7 @@ class JobExecution(ExecutionFields):
         description="Whether the execution failed, and its run or a run that retries it succeeded later.",
     )
     async def is_recovered(self, info: Info) -> bool:
-        """Return whether a retry of what failed has succeeded."""
+        """Return whether its run, or a retry of that, has succeeded after this failure."""
         return self.outcome in model.FAILURES and await info.context.loaders.recovered.load(int(self.run_id))
 
     @resolved()
@@ -336,7 +336,7 @@ JobExecution.FIELDS = ExecutionFields.FIELDS.with_ready(
 
 
 def _filled(link: str, execution: model.Execution) -> str | None:
-    """Return the address of a trace: ``link`` with what it says of the execution; None if that has no trace to name."""
+    """Return the address of a trace: ``link`` filled in for the execution; None if that has no trace to name."""
     if execution.trace_id is None and "{trace}" in link:
         return None
     values = {

@@ -45,7 +45,7 @@ class GroupFilter(RowFilter):
         "The largest number of runs of the group at the same time; no value = no limit."
     )
     limited: BooleanFilter | None = condition(
-        "Whether it has any limit: on what runs together (`maxRunning`), what starts (`rate`), or what waits (`cap`).",
+        "Whether it has any limit: on running ones (`maxRunning`), on starts (`rate`), or on waiting ones (`cap`).",
         "isLimited",
     )
 

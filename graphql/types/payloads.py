@@ -26,7 +26,7 @@ class RunPreview(FromModel):
         description="The run that would be answered in its place; null if there is none."
     )
     explanation: Explanation | None = strawberry.field(
-        description="An explanation of what the run, or the run in its place, would wait for; null if it would be "
+        description="The reason for which the run, or the run in its place, would wait; null if it would be "
         "skipped or refused, and if the run in its place is over."
     )
 
@@ -57,7 +57,7 @@ class Preview(FromModel):
 
 
 END_CURSOR = "Pass it as `after` while `hasMore` is true, and all that match are done; null if none were selected."
-PREVIEW = "On a dry run: what would become of it; null otherwise."
+PREVIEW = "On a dry run: the effect of the enqueue; null otherwise."
 HAS_MORE = "Whether more match the filter than one call changes: call again with `after: endCursor`."
 
 
@@ -75,7 +75,7 @@ class TaskTried(TaskChanged):
     """A task or errors; on a dry run also a preview."""
 
     preview: Preview | None = strawberry.field(
-        description="On a dry run of `createTask` and `updateTask`: what would become of a run if it were triggered "
+        description="On a dry run of `createTask` and `updateTask`: the fate of a run if it were triggered "
         "then; null otherwise.",
         default=None,
     )
@@ -164,7 +164,7 @@ class RunsRetried(RunsChanged):
     """New runs or errors; on a dry run a preview."""
 
     preview: Preview | None = strawberry.field(
-        description="On a dry run of `retryRuns`: what would become of the new runs; null otherwise.", default=None
+        description="On a dry run of `retryRuns`: the fate of the new runs; null otherwise.", default=None
     )
 
 
@@ -221,7 +221,7 @@ class JobTriggered(MutationPayload):
 
     success: bool = strawberry.field(description="Whether a run was made, or an unfinished one has its unique key.")
     message: str = strawberry.field(
-        description="`Job X triggered successfully`, or which run has its unique key, or what is wrong."
+        description="`Job X triggered successfully`, or which run has its unique key, or the error."
     )
     job_name: str = strawberry.field(description="The job that was asked for.")
     run: Run | None = strawberry.field(
@@ -245,7 +245,7 @@ class RunsEnqueued(MutationPayload):
 
 @strawberry.type
 class HistoryPruned(MutationPayload):
-    """A run, or on a dry run what would go, or errors."""
+    """A run, or on a dry run the history to delete, or errors."""
 
     run: Run | None = strawberry.field(
         description="The run that prunes; null if it was refused, and on a dry run.", default=None

@@ -1,4 +1,4 @@
-"""The types of ``UserError``: what a client needs to act on a refusal, besides its code, message and path."""
+"""The types of ``UserError``: the data a client needs to act on a refusal, besides its code, message and path."""
 
 from typing import Final
 

@@ -143,7 +143,7 @@ EXECUTION_LIST: Final = kind_of(EXECUTIONS, ExecutionFilter, ExecutionOrderField
 
 @strawberry.type(description="The page on which people without an account answer a run.")
 class AnswerPage(FromModel):
-    """Its words, and what it shows."""
+    """Its words, and the data it shows."""
 
     title: str | None = strawberry.field(description="The heading; null = the name of the signal.")
     text: str | None = strawberry.field(
@@ -299,7 +299,7 @@ class RemoteAttempt(FromModel):
 
 @strawberry.type(description="The place of a run in its flow.")
 class FlowPlace:
-    """Its key, what it comes after and under which condition."""
+    """Its key, its predecessors and its condition."""
 
     flow_id: strawberry.ID = strawberry.field(description="The `id` of the flow.")
     key: str = strawberry.field(description="The key of the run in the flow.")

@@ -26,7 +26,7 @@ AT_ONCE: Final = 10
 
 @strawberry.type(description="A schedule of a task.")
 class Schedule:
-    """A schedule of a task, with what is computed from it."""
+    """A schedule of a task, with the values computed from it."""
 
     syntax: Syntax = strawberry.field(description="The syntax in which `value` is written.")
     value: str = strawberry.field(description="The schedule as it was entered.")
@@ -103,7 +103,7 @@ class ScheduleError(UserError):
 
 
 def parts_of(fault: Exception | None) -> dict[str, Any]:
-    """Return what the parser says of a faulty schedule: where, and what to write instead; nothing of another fault."""
+    """Return the parser's data on a faulty schedule: the place, and a better text; only None for another fault."""
     return {name: getattr(fault, name, None) for name in ("field", "position", "suggestion", "corrected")}
 
 

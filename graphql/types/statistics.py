@@ -139,7 +139,7 @@ _PARTS: Final = {
 
 
 def parts_of(asked: AbstractSet[str]) -> frozenset[reports.Part]:
-    """Return the parts of the report that are needed for what is asked of an overview."""
+    """Return the parts of the report that the asked fields of an overview need."""
     return frozenset(_PARTS[name] for name in asked if name in _PARTS)
 
 

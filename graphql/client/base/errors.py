@@ -80,7 +80,7 @@ class OperationError(ClientError):
 
     Attributes:
         faults: The errors, at least one.
-        data: What was answered besides; None when nothing was.
+        data: The data of the answer besides; None when there was none.
         retry_after: Seconds after which the server asks to try again; None = it did not say.
     """
 

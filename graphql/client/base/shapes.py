@@ -157,7 +157,7 @@ def _name(shape: object) -> str:
 
 
 def written(value: object, place: tuple[str | int, ...] = ()) -> Any:  # noqa: ANN401 - JSON
-    """Return a value as JSON for variables: times as RFC 3339, durations in seconds, dataclasses without what is None.
+    """Return a value as JSON for variables: times as RFC 3339, durations in seconds, dataclasses without None.
 
     Mappings keep their keys and their None: in ``args`` and filters, both mean something.
 

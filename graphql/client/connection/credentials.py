@@ -33,8 +33,8 @@ class StoredTokens:
     """One sign-in.
 
     Attributes:
-        access_token: What requests show, for a quarter of an hour.
-        refresh_token: What it is renewed with, once.
+        access_token: The token that requests show, for a quarter of an hour.
+        refresh_token: The token that renews it, once.
         expires_at: When the access token ends, in seconds since the epoch.
     """
 
@@ -124,7 +124,7 @@ class Credentials:
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of a server's address: what a sign-in is kept under."""
+    """Scheme, host and port of a server's address: the key of a kept sign-in."""
     parsed = httpx.URL(url)
     return f"{parsed.scheme}://{parsed.netloc.decode('ascii')}"
 
@@ -149,7 +149,7 @@ class StoredSignIn(httpx.Auth):
 
     @override
     def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        """Send ``request``, and what has to be sent before and after."""
+        """Send ``request``, and the requests needed before and after."""
         flow = self._flow(request)
         try:
             step = next(flow)

@@ -25,7 +25,7 @@ class Invitation:
 
     Attributes:
         address: The page to be opened, with the code filled in.
-        code: What it must show.
+        code: The code that the page must show.
     """
 
     address: str

@@ -20,7 +20,7 @@ STREAM_TYPE: Final = "text/event-stream"
 
 
 def chosen_url(url: str | None) -> str:
-    """Return the address of the server: what is given, else ``CRONOGRAPH_URL``, else this machine."""
+    """Return the address of the server: the given one, else ``CRONOGRAPH_URL``, else this machine."""
     return (os.environ.get("CRONOGRAPH_URL") or DEFAULT_URL) if url is None else url
 
 
@@ -94,7 +94,7 @@ class Settings:
 
     @contextmanager
     def named_errors(self) -> Generator[None]:
-        """Run HTTP: what goes wrong on the way is raised as an error of this package.
+        """Run HTTP, and raise its errors as errors of this package.
 
         Raises:
             TimedOutError: no answer in time.

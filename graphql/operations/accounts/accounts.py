@@ -1,4 +1,4 @@
-"""Accounts, tokens and sessions: who may sign in, and what oneself is signed in with."""
+"""Accounts, tokens and sessions: who may sign in, and one's own sign-ins."""
 
 from datetime import datetime
 from typing import Final
@@ -77,7 +77,7 @@ class UpdateAccountInput(TriedInput):
 class CreateApiTokenInput(TriedInput):
     """The input of ``createApiToken``."""
 
-    name: str = strawberry.field(description="A name that says what the token is for, 1 to 200 characters.")
+    name: str = strawberry.field(description="A name that states the purpose of the token, 1 to 200 characters.")
     role: Role = strawberry.field(description="The role of the token, at most your own.")
     expires_at: datetime | None = strawberry.field(
         description="The time at which the token ends. Never unless given.", default=strawberry.UNSET
@@ -147,7 +147,7 @@ class AccountQueries:
     audit_log: Connection[AuditEntry] | None = listed(
         AUDIT_LIST,
         lambda: AuditEntry,
-        description="The audit log: who changed what, the newest first.",
+        description="The audit log: changes and who made them, the newest first.",
         requires=Role.ADMIN,
     )
 

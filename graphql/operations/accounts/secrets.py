@@ -124,7 +124,7 @@ class SecretMutations:
 
     @mutates(requires=Role.ADMIN)
     async def set_secret(self, info: Info, input: SetSecretInput) -> SecretSet:
-        """Keeps a secret, new or in the place of what it was: what starts from then on gets the new value."""
+        """Stores a secret, or replaces its value: attempts that start from then on get the new value."""
         action = partial(actions.set_secret, name=input.name, value=input.value, ring=info.context.keys())
         done = await perform_once(info, input, action)
         return done.answer(SecretSet, secret=Secret.from_model)

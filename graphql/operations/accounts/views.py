@@ -124,7 +124,7 @@ class ViewMutations:
         return done.answer(SavedViewChanged, view=SavedView.from_model)
 
     @mutates(
-        description="Renames a view, points it elsewhere, or moves it between oneself and the team; what concerns the "
+        description="Renames a view, points it elsewhere, or moves it between oneself and the team; a view of the "
         "team needs OPERATOR.",
         requires=Role.VIEWER,
     )

@@ -1,4 +1,4 @@
-"""Actions on many rows: which rows a selection means, what is done to them, and where the next call goes on.
+"""Actions on many rows: the rows that a selection means, the action on them, and where the next call goes on.
 
 Following the cursors of the answers ends: the first call notes the newest row, and no call looks beyond that, so rows
 that the action itself makes, or that come meanwhile, are not looked at.
@@ -154,9 +154,9 @@ MAX_COUNTED: Final = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Changed(Generic[T]):
-    """Hold what an action answered of each row, how many these are, whether more match and behind what.
+    """Hold an action's answer for each row, their number, whether more match and behind which cursor.
 
-    On a dry run ``preview`` is what would become of the new runs.
+    On a dry run ``preview`` is the fate of the new runs.
     """
 
     rows: list[T]
@@ -204,7 +204,7 @@ class BulkAction(Generic[M, T]):
     """Something that is done to many.
 
     Attributes:
-        apply: Does it to the rows of these keys; what it answers of each is shown.
+        apply: Does it to the rows of these keys; its answer for each is shown.
         criteria: The conditions on rows besides those of a filter, so that it does something to them.
         accepts: Whether it does something to a row that was named.
     """
@@ -225,7 +225,7 @@ class _Chosen:
 
 
 def _selection_faults(info: Info, input: RunsInput | TasksInput) -> Iterator[UserError]:
-    """Yield by what a selection could choose more rows than was meant: a condition without a value, or none at all."""
+    """Yield faults by which a selection chooses more rows than was meant: a condition without a value, or none."""
     field, selection = ("runs", input.runs) if isinstance(input, RunsInput) else ("tasks", input.tasks)
     absent = list(absent_variables(info, "input", field, "filter"))
     yield from absent
@@ -246,7 +246,7 @@ def many_runs(tx: Tx, input: RunsInput, bulk_action: BulkAction[Run, T]) -> Chan
     """Do something to the selected runs.
 
     Raises:
-        UserError: a faulty selection, or what the action refuses.
+        UserError: a faulty selection, or one that the action refuses.
     """
     ids = given(input.runs.ids)
     if ids is None:
@@ -266,7 +266,7 @@ def many_tasks(tx: Tx, input: TasksInput, bulk_action: BulkAction[Task, T]) -> C
     """Do something to the selected tasks; as ``many_runs``.
 
     Raises:
-        UserError: a faulty selection, or what the action refuses.
+        UserError: a faulty selection, or one that the action refuses.
     """
     names = given(input.tasks.names)
     if names is None:

@@ -67,14 +67,14 @@ async def perform(
     All faults of the input are reported at once.
 
     Args:
-        info: Of the resolver; its field's name is part of what an idempotency key stands for.
-        input: What the client sent; its texts and numbers are checked here.
+        info: Of the resolver; its field's name is part of the request that an idempotency key stands for.
+        input: The input from the client; its texts and numbers are checked here.
         action: Calls ``jobs.actions``.
         codec: How a repeated request finds its answer.
         key: The idempotency key, unless ``input`` carries it. A dry run is taken back, and not remembered.
         fast_path: Does the same in less than a transaction, with this entry of the audit log; None: it cannot, and has
             done nothing. Not asked where there is an idempotency key.
-        faults: What else is wrong with the input.
+        faults: Further faults of the input.
     """
 
     async def write() -> T:
@@ -106,7 +106,7 @@ def _with(action: Callable[[Tx], T], codec: AnswerCodec[T], also: Also, tx: Tx) 
 
 
 async def perform_once(info: Info, input: object, action: Callable[[Tx], T]) -> Done[T]:
-    """Run ``action`` in one transaction, for what must not be remembered, such as an answer with a secret."""
+    """Run ``action`` in one transaction, for answers that must not be remembered, such as one with a secret."""
     return await _done(input, partial(info.context.write, partial(_tried, action) if is_dry(input) else action))
 
 
@@ -149,7 +149,7 @@ async def _done(input: object, write: Callable[[], Awaitable[T]], faults: Iterab
 
 
 def _audited(action: Callable[[Tx], T], operation: str, input: object, tx: Tx) -> T:
-    """Run an action; unless it says itself what it changed, the audit log gets what was asked for."""
+    """Run an action; unless it records its changes itself, the audit log gets the input."""
     tx.operation = operation
     result = action(tx)
     if not tx.records:
@@ -364,7 +364,7 @@ def one_left(found: Mapping[int, T], key: int, kind: str, fate: str) -> T:
     """Return the row with which the first request was answered, for a repeated one.
 
     Raises:
-        NotFound: it is gone; says what it was and how it went.
+        NotFound: it is gone; the message names its kind and its end.
     """
     if key not in found:
         raise NotFound(f"the {kind} that this request answered with was {fate} since (id {key})")

@@ -24,7 +24,7 @@ KEY: Final = (
     "its own."
 )
 DRY_RUN: Final = (
-    "True changes nothing: the server makes the change, answers what it found (in `preview` what would become of new "
+    "True changes nothing: the server makes the change, answers the result (in `preview` the fate of new "
     "runs), and takes it back. False unless given."
 )
 UNIQUE_KEY: Final = (
@@ -33,7 +33,7 @@ UNIQUE_KEY: Final = (
 )
 LABELS: Final = "Labels by which the run is found, added to those of its job: an object of texts. None unless given."
 VERSION: Final = "The `version` that the task must still have, or else the change is refused. Any version unless given."
-TRY: Final = "True changes nothing: `preview` answers what would become of the run, and which limits it would meet."
+TRY: Final = "True changes nothing: `preview` answers the fate of the run, and the limits it would meet."
 RESUME_AT: Final = (
     "The time at which the pause ends by itself: an occurrence at that time becomes a run. Until it is resumed unless "
     "given."
@@ -48,7 +48,7 @@ def optional(description: str, size: Size | None = None) -> Any:  # noqa: ANN401
 
 @strawberry.input
 class TriedInput:
-    """Something that every mutation can do: say what it would change."""
+    """The argument by which every mutation can be tried without a change."""
 
     dry_run: bool | None = optional(DRY_RUN)
 
@@ -122,7 +122,7 @@ RESOURCES: Final = (
 
 
 @strawberry.input(
-    description="The resources that a run needs at the engine of its job. What is absent is as the job says."
+    description="The resources that a run needs at the engine of its job. Absent ones are as the job says."
 )
 class ResourcesInput:
     """Resources as a client writes them."""

@@ -222,7 +222,7 @@ MAX_SHOWN: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class Pruning:
-    """The run that prunes; of a dry run what would go: the first executions, how many, and whether there is more."""
+    """The run that prunes; of a dry run the executions to delete: the first, how many, and whether there are more."""
 
     run: Run | None
     executions: Sequence[Execution] = ()
@@ -231,7 +231,7 @@ class Pruning:
 
 
 def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
-    """Make the run that prunes; on a dry run, look at what it would delete.
+    """Make the run that prunes; on a dry run, look at the history it would delete.
 
     Raises:
         Refusal: code ``UNKNOWN_JOB`` or ``INVALID_ARGS``.
@@ -249,7 +249,7 @@ def prune(tx: Tx, input: PruneHistoryInput, actor: str) -> Pruning:
 
 
 def _check(tx: Tx, args: Mapping[str, Json]) -> None:
-    """Refuse what the job refuses, by the names that the input has for its arguments."""
+    """Refuse arguments that the job refuses, by the names that the input has for them."""
     try:
         check_job_args(tx, JOB, args)
     except Refusal as error:
@@ -458,7 +458,7 @@ class RunMutations:
         requires=Role.ADMIN,
     )
     async def prune_history(self, info: Info, input: PruneHistoryInput) -> HistoryPruned:
-        """The run that prunes, or what it would delete."""
+        """The run that prunes, or the history it would delete."""
         action = partial(prune, input=input, actor=info.context.person.name)
         done = await perform(info, input, action, PRUNING)
         if done.result is None:
@@ -509,7 +509,7 @@ def _not_triggered(job_name: str, errors: list[UserError]) -> JobTriggered:
 
 
 def _previewed(job_name: str, tried: Done[Preview]) -> JobTriggered:
-    """Return what triggering a job would do."""
+    """Return the answer to the dry run of triggering a job."""
     found = tried.result
     if found is None:
         return _not_triggered(job_name, tried.errors)

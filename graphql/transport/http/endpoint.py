@@ -86,7 +86,7 @@ def negotiate(accept: str | None) -> MediaType:
 def status_of(answer: Mapping[str, Any], media: MediaType, errors: Sequence[Exception] = ()) -> int:
     """Return the HTTP status of an answer by the rules of GraphQL over HTTP.
 
-    An answer with ``data`` is 200, also when it has errors. Without data it is what a ``UserFacingError`` asks for, 500
+    An answer with ``data`` is 200, also when it has errors. Without data it is that of a ``UserFacingError``, 500
     for an internal error, else 400; in the older form ``application/json``, where clients expect it, 200 instead of
     400.
 
@@ -227,7 +227,7 @@ def _json(text: str, media: MediaType, status: int) -> Response:
 
 
 def _say_when(response: Response, answer: Mapping[str, Any]) -> None:
-    """Repeat in whole seconds, for those who know HTTP alone, what the errors say of when to try again."""
+    """Repeat in whole seconds, for those who know HTTP alone, the errors' wait before another try."""
     waits = [error.get("extensions", {}).get("retryAfter", 0) for error in answer.get("errors", ())]
     longest = max(waits, default=0)
     if longest > 0:

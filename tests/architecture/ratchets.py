@@ -116,7 +116,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 4 for: nodes connect as Django does
     # Raised by 39 for: a quick judgement of nested arguments; a replica's reason without its address
     # Raised by 12 for: each of many faults in a file of tasks is found at once
-    "lines": 116_945,
+    # Raised by 2 for: types of a line's fields
+    "lines": 116_947,
     "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,
@@ -131,7 +132,7 @@ MOST: Final[Mapping[str, float]] = {
     "files of the list of nodes": 27,
     "docstrings that begin with a relative word": 0,
     "docstrings of functions that begin with no verb": 0,
-    "'what' in 1,000 words of docstrings and messages": 1.6,
+    "'what' in 1,000 words of docstrings and messages": 0.5,
 }
 """The numbers that no change may raise. A feature that needs more modules or lines raises these two, and says why."""
 

@@ -85,9 +85,11 @@ def _storable(value: Json) -> Json:
     if isinstance(value, str):
         return storable_text(value)
     if isinstance(value, list):
-        return [_storable(one) for one in value]  # pyright: ignore[reportUnknownVariableType]
+        items: list[Json] = value
+        return [_storable(one) for one in items]
     if isinstance(value, dict):
-        return {storable_text(key): _storable(one) for key, one in value.items()}  # pyright: ignore[reportUnknownVariableType]
+        members: dict[str, Json] = value
+        return {storable_text(key): _storable(one) for key, one in members.items()}
     return value
 
 

@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial, partialmethod
-from typing import Any, ClassVar, Final, NamedTuple
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 from ...base.context import Host, current_host
 from ...base.hiding import NOTHING_HIDDEN, Redactor
@@ -85,10 +85,10 @@ def _storable(value: Json) -> Json:
     if isinstance(value, str):
         return storable_text(value)
     if isinstance(value, list):
-        items: list[Json] = value
+        items: list[Json] = cast("Any", value)
         return [_storable(one) for one in items]
     if isinstance(value, dict):
-        members: dict[str, Json] = value
+        members: dict[str, Json] = cast("Any", value)
         return {storable_text(key): _storable(one) for key, one in members.items()}
     return value
 

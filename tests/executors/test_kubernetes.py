@@ -16,6 +16,7 @@ from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.kubernetes import KubernetesExecutor
 from cronograph.jobs.executors.protocol import Place, Spec, SubmissionError
 from tests.support.kubernetes import Cluster, RefusedError
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 SLEEPER = ["sleep", "60"]
@@ -272,6 +273,6 @@ def test_it_says_what_is_missing(pods: Cluster) -> None:
     ]
     assert not [one for one in pods.objects if one[0] == "jobs"]
     config = json.loads((pods.folder / "kubeconfig").read_text())
-    config["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:1"
+    config["clusters"][0]["cluster"]["server"] = f"http://127.0.0.1:{free_port()}"
     (pods.folder / "kubeconfig").write_text(json.dumps(config))
     assert "refused" in made(pods, timeout=1.0).check()[0]

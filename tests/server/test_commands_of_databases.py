@@ -73,7 +73,7 @@ def test_help_names_no_type_of_a_flag_that_takes_no_value(command: str) -> None:
 
 OF_A_DATABASE = [
     ("migrate",), ("check",), ("doctor",), ("backup", "to.dump"), ("sql",), ("user", "list"), ("audit", "verify"),
-    ("serve", "--port", "1"), ("worker", "--port", "1"), ("bench",),
+    ("serve", "--port", "0"), ("worker", "--port", "0"), ("bench",),
 ]  # fmt: skip
 WITH_A_PASSWORD = [
     "postgresql://u:hunter@2secret@127.0.0.1:1/x",

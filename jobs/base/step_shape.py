@@ -3,9 +3,9 @@
 import functools
 import json
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..core.base.errors import ConfigurationError, InvalidInput, StepMismatch
 from ..core.base.lazy import LazyModule
@@ -57,9 +57,8 @@ class Shape:
             return document
         try:
             document = self._adapter.dump_python(returned, mode="json", warnings=False)
-            by_alias = self._adapter.dump_python(returned, mode="json", warnings=False, by_alias=True)
-            if by_alias != document and not self._reads(document):
-                document = by_alias
+            if self._has_aliases and not self._reads_back(document):
+                document = self._adapter.dump_python(returned, mode="json", warnings=False, by_alias=True)
         except (ValueError, RecursionError) as error:
             raise ValueError(
                 f"step '{label}' must return {self}, as its function says, and that as JSON; got {_shown(returned)}: "
@@ -67,14 +66,30 @@ class Shape:
             ) from error
         return document
 
-    def _reads(self, document: Json) -> bool:
-        """Return whether a value can be made of this JSON."""
+    @functools.cached_property
+    def _has_aliases(self) -> bool:
+        """Return whether a part of its values is written under another name if asked; most types have none."""
+        assert self._adapter is not None, "it was asked for"
+        waiting: list[object] = [self._adapter.core_schema]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, Mapping):
+                part = cast("Mapping[str, object]", one)
+                if part.get("serialization_alias") or (part.get("type") == "computed-field" and part.get("alias")):
+                    return True
+                waiting += part.values()
+            elif isinstance(one, list | tuple):
+                waiting += cast("Sequence[object]", one)
+        return False
+
+    def _reads_back(self, document: Json) -> bool:
+        """Return whether the value made of this JSON is written as the same again."""
         assert self._adapter is not None, "it was asked for"
         try:
-            self._adapter.validate_json(json.dumps(document))
+            value = self._adapter.validate_json(json.dumps(document))
         except ValueError:
             return False
-        return True
+        return bool(self._adapter.dump_python(value, mode="json", warnings=False) == document)
 
     def check(self, label: str, returned: object, value: object) -> None:
         """Check that a value read back equals the returned one, or its conversion by the annotation.

@@ -25,11 +25,15 @@ from pydantic import (
     PrivateAttr,
     SecretBytes,
     SecretStr,
+    SerializationInfo,
     computed_field,
     field_validator,
+    model_serializer,
 )
+from pydantic.alias_generators import to_camel
 
 from cronograph.jobs import Flow, InvalidInput, JobContext, Result, job
+from cronograph.jobs.base.step_shape import Shape
 from cronograph.jobs.core.base.read_back import changed
 from cronograph.jobs.queue.enqueue.requests import args_text, new_run
 from cronograph.jobs.registry import Registry
@@ -384,6 +388,35 @@ async def test_a_later_attempt_gets_what_a_step_returned(annotation: Any, value:
         await measures.enqueue()
         (run,) = await drain(queue)
     assert run.last.value == expected
+
+
+class Camel(BaseModel):
+    model_config = ConfigDict(alias_generator=to_camel)
+    user_id: int = 5
+
+
+class Counted(BaseModel):
+    """Holds lists of models that are read by an alias."""
+
+    users: list[ByAlias]
+
+
+def test_a_step_value_is_written_once_unless_its_type_has_aliases() -> None:
+    class Tracked(BaseModel):
+        @model_serializer
+        def write(self, info: SerializationInfo) -> dict[str, int]:
+            written.append(info.by_alias)
+            return {}
+
+    written = list[bool | None]()
+    assert Shape(Tracked).dump("measure", Tracked()) == {}
+    assert written == [None]
+    for annotation, value, document in (
+        (Camel, Camel.model_validate({"userId": 7}), {"userId": 7}),
+        (Counted, Counted(users=[ByAlias(userId=5)]), {"users": [{"userId": 5}]}),
+        (list[ByAlias | None], [ByAlias(userId=5)], [{"userId": 5}]),
+    ):
+        assert Shape(annotation).dump("measure", value) == document, annotation
 
 
 async def test_a_step_may_return_what_its_annotation_makes_a_value_of() -> None:

@@ -2,8 +2,10 @@
 
 import asyncio
 import gc
+import io
 import os
 import signal
+import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator
@@ -16,7 +18,7 @@ from cronograph.jobs import JobContext, Result, connect, job
 from cronograph.jobs.connection import Connection
 from cronograph.jobs.core.base.errors import ConfigurationError, StorageError
 from cronograph.jobs.core.states import RunState
-from cronograph.jobs.own.forks import Gate
+from cronograph.jobs.own.forks import EndingForks, Gate
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.read import runs
@@ -163,6 +165,22 @@ async def test_what_job_code_forks_is_told_that_it_belongs_to_no_job(start_engin
 
 
 @pytest.mark.costly
+def test_a_fork_ends_with_its_status_though_a_stream_cannot_be_written_out() -> None:
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise ValueError("I/O operation on closed file")
+
+    def fork_within() -> None:
+        with EndingForks():
+            process = os.fork()
+            if process == 0:
+                sys.stdout = Closed()
+                raise SystemExit(7)
+        check(statuses([process]) == [7])
+
+    assert statuses([forked(fork_within)]) == [0]
+
+
 def test_the_collector_of_a_fork_closes_nothing_of_its_parent() -> None:
     class Circle:
         def __init__(self) -> None:

@@ -279,7 +279,7 @@ def _is_storable(value: object) -> bool:
     """Return whether surely nothing in a value is a fault: places are only worked out where there may be one."""
     try:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (ValueError, RecursionError):
+    except ValueError:
         return False
     return "\\u0000" not in text and unstorable(text) is None
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from typing import Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 MAX_DEPTH: Final = 500
 """Lists and objects around a value; Python writes and reads at least so many as JSON."""
@@ -66,6 +66,18 @@ def unstorable(value: object) -> Unwritable | None:
 def storable_text(text: str) -> str:
     """Return a text that every database stores: a NUL and halves of surrogate pairs are replaced."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
+def storable_json(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """Return JSON in whose texts and member names NULs and halves of surrogate pairs are replaced."""
+    if isinstance(value, str):
+        return storable_text(value)
+    if isinstance(value, list):
+        return [storable_json(one) for one in cast("list[object]", value)]
+    if isinstance(value, dict):
+        members = cast("dict[str, object]", value)
+        return {storable_text(name): storable_json(one) for name, one in members.items()}
+    return value
 
 
 def _names(value: object) -> list[object]:

@@ -143,17 +143,17 @@ class Worker(Service):
 
     @property
     def running(self) -> int:
-        """The number of runs that execute now."""
+        """Return the number of runs that execute now."""
         return len(self.attempts)
 
     @property
     def slots(self) -> dict[Isolation, tuple[int, int]]:
-        """For each kind of job how many runs of it execute, and how many may."""
+        """Return for each kind of job how many of its runs execute, and how many may."""
         return self._capacity.used(self.attempts.held)
 
     @property
     def pulses(self) -> tuple[Pulse, ...]:
-        """Of the part that takes runs, and of the part that stores their ends."""
+        """Return the pulses of the part that takes runs, and of the part that stores their ends."""
         return self.pulse, self.attempts.finisher.pulse
 
     def on_wake(self, wakes: Wake) -> None:

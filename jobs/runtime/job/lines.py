@@ -7,12 +7,12 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from functools import partial, partialmethod
-from typing import Any, ClassVar, Final, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple
 
 from ...base.context import Host, current_host
 from ...base.hiding import NOTHING_HIDDEN, Redactor
 from ...base.steps import current_step
-from ...core.base.unwritable import storable_text
+from ...core.base.unwritable import storable_json
 from ...core.model import Json, LogLevel
 from .values import plain_json, plain_text
 
@@ -74,23 +74,10 @@ def bounded_fields(fields: Mapping[str, Json] | None) -> dict[str, Json] | None:
         return dict(fields)
     try:
         document = json.loads(json.dumps(fields, default=str), parse_constant=str)
-        return dict(plain_json(_storable(document), "the fields", MAX_FIELDS))
+        return dict(plain_json(storable_json(document), "the fields", MAX_FIELDS))
     except (TypeError, ValueError, RecursionError) as error:
         # A line is never a reason for a job to fail.
         return {"cut": plain_text(str(error), MAX_LINE)}
-
-
-def _storable(value: Json) -> Json:
-    """Return JSON in whose texts what no database stores is replaced."""
-    if isinstance(value, str):
-        return storable_text(value)
-    if isinstance(value, list):
-        items: list[Json] = cast("Any", value)
-        return [_storable(one) for one in items]
-    if isinstance(value, dict):
-        members: dict[str, Json] = cast("Any", value)
-        return {storable_text(key): _storable(one) for key, one in members.items()}
-    return value
 
 
 def _is_plain(key: str, value: Json) -> bool:

@@ -266,7 +266,7 @@ def _judged(make: Callable[..., T], *values: object) -> T:
     """
     try:
         return make(*values)
-    except (UserError, ValueError, OverflowError) as error:
+    except (UserError, ValueError) as error:
         raise FrameError(str(error)) from error
 
 

@@ -25,9 +25,11 @@ from django.utils import timezone
 from typing_extensions import override
 
 from ...jobs import ConfigurationError, Job, JobContext, PermanentFailure, Result, job
+from ...jobs.base.hiding import IN_USE
 from ...jobs.core.model import Execution, Outcome, Run
 from ...jobs.core.states import FINAL, RunState
 from ...jobs.registry import default_registry
+from ...jobs.runtime.job.results import MAX_TRACEBACK, error_text
 from .choices import OF_TASK
 
 if TYPE_CHECKING or VERSION >= (6, 0):
@@ -390,7 +392,7 @@ class _Attempt:
         """Tell that it has failed, if it is not tried again."""
         if not (self._ctx.is_last_attempt or isinstance(error, PermanentFailure)):
             return
-        trace = "".join(format_exception(error))
+        trace = error_text(IN_USE.text("".join(format_exception(error))), MAX_TRACEBACK)
         self._result.errors.append(TaskError(exception_class_path=_path(type(error)), traceback=trace))
         self._finish(TaskResultStatus.FAILED)
 

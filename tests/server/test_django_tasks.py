@@ -59,7 +59,7 @@ def patient(context, wanted):
 
 @task
 def fails(kind):
-    raise {"value": ValueError, "own": Unwritten, "exit": SystemExit}[kind](f"failed by {kind}")
+    raise {"value": ValueError, "own": Unwritten, "exit": SystemExit}[kind](f"smtp://me:hunter2@mail failed by {kind}")
 
 @task
 def sized(chosen=frozenset({1, 2})):
@@ -216,10 +216,11 @@ from news.models import Article
 
 call_command("migrate", run_syncdb=True, verbosity=0)
 Article.objects.create(title="one")
-told = []
+told, errors = [], {}
 for name, signal in (("started", task_started), ("finished", task_finished)):
     def tell(task_result, name=name, **_):
         told.append((task_result.id, name, str(task_result.status)))
+        errors[task_result.id] = task_result.errors
     signal.connect(tell, weak=False)
 
 def ended(result):
@@ -250,7 +251,9 @@ with TestClient(with_dashboard(get_asgi_application(), poll=0.2), base_url="http
         failed = ended(tasks.fails.enqueue(kind))
         (error,) = failed.errors
         assert (failed.status, error.exception_class) == (TaskResultStatus.FAILED, raised), failed
-        assert error.traceback.rstrip().endswith(f"{raised.__name__}: failed by {kind}"), error.traceback
+        for one in (error, errors[failed.id][-1]):
+            assert one.traceback.rstrip().endswith(f"{raised.__name__}: smtp://***@mail failed by {kind}"), one
+            assert "hunter2" not in one.traceback
         try:
             failed.return_value
         except ValueError as wanted:

@@ -339,7 +339,7 @@ def _settings(health: PostgresHealth) -> Iterator[Finding]:
     ):
         if health.settings[name] == "off":
             safe = False
-            yield Finding("durability", Level.PROBLEM, f"{name} = off: {loss}", f"ALTER SYSTEM SET {name} = on")
+            yield Finding("durability", Level.PROBLEM, f"{name} = off: {loss}", _turn_on(health, name))
     if safe:
         yield Finding("durability", Level.OK, "what is committed survives a crash")
 
@@ -386,12 +386,22 @@ def _bloat(table: TableHealth, schema: str) -> Finding | None:
 
 
 def _autovacuum(health: PostgresHealth, schema: str) -> Iterator[Finding]:
-    if "off" not in (health.settings["autovacuum"], health.settings["track_counts"]):
+    off = [name for name in ("autovacuum", "track_counts") if health.settings[name] == "off"]
+    if not off:
         yield from _each(health.tables, "autovacuum", lambda table: _vacuum(table, schema), "on for all tables")
         return
     says = "autovacuum is off: tables grow, and claims get slower and slower"
-    advice = "ALTER SYSTEM SET autovacuum = on; ALTER SYSTEM SET track_counts = on; SELECT pg_reload_conf()"
-    yield Finding("autovacuum", Level.PROBLEM, says, advice)
+    yield Finding("autovacuum", Level.PROBLEM, says, _turn_on(health, *off))
+
+
+def _turn_on(health: PostgresHealth, *names: str) -> str:
+    """Advise to turn settings on, each where it was turned off."""
+    places = {name: health.places[name] for name in names}
+    steps = [
+        f"{place} SET {name} = on" if place.startswith("ALTER") else f"take {name} out of the {place}"
+        for name, place in places.items()
+    ]
+    return "; ".join([*steps, "SELECT pg_reload_conf()"] if "ALTER SYSTEM" in places.values() else steps)
 
 
 def _vacuum(table: TableHealth, schema: str) -> Finding | None:

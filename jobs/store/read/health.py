@@ -335,6 +335,7 @@ class PostgresHealth:
 
     Attributes:
         settings: Those of ``SETTINGS``, of this session.
+        places: Where each of them was set: the statement that changes it there, up to ``SET``, or the place in words.
         server: ``server_version``.
         is_standby: Whether the server only follows another.
         connections: Open ones.
@@ -348,6 +349,7 @@ class PostgresHealth:
     """
 
     settings: Mapping[str, str]
+    places: Mapping[str, str]
     server: str
     is_standby: bool
     connections: int
@@ -368,8 +370,10 @@ def read_postgres(conn: Connection) -> PostgresHealth:
     theirs: datetime = conn.execute(_CLOCK).scalar_one()
     after = datetime.now(UTC)
     error = (after - before).total_seconds() / 2
+    settings = conn.execute(_SETTINGS, {"names": list(SETTINGS)}).all()
     return PostgresHealth(
-        settings={name: conn.execute(_SETTING, {"name": name}).scalar_one() for name in SETTINGS},
+        settings={row.name: row.value for row in settings},
+        places={row.name: row.place for row in settings},
         server=server.version,
         is_standby=server.standby,
         connections=server.connections,
@@ -391,7 +395,18 @@ def session(conn: Connection) -> int:
 
 
 _CLOCK = text("SELECT clock_timestamp()")
-_SETTING = text("SELECT current_setting(:name)")
+_SETTINGS = text("""
+    SELECT name, current_setting(name) AS value,
+        CASE source
+            WHEN 'database user' THEN format('ALTER ROLE %I IN DATABASE %I', session_user, current_database())
+            WHEN 'user' THEN format('ALTER ROLE %I', session_user)
+            WHEN 'database' THEN format('ALTER DATABASE %I', current_database())
+            WHEN 'global' THEN 'ALTER ROLE ALL'
+            WHEN 'client' THEN 'options of the URL'
+            WHEN 'command line' THEN 'command line of the server'
+            ELSE 'ALTER SYSTEM'
+        END AS place
+    FROM pg_settings WHERE name = ANY(:names)""")
 _SERVER = text("""
     SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS standby,
         (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections,

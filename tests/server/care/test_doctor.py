@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, make_url, text
 from typer.testing import CliRunner
 
 from cronograph.jobs.core.nodes import Node, NodeState
@@ -19,6 +19,7 @@ from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.db.opening import connected
 from cronograph.jobs.store.read.health import (
+    SETTINGS,
     HistoryHealth,
     Holder,
     PostgresHealth,
@@ -204,6 +205,24 @@ def test_the_figures_of_a_server_are_what_is_going_on_there(postgres_url: str) -
 
 
 @pytest.mark.postgres
+@pytest.mark.parametrize("place", ["", "ALTER DATABASE {0}", "ALTER ROLE {1}", "ALTER ROLE {1} IN DATABASE {0}"])
+def test_a_setting_is_changed_where_it_was_set(postgres_url: str, place: str) -> None:
+    address = make_url(postgres_url)
+    role = f'"doctor of {address.database}"'
+    change = f"{place.format(address.database, role)} SET synchronous_commit = "
+    execute(postgres_url, f"CREATE ROLE {role} LOGIN SUPERUSER")
+    try:
+        if place:
+            execute(postgres_url, f"{change}off")
+        with connected(address.set(username=role.strip('"')).render_as_string(hide_password=False)) as connection:
+            found = judge_postgres(read_postgres(connection), "cronograph")
+        (advice,) = [one.advice for one in found if one.says.startswith("synchronous_commit = off")]
+        assert advice == (f"{change}on" if place else "take synchronous_commit out of the command line of the server")
+    finally:
+        execute(postgres_url, f"DROP OWNED BY {role}", f"DROP ROLE {role}")
+
+
+@pytest.mark.postgres
 def test_a_notification_arrives_on_a_direct_connection(postgres_url: str) -> None:
     assert notification_delay(postgres_url) is not None
     assert doctor(postgres_url)[1]["pooler"][0]["level"] == "ok"
@@ -219,6 +238,7 @@ GOOD = PostgresHealth(
         "default_transaction_read_only": "off",
         "jit": "off",
     },
+    places=dict.fromkeys(SETTINGS, "ALTER SYSTEM"),
     server="18.1",
     is_standby=False,
     connections=10,
@@ -242,8 +262,8 @@ def with_table(**changes: Any) -> PostgresHealth:
     return replace(GOOD, tables=(replace(RUN, **changes),))
 
 
-def with_setting(name: str, value: str) -> PostgresHealth:
-    return replace(GOOD, settings={**GOOD.settings, name: value})
+def with_setting(name: str, value: str, place: str = "ALTER SYSTEM") -> PostgresHealth:
+    return replace(GOOD, settings={**GOOD.settings, name: value}, places={**GOOD.places, name: place})
 
 
 @pytest.mark.parametrize(
@@ -268,7 +288,12 @@ def with_setting(name: str, value: str) -> PostgresHealth:
         (with_table(live=9_000, dead=0, was_analyzed=False), {}, ""),
         (with_setting("autovacuum", "off"), {"autovacuum": "problem"}, "ALTER SYSTEM"),
         (with_setting("track_counts", "off"), {"autovacuum": "problem"}, "track_counts = on"),
-        (with_setting("fsync", "off"), {"durability": "problem"}, "fsync = on"),
+        (with_setting("fsync", "off"), {"durability": "problem"}, "fsync = on; SELECT pg_reload_conf()"),
+        (
+            with_setting("fsync", "off", "options of the URL"),
+            {"durability": "problem"},
+            "take fsync out of the options",
+        ),
         (with_setting("full_page_writes", "off"), {"durability": "problem"}, "full_page_writes = on"),
         (with_setting("default_transaction_read_only", "on"), {"server": "problem"}, "primary"),
         (replace(GOOD, is_standby=True), {"server": "problem"}, "primary"),

@@ -22,7 +22,7 @@ from datetime import datetime, timedelta, timezone
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from .probe import (
     IMPORT_SECONDS,
@@ -137,7 +137,7 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
         "timeout": limits[0] or limits[1],
     }
     of_task = {key: getattr(task, key, None) for key in ("expires", "priority", "rate_limit", "autoretry_for")}
-    options = {**of_task, **options, "relative": getattr(schedule, "relative", None)}
+    options = {**of_task, **options}
     if app.conf.task_routes and not settings["group"]:
         call["notes"].append("task_routes choose its queue there: write it as `group`.")
     made = {
@@ -147,7 +147,7 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
         "notes": call["notes"] + unused(options),
     }
     if type(schedule) is schedules.schedule:
-        return {**made, "interval": seconds(schedule.run_every)}
+        return {**made, **_celery_interval(schedule, schedules.crontab, made["notes"])}
     if type(schedule) is not schedules.crontab and type(schedule).__name__ != "TzAwareCrontab":
         hint = "; enqueue from a daily job" if type(schedule).__name__ == "solar" else ""
         raise UnsaidError(f"its schedule is a {type(schedule).__name__}, which cannot be said here{hint}")
@@ -158,11 +158,33 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
         schedule.nowfun = lambda: at
         return at + schedule.remaining_estimate(at)
 
-    cron = {
-        "minutes": schedule.minute, "hours": schedule.hour, "days": schedule.day_of_month,
-        "months": schedule.month_of_year, "weekdays": schedule.day_of_week,
+    return {**made, "cron": _celery_cron(schedule), "zone": schedule.tz, "times": stepped(following)}
+
+
+def _celery_cron(crontab: Any) -> dict[str, Any]:  # noqa: ANN401 - of Celery
+    return {
+        "minutes": crontab.minute, "hours": crontab.hour, "days": crontab.day_of_month,
+        "months": crontab.month_of_year, "weekdays": crontab.day_of_week,
     }  # fmt: skip
-    return {**made, "cron": cron, "zone": schedule.tz, "times": stepped(following)}
+
+
+_ROUNDED: Final[Mapping[float, Mapping[str, int]]] = {60: {}, 3600: {"minute": 0}, 86400: {"minute": 0, "hour": 0}}
+"""The crontabs of Celery that are due when an interval of so many seconds is that is rounded down (``relative``)."""
+
+
+def _celery_interval(schedule: Any, crontab: Any, notes: list[str]) -> dict[str, Any]:  # noqa: ANN401 - of Celery
+    every = seconds(schedule.run_every)
+    if schedule.relative and every in _ROUNDED:
+
+        def following(at: datetime) -> Any:  # noqa: ANN401 - of the library
+            schedule.nowfun = lambda: at
+            return at + schedule.remaining_estimate(at.astimezone(schedule.tz))
+
+        return {"cron": _celery_cron(crontab(**_ROUNDED[every])), "zone": schedule.tz, "times": stepped(following)}
+    if schedule.relative and every >= 60:
+        unit = "day" if every >= 86400 else "hour" if every >= 3600 else "minute"
+        notes.append(f"relative=True is not carried: Celery rounds each of its times down to the {unit}.")
+    return {"interval": every}
 
 
 # APScheduler --------------------------------------------------------------------------------------------------------

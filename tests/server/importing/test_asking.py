@@ -239,7 +239,12 @@ app.conf.beat_schedule = {
     "days": {"task": "shop.own", "schedule": BusinessDays(hour=1, minute=0)},
     "zone": {"task": "shop.own", "schedule": TzAwareCrontab("0", "3", tz=ZoneInfo("Asia/Tokyo"))},
     "even": {"task": "shop.plain", "schedule": timedelta(hours=6), "relative": True},
+    "short": {"task": "shop.plain", "schedule": 30, "relative": True},
+    "minute": {"task": "shop.plain", "schedule": 60, "relative": True},
+    "hour": {"task": "shop.plain", "schedule": timedelta(hours=1), "relative": True},
+    "day": {"task": "shop.plain", "schedule": timedelta(days=1), "relative": True},
 }
+app.conf.timezone = "Asia/Kolkata"
 """
 
 
@@ -247,12 +252,18 @@ def test_a_crontab_that_decides_by_itself_is_left_out_and_what_celery_tasks_say_
     written(here, project=SUBCLASSES)
     found = asked("celery", "project")
     assert [one.why for one in found.left_out] == ["its schedule is a BusinessDays, which cannot be said here"]
-    zone, even = found.carried
+    zone, even, short, *rounded = found.carried
     assert (zone.schedules[0].timezone, zone.settings) == ("Asia/Tokyo", {"group": "own", "timeout": 30})
     assert [note.partition("=")[0] for note in zone.notes] == ["rate_limit", "autoretry_for"]
-    assert even.notes == [
-        "task_routes choose its queue there: write it as `group`.", "relative=True is not carried.",
-    ]  # fmt: skip
+    routes = "task_routes choose its queue there: write it as `group`."
+    assert even.notes == [routes, "relative=True is not carried: Celery rounds each of its times down to the hour."]
+    assert (short.schedules[0].value, short.notes) == ("30s", [routes])
+    assert [(one.schedules[0].value, one.schedules[0].timezone, one.notes) for one in rounded] == [
+        ("0 * * * * *", "Asia/Kolkata", [routes]),
+        ("0 0 * * * *", "Asia/Kolkata", [routes]),
+        ("0 0 0 * * *", "Asia/Kolkata", [routes]),
+    ]
+    assert verdicts(found)["day"] is True
 
 
 def test_a_schedule_of_rq_scheduler_begins_at_its_first_time(here: Path) -> None:

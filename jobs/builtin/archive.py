@@ -12,12 +12,14 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from datetime import date, datetime
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 from ..core.base.errors import ConfigurationError
 from ..own.threads import in_own_thread
 from ..store.db.database import Database
+from ..store.db.filelock import write_through
 from ..store.read import archive as stored
 from ..store.read.archive import EXECUTIONS, LINES, PARTS, Kind, Part
 
@@ -108,6 +110,7 @@ class Archive:
                 f"archive_url: must be an absolute path or s3://bucket/prefix, got {self.location!r}: {error}"
             ) from None
         self._root = str(root).rstrip("/")
+        self._is_folder: bool = self.storage.type_name == "local"
 
     def clear(self, day: date) -> None:
         """Delete the files of a day that an unfinished attempt has written."""
@@ -140,11 +143,20 @@ class Archive:
         text = json.dumps({"version": 1, "date": f"{day}", "files": [asdict(one) for one in files]}, indent=1)
         name = _manifest(day)
         # In a folder a file is there as soon as it is begun, in a bucket only once it is whole.
-        begun = f"{name}.part" if self.storage.type_name == "local" else name
+        begun = f"{name}.part" if self._is_folder else name
         with self.create(begun) as stream:
             stream.write(text.encode())
         if begun != name:
+            self.sync([begun])
             self.storage.move(self.path(begun), self.path(name))
+            self.sync([name])
+
+    def sync(self, files: Sequence[str]) -> None:
+        """Wait until files and their folders are on the disk; a bucket has a file only once it keeps it."""
+        if self._is_folder:
+            paths, root = [Path(self.path(one)) for one in files], Path(self._root)
+            for one in {*paths, *(above for path in paths for above in path.parents if above.is_relative_to(root))}:
+                write_through(one)
 
     def days(self) -> list[date]:
         """Return the days that are complete, the newest first."""
@@ -213,7 +225,7 @@ class Archive:
     def create(self, name: str) -> Any:  # noqa: ANN401 - PyArrow has no types
         """Begin a file; return the object that takes its content."""
         path = self.path(name)
-        if self.storage.type_name == "local":
+        if self._is_folder:
             # A bucket has no folders.
             self.storage.create_dir(path.rpartition("/")[0], recursive=True)
         return self.storage.open_output_stream(path)
@@ -265,7 +277,7 @@ class Writer:
     def write(self, rows: Sequence[Row]) -> None:
         """Write rows as one group of the file; JSON values stand in them as text."""
         if self._sink is None:
-            self._sink = _Sink(self._archive, f"{self._folder}/{len(self.written)}.parquet")
+            self._parquet, self._sink = None, _Sink(self._archive, f"{self._folder}/{len(self.written)}.parquet")
             self._parquet = self._archive.parquet.ParquetWriter(self._sink, self._schema, compression="zstd")
             self._rows = 0
         plain = [{**row, **{name: _text(row[name]) for name in self._json}} for row in rows]
@@ -282,6 +294,15 @@ class Writer:
             self.written.append(
                 ArchivedFile(self._sink.path, self._rows, self._sink.size, self._sink.digest.hexdigest())
             )
+            self._sink = None
+
+    def leave(self) -> None:
+        """Leave the file that is begun, if there is one, as it is."""
+        if self._sink is not None:
+            # PyArrow would write the end of the file once nobody uses its writer any more, where writing fails.
+            self._sink.closed = True
+            if self._parquet is not None:
+                self._parquet.close()
             self._sink = None
 
     @property
@@ -310,6 +331,8 @@ class _Sink:
 
     def write(self, piece: Any) -> int:  # noqa: ANN401 - anything that is a buffer
         data = memoryview(piece)
+        if self.closed:
+            return data.nbytes
         self.stream.write(data)
         self.digest.update(data)
         self.size += data.nbytes
@@ -353,25 +376,40 @@ async def archive_day(
         How many rows of each name the archive has of this day.
 
     Raises:
-        ArchiveError: the rows read again, or the rows that the database has by now, differ.
-        OSError: the folder or the bucket cannot be written.
+        ArchiveError: the folder or the bucket cannot be written; the rows read again, or the rows that the database
+            has by now, differ.
     """
     there = await in_own_thread(archive.counts, day.date())
     if there is not None:
         return _at_least(archive, day, there, await _present(database, day))
+    try:
+        return await _write_day(database, archive, day, page, most)
+    except OSError as error:
+        raise ArchiveError(
+            f"{archive.location}: day {day.date()} cannot be written: {error}; its rows stay in the database, and the "
+            "next run tries again"
+        ) from error
+
+
+async def _write_day(database: Database, archive: Archive, day: datetime, page: int, most: int) -> Mapping[str, int]:
     await in_own_thread(archive.clear, day.date())
     lines = archive.writer(LINES, day.date(), stored.KINDS_OF_LINES, most)
     writers = {part.name: archive.writer(part.name, day.date(), part.kinds, most) for part in PARTS}
-    for part in PARTS:
-        await _write_part(database, part, day, writers[part.name], lines, page)
-    writers[LINES] = lines
-    for one in writers.values():
-        await in_own_thread(one.close)
+    try:
+        for part in PARTS:
+            await _write_part(database, part, day, writers[part.name], lines, page)
+        writers[LINES] = lines
+        for one in writers.values():
+            await in_own_thread(one.close)
+    finally:
+        for one in (*writers.values(), lines):
+            one.leave()
     files = [each for one in writers.values() for each in one.written]
     await in_own_thread(archive.check, files)
     rows = {name: one.rows for name, one in writers.items()}
     if rows != await _present(database, day):
         raise ArchiveError(f"{archive.location}, {day.date()}: the database has changed since {rows} were written")
+    await in_own_thread(archive.sync, [one.path for one in files])
     await in_own_thread(archive.write_manifest, day.date(), files)
     return rows
 

@@ -1,5 +1,7 @@
 """History that is deleted is in the archive first: complete days, checked, and nothing goes that is not there."""
 
+import errno
+import gc
 import json
 import logging
 import os
@@ -151,13 +153,37 @@ async def test_a_surplus_goes_as_far_as_it_is_archived(database: Database, folde
 
 async def test_nothing_goes_that_cannot_be_archived(database: Database, tmp_path: Path) -> None:
     ids = await database.write(past(40, 40))
-    (tmp_path / "file").write_text("no folder")
-    with pytest.raises(OSError, match="file"):
-        await prune(database, RETENTION, archive_url=f"{tmp_path}/file/archive")
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    with pytest.raises(ArchiveError, match=rf"^{file}/archive: day \S+ cannot be written: .*; its rows stay"):
+        await prune(database, RETENTION, archive_url=f"{file}/archive")
     assert await database.read(executions) == ids
     # Nor does a node delete it that has not heard of the archive.
     await prune(database, RETENTION)
     assert await database.read(executions) == ids
+    file.unlink()
+    assert (await prune(database, RETENTION, archive_url=f"{file}/archive")).executions == 2
+
+
+async def test_files_are_on_the_disk_before_their_day_is_complete(
+    database: Database, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = list[str]()
+
+    def fsync(handle: int) -> None:
+        synced.append(str(Path(f"/proc/self/fd/{handle}").readlink().relative_to(Path(folder).parent)))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    await database.write(past(40))
+    day = stored.day_of(datetime.now(UTC) - 40 * DAY)
+    await archive_day(database, Archive(folder), day)
+    monkeypatch.undo()
+    manifest = f"archive/manifests/{day.date()}.json"
+    begun, done = synced.index(f"{manifest}.part"), synced.index(manifest)
+    assert "archive/manifests" in synced[done - 2 :]
+    for name in ("executions", "log_lines", "runs", "skipped_occurrences"):
+        of_day = f"archive/{name}/date={day.date()}"
+        assert {f"{of_day}/0.parquet", of_day, f"archive/{name}", "archive"} <= set(synced[:begun])
 
 
 @pytest.mark.costly
@@ -266,6 +292,40 @@ async def test_a_complete_day_stays_when_an_older_database_comes_back(database: 
     with pytest.raises(ArchiveError, match=r"the archive has .*'executions': 2.*, but the database has .*: 3"):
         await prune(database, RETENTION, archive_url=folder)
     assert archived_ids(folder) == ids
+
+
+class FullArchive(Archive):
+    """An archive on a disk that has no room left as soon as lines are written."""
+
+    is_full = False
+
+    def create(self, name: str) -> "FileOnFullDisk":
+        return FileOnFullDisk(self, name)
+
+
+class FileOnFullDisk:
+    def __init__(self, archive: FullArchive, name: str) -> None:
+        self._archive = archive
+        self._is_last = name.startswith("log_lines")
+
+    def write(self, data: memoryview) -> None:
+        self._archive.is_full |= self._is_last and data.nbytes > len(b"PAR1")
+        if self._archive.is_full:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def close(self) -> None:
+        """Nothing is left to write."""
+
+
+async def test_a_full_archive_fails_with_its_reason_alone(database: Database, folder: str) -> None:
+    ids = await database.write(past(40))
+    day = stored.day_of(datetime.now(UTC) - 40 * DAY)
+    with pytest.raises(ArchiveError, match=r"cannot be written: .*No space left on device"):
+        await archive_day(database, FullArchive(folder), day)
+    # An error of a finalizer would fail this test.
+    gc.collect()
+    assert Archive(folder).days() == []
+    assert await database.read(executions) == ids
 
 
 def test_who_has_no_pyarrow_is_told_what_to_install(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,3 +122,12 @@ def lock_for(database_url: str) -> FileLock | None:
     """
     url = parse_url(database_url)
     return FileLock(sqlite_path(url)) if url.get_backend_name() == "sqlite" else None
+
+
+def write_through(path: Path) -> None:
+    """Wait until a file's content, or a folder's list of files, is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

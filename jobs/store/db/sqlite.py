@@ -18,6 +18,7 @@ from sqlalchemy.exc import OperationalError
 from ...core.base.errors import StorageError, UserError
 from .address import OWNER_ONLY, sqlite_path
 from .connecting import sync_engine
+from .filelock import write_through
 from .interruption import ReadBounds, read_in_thread
 
 T = TypeVar("T")
@@ -287,10 +288,10 @@ def copy_online(source: Path, target: Path) -> int:
         raise StorageError(f"back-up '{partial}': must be a new file that can be written: {error.strerror}") from None
     try:
         _copy(source, partial)
-        _flush(partial)
+        write_through(partial)
         size = partial.stat().st_size
         partial.rename(target)
-        _flush(target.parent)
+        write_through(target.parent)
     except sqlite3.Error as error:
         if error.sqlite_errorcode & 0xFF in _DAMAGE:
             raise _damaged(source, str(error)) from error
@@ -317,11 +318,3 @@ def _damaged(source: Path, why: str) -> StorageError:
     return StorageError(
         f"database file '{source}': is damaged, so no back-up of it was kept: {why}; restore an older back-up"
     )
-
-
-def _flush(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -144,10 +144,10 @@ def _celery_entry(app: Any, name: str, given: Any) -> Entry:  # noqa: ANN401 - o
         **call,
         "text": f"{entry.task}: {schedule!r}",
         "settings": settings,
-        "notes": call["notes"] + unused(options),
+        "notes": (notes := call["notes"] + unused(options)),
     }
     if type(schedule) is schedules.schedule:
-        return {**made, **_celery_interval(schedule, schedules.crontab, made["notes"])}
+        return {**made, **_celery_interval(schedule, schedules.crontab, notes)}
     if type(schedule) is not schedules.crontab and type(schedule).__name__ != "TzAwareCrontab":
         hint = "; enqueue from a daily job" if type(schedule).__name__ == "solar" else ""
         raise UnsaidError(f"its schedule is a {type(schedule).__name__}, which cannot be said here{hint}")

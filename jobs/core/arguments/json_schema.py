@@ -1,6 +1,6 @@
 """The library that judges values by a JSON Schema, extended for pydantic's additions and for references to secrets."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from ipaddress import IPv4Address, IPv6Address
 from itertools import islice
@@ -82,9 +82,22 @@ def faults_of_value(schema: Mapping[str, Any], value: Json) -> list[ValidationEr
     return sorted(islice(faults, MOST_FAULTS), key=lambda one: [str(part) for part in one.absolute_path])
 
 
-def faults_in(schema: Mapping[str, Any], args: Mapping[str, Json]) -> list[ValidationError]:
-    """Return where values do not fit a schema of an object: the first 100 faults that are found, by place."""
+def faults_in(
+    schema: Mapping[str, Any], args: Mapping[str, Json], places: Mapping[str, Sequence[int]]
+) -> list[ValidationError]:
+    """Return where values do not fit a schema of an object: the first 100 faults that are found, by place.
+
+    Args:
+        schema: The JSON Schema.
+        args: The values; lists of them may lack items that fit.
+        places: For these lists the place of each item in the list that was given.
+    """
     # Without secrets the library's own validator: it is a little faster.
     kind: Any = _Validator if references(args) else Draft202012Validator
-    faults: Iterable[ValidationError] = kind(dict(schema), format_checker=_FORMAT_CHECKER).iter_errors(dict(args))
-    return sorted(islice(faults, MOST_FAULTS), key=lambda one: [str(part) for part in one.absolute_path])
+    judge = kind(dict(schema), format_checker=_FORMAT_CHECKER)
+    faults: list[ValidationError] = list(islice(judge.iter_errors(dict(args)), MOST_FAULTS))
+    for one in faults:
+        path = one.relative_path
+        if len(path) > 1 and (given := places.get(str(path[0]))) is not None:
+            path[1] = given[int(path[1])]
+    return sorted(faults, key=lambda one: [str(part) for part in one.absolute_path])

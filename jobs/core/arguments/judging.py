@@ -1,6 +1,6 @@
 """Judging a job's arguments by its JSON Schema, when a run is submitted and not when it starts."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -55,7 +55,7 @@ def argument_faults(job_name: str, schema: Mapping[str, Any], args: Mapping[str,
     wrong_references = list(reference_faults(args))
     if wrong_references:
         return wrong_references
-    found = list(json_schema.faults_in(schema, args))
+    found = json_schema.faults_in(schema, *_suspects(schema, args))
     # A wrong name is both too much and missing: what may be meant is said once.
     of_all = [one for one in found if not one.absolute_path]
     hinted = next((one for one in of_all if one.validator == "additionalProperties"), of_all[0] if of_all else None)
@@ -93,6 +93,42 @@ def fits_plainly(schema: Mapping[str, Any], args: Mapping[str, Json]) -> bool:
     return are_plain and all(name in args for name in schema.get("required", ()))
 
 
+def _suspects(
+    schema: Mapping[str, Any], args: Mapping[str, Json]
+) -> tuple[dict[str, Json], Mapping[str, Sequence[int]]]:
+    """Return arguments without the items of lists that surely fit, and the given places of the other items.
+
+    The library takes seconds for a million items, most of which are fine where one is wrong.
+    """
+    asked, places = dict(args), dict[str, list[int]]()
+    rules: Mapping[str, object] = schema.get("properties", {}) if schema.keys() <= {*_OF_OBJECTS, "$defs"} else {}
+    for name, value in args.items():
+        rule = _rule_of_items(rules.get(name))
+        if rule is not None and isinstance(value, list):
+            items = cast("list[object]", value)
+            places[name] = list(_doubtful(rule, items))
+            asked[name] = [items[at] for at in places[name]]
+    return asked, places
+
+
+def _doubtful(rule: Mapping[str, Any], items: Sequence[object]) -> Iterator[int]:
+    """Yield the places of items that may not fit the rule of each."""
+    types = _types(rule)
+    return (at for at, one in enumerate(items) if type(one) not in types and not _is_plain(rule, one))
+
+
+def _rule_of_items(rule: object) -> Mapping[str, Any] | None:
+    """Return the rule of a list's items, each of which is judged by itself; None: there is more to a list, or none."""
+    if not isinstance(rule, dict):
+        return None
+    one = cast("Mapping[str, Any]", rule)
+    if "anyOf" in one and one.keys() <= _OF_CHOICES:
+        # A value may be the list, or a text or a number.
+        one, *others = [each for each in one["anyOf"] if not _types(each)] or [one]
+        return None if others else _rule_of_each(one, "array", "items")
+    return _rule_of_each(one, "array", "items")
+
+
 def _is_plain(rule: Mapping[str, Any], value: object) -> bool:
     """Return whether a value surely fits a rule, and refers to no secret."""
     if type(value) in _types(rule):
@@ -102,12 +138,12 @@ def _is_plain(rule: Mapping[str, Any], value: object) -> bool:
         of_each = _rule_of_each(rule, "array", "items")
         if of_each is None:
             return _is_any(rule, items)
-        return set(map(type, items)) <= _types(of_each) or all(_is_plain(of_each, one) for one in items)
+        return set(map(type, items)) <= _types(of_each) or next(_doubtful(of_each, items), None) is None
     if isinstance(value, dict):
         members = cast("dict[str, object]", value)
         of_each = _rule_of_each(rule, "object", "additionalProperties")
         if of_each is None or REFERENCE in members:
-            return REFERENCE not in members and _is_any(rule, members)
+            return REFERENCE not in members and (fits_plainly(rule, members) or _is_any(rule, members))
         return all(_is_plain(of_each, one) for one in members.values())
     return False
 

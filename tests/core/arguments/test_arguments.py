@@ -57,6 +57,7 @@ def test_the_format_of_an_optional_argument_is_judged_too() -> None:
         check_args("takes", schema, {"value": "soon"})
 
 
+PRICE = {"type": "object", "properties": {"cents": {"type": "integer"}}, "required": ["cents"]}
 RULES: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
     [
         {"type": "string"},
@@ -82,6 +83,8 @@ RULES: st.SearchStrategy[dict[str, Any]] = st.sampled_from(
         {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}], "default": None},
         {"anyOf": [{"type": "integer"}, {"type": "string"}], "type": "string"},
         {"anyOf": [{"type": "integer"}, {"type": "string"}], "minimum": 1},
+        {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "array", "items": {"type": "string"}}]},
+        {"type": "array", "items": PRICE},
         {},
     ]
 )
@@ -108,6 +111,8 @@ VALUES: st.SearchStrategy[Any] = st.sampled_from(
         [None],
         {"a": [1]},
         {"a": [1, None], "b": []},
+        [{"cents": 1}, {"cents": "x"}, {}, {"$secret": "s"}],
+        [1, "x", 2, None, [3]],
     ]
 )
 NAMES = st.sampled_from("abc")
@@ -129,6 +134,13 @@ def test_what_is_let_pass_without_the_library_has_no_faults_by_the_library(
     if fits_plainly(schema, args):
         validator: Any = Draft202012Validator(schema)
         assert validator.is_valid(args)
+
+
+@given(SCHEMAS, st.dictionaries(NAMES, VALUES))
+def test_faults_are_those_of_the_library(schema: dict[str, Any], args: dict[str, Any]) -> None:
+    validator: Any = Draft202012Validator(schema)
+    expected = sorted(["args", *map(str, one.absolute_path)] for one in validator.iter_errors(args))
+    assert references(args) or sorted(list(one.path) for one in argument_faults("takes", schema, args)) == expected
 
 
 def test_texts_and_numbers_need_no_library() -> None:
@@ -168,6 +180,32 @@ def test_choices_objects_and_lists_in_lists_need_no_library() -> None:
     # They may refer to secrets, well or badly.
     assert not fits_plainly(schema, {"counts": {"$secret": [1]}})
     assert not fits_plainly(schema, {"free": [{"$secret": "s"}]})
+
+
+def test_only_items_that_may_be_wrong_are_judged_by_the_library() -> None:
+    def handler(numbers: list[int], texts: list[str] | None = None, rows: list[list[int]] | None = None) -> None:
+        """Takes lists."""
+
+    schema = define("takes", handler).args_schema
+    schema["properties"]["prices"] = {"type": "array", "items": PRICE}
+    few: dict[str, Any] = {"numbers": ["x"], "texts": [1], "rows": [[0, "x"]], "prices": [{"cents": "x"}]}
+    assert len(argument_faults("takes", schema, few)) == 4
+    many: dict[str, Any] = {
+        "numbers": [*[1] * 20_000, "x", 2, 0.5],
+        "texts": ["x"] * 20_000,
+        "rows": [*[[1, 2]] * 2_000, [1, "x"]],
+        "prices": [*[{"cents": 1}] * 2_000, {"cents": "x"}, {}],
+    }
+    with counting() as calls:
+        faults = argument_faults("takes", schema, many)
+    assert [".".join(one.path) for one in faults] == [
+        "args.numbers.20000",
+        "args.numbers.20002",
+        "args.prices.2000.cents",
+        "args.prices.2001",
+        "args.rows",
+    ]
+    assert calls() < 150_000
 
 
 def test_a_list_of_faults_is_bounded() -> None:

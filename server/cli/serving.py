@@ -25,7 +25,7 @@ from ..http.bind import AddressInUseError, CannotListenError, listen
 from ..http.pages import Site
 from ..preparation import administrator_faults, prepare
 from ..process.ending import ExitCode, end_broken, end_without
-from ..process.lifecycle import survive_hang_up
+from ..process.lifecycle import survive_signals
 from ..process.logs import configure_logging
 from ..service import Service
 from .base.options import OF_THE_API, AsJson, ConfigFile, Flags, Reload, takes_settings
@@ -86,7 +86,7 @@ def run_server(
         greeting: The beginning of the line with the address.
         serves_api: See ``Service``.
     """
-    survive_hang_up()
+    survive_signals()
     # Before the modules of jobs are imported: their own handlers of logging write to what is there by then.
     guard_output()
     # These modules may configure logging: that mutes none of our loggers, and loses no line of a job.

@@ -122,11 +122,31 @@ class StopRequest:
             self._loop.call_soon_threadsafe(self._on_hang_up)
 
 
-def survive_hang_up() -> None:
-    """Make SIGHUP harmless until a server listens to it, unless it is harmless already (``nohup``)."""
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_DFL:
-        # No SIG_IGN: programs that jobs start would inherit it.
-        signal.signal(signal.SIGHUP, lambda _number, _frame: None)
+STRAY = (signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGUSR1, signal.SIGUSR2)
+"""Signals that end a process without a word unless it handles them; the timer of one job would end all others."""
+
+
+def survive_signals() -> None:
+    """Make SIGHUP harmless until a server listens to it, and stray signals for good.
+
+    A signal that is ignored or handled already stays so, and code of jobs may set handlers of its own.
+    """
+    # No SIG_IGN: programs that jobs start would inherit it.
+    for number, handler in ((signal.SIGHUP, _pass_over), *((number, _ignore) for number in STRAY)):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, handler)
+
+
+def _pass_over(_number: int, _frame: FrameType | None) -> None:
+    """Do nothing."""
+
+
+def _ignore(number: int, _frame: FrameType | None) -> None:
+    """Say once that a signal is ignored: a timer may send it again and again."""
+    signal.signal(number, _pass_over)
+    name = signal.Signals(number).name
+    # A signal handler may have interrupted a write to ``sys.stderr``.
+    os.write(2, f"{name} is ignored: another process sent it, or a timer of a job (signal.setitimer)\n".encode())
 
 
 def _has_terminal() -> bool:

@@ -120,7 +120,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 16 for: each mend has a test
     # Raised by 86 for: each mend has a test
     # Raised by 1 for: each mend has a test
-    "lines": 117_050,
+    # Raised by 69 for: each mend has a test
+    "lines": 117_119,
     "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

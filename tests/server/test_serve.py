@@ -241,6 +241,11 @@ def _catches(pid: int, number: signal.Signals) -> bool:
     return caught is not None and bool(int(caught[1], 16) >> (number - 1) & 1)
 
 
+def _wait_for_output(server: CronographProcess, text: str) -> None:
+    wait_until(lambda: text in server.output() or not server.running, message=f"'{text}' to be printed")
+    assert text in server.output()
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="asks /proc which signals a process catches")
 def test_sighup_ends_no_server_at_any_moment(processes: ProcessStarter, sqlite_url: str) -> None:
     server = processes.begin_serve(sqlite_url)
@@ -253,7 +258,7 @@ def test_sighup_ends_no_server_at_any_moment(processes: ProcessStarter, sqlite_u
 
     wait_until(is_ready, message="the server to be ready")
     server.hang_up()
-    wait_until(lambda: "SIGHUP: there is no file to read again" in server.output(), message="the line")
+    _wait_for_output(server, "SIGHUP: there is no file to read again")
     assert server.stop() == 0
 
 
@@ -267,6 +272,26 @@ def test_a_server_that_is_stopped_as_it_starts_ends_in_order(
     server.process.send_signal(number)
     assert server.wait() == 0
     assert "Traceback" not in server.output()
+
+
+def test_a_timer_of_a_job_ends_no_server(processes: ProcessStarter, sqlite_url: str) -> None:
+    (processes.folder / "timer_jobs.py").write_text(
+        "import signal\nfrom cronograph.jobs import job\n\n\n"
+        "@job()\ndef timed():\n    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\n"
+    )
+    server = processes.serve(sqlite_url, "--jobs", "timer_jobs")
+    for number in (signal.SIGVTALRM, signal.SIGPROF, signal.SIGUSR1, signal.SIGUSR2):
+        server.process.send_signal(number)
+        _wait_for_output(server, f"{number.name} is ignored")
+    trigger(server, "timed")
+    _wait_for_output(server, "SIGALRM is ignored")
+    trigger(server, "timed")
+    wait_until(
+        lambda: rows(sqlite_url, "SELECT count(*) FROM job_execution WHERE success") == [(2,)],
+        message="the second run to end",
+    )
+    assert server.stop() == 0
+    assert server.output().count("is ignored") == 5
 
 
 def test_a_stop_while_a_finalizer_runs_ends_a_starting_server(processes: ProcessStarter, sqlite_url: str) -> None:

@@ -12,7 +12,7 @@ import structlog
 from typing_extensions import override
 
 from ...jobs.base.context import current_host
-from ...jobs.runtime.job.lines import OWN_LOGGER, OwnLogger
+from ...jobs.runtime.job.lines import OWN_LOGGER, OwnLogger, is_own
 
 if TYPE_CHECKING:
     from structlog.typing import Processor
@@ -62,19 +62,15 @@ class OfOthers(logging.Filter):
     @override
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether ``record`` was made by somebody else's logger."""
-        return not _is_own(record.name)
+        return not is_own(record.name)
 
 
 class _LoggerOfProcess(logging.Logger):
     """The class of loggers that are made from now on: an ``OwnLogger`` if it is ours, else as ``logging`` has it."""
 
     def __new__(cls, name: str, level: int = logging.NOTSET) -> logging.Logger:  # type: ignore[misc]
-        kind = OwnLogger if _is_own(name) else logging.getLoggerClass()
+        kind = OwnLogger if is_own(name) else logging.getLoggerClass()
         return kind(name, level)
-
-
-def _is_own(name: str) -> bool:
-    return name.partition(".")[0] == OWN_LOGGER
 
 
 class FloodFilter(logging.Filter):
@@ -127,7 +123,7 @@ def configure_logging(form: LogFormat, level: str, stream: TextIO | None = None)
         logger.setLevel(level.upper())
     manager = logging.root.manager
     for name, made in manager.loggerDict.items():
-        if _is_own(name) and isinstance(made, logging.Logger):
+        if is_own(name) and isinstance(made, logging.Logger):
             made.__class__ = OwnLogger
     manager.setLoggerClass(_LoggerOfProcess)
     for name, least in QUIET.items():

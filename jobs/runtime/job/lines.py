@@ -114,6 +114,8 @@ def keep_lines_of_jobs(host: Host | None = None) -> None:
     _Keeping.is_on = True
     # Sentry goes the same way: it is the one place that all records pass, and no configuration changes it.
     logging.Logger.callHandlers = partialmethod(_call_handlers, logging.Logger.callHandlers)  # type: ignore[method-assign, assignment]
+    logging.Logger.handle = partialmethod(_handle, logging.Logger.handle)  # type: ignore[method-assign, assignment]
+    logging.Logger.makeRecord = partialmethod(_make_record, logging.Logger.makeRecord)  # type: ignore[method-assign, assignment]
     logging.Logger.getEffectiveLevel = _kept_level  # type: ignore[method-assign, assignment]
     _Keeping.disabled = logging.root.manager.disable
     logging.disable(logging.NOTSET)
@@ -178,13 +180,35 @@ def _call_handlers(
         keep_record(record, host)
     # What is kept is not lost: no handler is no reason to write it to standard error.
     if _is_shown(logger, record) and (host is None or logger.hasHandlers()):
-        try:
-            further(logger, record)
-        except Exception:
-            # A handler that raises fails the code that logs: that of users, as ever, and not the node.
-            if logger.name.partition(".")[0] != OWN_LOGGER:
-                raise
-            logging.NullHandler().handleError(record)
+        further(logger, record)
+
+
+def _handle(
+    logger: logging.Logger, further: Callable[[logging.Logger, logging.LogRecord], None], record: logging.LogRecord
+) -> None:
+    """Take the place of ``Logger.handle``: filters and handlers that raise fail users' code that logs, not the node."""
+    try:
+        further(logger, record)
+    except Exception:
+        if not is_own(logger.name):
+            raise
+        _REPORTING.handleError(record)
+
+
+def _make_record(
+    logger: logging.Logger,
+    further: Callable[..., logging.LogRecord],
+    *given: Any,  # noqa: ANN401 - of ``logging``
+) -> logging.LogRecord:
+    """Take the place of ``Logger.makeRecord``: a factory of records that raises fails users' code, not the node."""
+    try:
+        return further(logger, *given)
+    except Exception:
+        if not is_own(logger.name):
+            raise
+        record = logging.LogRecord(*given[:7])
+        _REPORTING.handleError(record)
+        return record
 
 
 def _is_shown(logger: logging.Logger, record: logging.LogRecord) -> bool:
@@ -201,7 +225,7 @@ def _mute(further: Callable[..., None], existing: list[str], children: list[str]
     further(existing, children, False)
     muted = (set(existing) - set(children)) if disable else set[str]()
     for name, logger in loggers.items():
-        setattr(logger, _MUTED, name in muted and name.partition(".")[0] != OWN_LOGGER)
+        setattr(logger, _MUTED, name in muted and not is_own(name))
     if disable:
         for name in disabled:
             setattr(loggers[name], "disabled", True)  # noqa: B010 - a place holder may be there instead of a logger
@@ -229,6 +253,13 @@ def _text(record: logging.LogRecord) -> str:
 
 OWN_LOGGER: Final = "cronograph"
 """Above all loggers of ours."""
+
+
+def is_own(name: str) -> bool:
+    """Return whether a logger is ours."""
+    return name.partition(".")[0] == OWN_LOGGER
+
+
 _KEPT: Final = "_cronograph_kept"
 _MUTED: Final = "_cronograph_muted"
 _REPORTING: Final = logging.Handler()

@@ -358,16 +358,18 @@ def restored_logging() -> Iterator[None]:
     """All that a test does to loggers is undone."""
     loggers = logging.root.manager.loggerDict
     there = {name: one for name, one in loggers.items() if isinstance(one, logging.Logger)}
-    before = [(one, dict(vars(one)), one.handlers[:]) for one in (logging.root, *there.values())]
+    before = [(one, dict(vars(one)), one.handlers[:], one.filters[:]) for one in (logging.root, *there.values())]
+    factory = logging.getLogRecordFactory()
     yield
+    logging.setLogRecordFactory(factory)
     for name in set(loggers) - set(there):
         if isinstance(made := loggers[name], logging.Logger):
-            made.propagate, made.disabled, made.handlers[:] = True, False, []
+            made.propagate, made.disabled, made.handlers[:], made.filters[:] = True, False, [], []
             made.setLevel(logging.NOTSET)
-    for logger, attributes, handlers in before:
+    for logger, attributes, handlers, filters in before:
         vars(logger).clear()
         vars(logger).update(attributes)
-        logger.handlers[:] = handlers
+        logger.handlers[:], logger.filters[:] = handlers, filters
         # It makes all loggers forget which levels they let pass.
         logger.setLevel(logger.level)
 
@@ -420,16 +422,38 @@ async def test_no_line_of_a_job_is_lost_whatever_configures_logging(start_engine
     assert (await engine.finish("says")).messages == ["later"]
 
 
-@pytest.mark.usefixtures("restored_logging")
-async def test_a_handler_that_raises_fails_no_line_of_ours(
-    start_engine: StartEngine, capsys: pytest.CaptureFixture[str]
-) -> None:
-    class Broken(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            raise RuntimeError(f"no room for {record.getMessage()}")
+def no_room(record: logging.LogRecord) -> bool:
+    raise RuntimeError(f"no room for {record.getMessage()}")
 
+
+def broken_handler() -> None:
+    handler = logging.Handler()
+    handler.emit = no_room  # type: ignore[method-assign, assignment]
+    logging.root.addHandler(handler)
+
+
+def broken_filters() -> None:
+    for name in ("cronograph.some.part", "some.part"):
+        logging.getLogger(name).addFilter(no_room)
+
+
+def broken_factory() -> None:
+    def make(*given: Any, **named: Any) -> logging.LogRecord:
+        record = logging.LogRecord(*given, **named)
+        if record.name.endswith("some.part"):
+            no_room(record)
+        return record
+
+    logging.setLogRecordFactory(make)
+
+
+@pytest.mark.usefixtures("restored_logging")
+@pytest.mark.parametrize("breaks", [broken_handler, broken_filters, broken_factory])
+async def test_what_raises_at_a_line_of_ours_fails_no_code_of_ours(
+    start_engine: StartEngine, capsys: pytest.CaptureFixture[str], breaks: Callable[[], None]
+) -> None:
     await start_engine(Registry())
-    logging.root.addHandler(Broken())
+    breaks()
     logging.getLogger("cronograph.some.part").error("ours")
     assert "RuntimeError: no room for ours" in capsys.readouterr().err
     with pytest.raises(RuntimeError, match="no room for theirs"):

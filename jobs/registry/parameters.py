@@ -70,6 +70,9 @@ def arguments_of(
             raise ValueError(f"parameter '{_CONTEXT}': has no annotation; write {_CONTEXT}: JobContext")
         _check_values(parameter.name, annotation)
         default = ... if parameter.default is parameter.empty else parameter.default
+        if any(getattr(one, "default_factory", None) for one in (default, *getattr(annotation, "__metadata__", ()))):
+            # A factory is first called when a run needs its value, which is judged then.
+            annotation = Annotated[annotation, Field(validate_default=True)]
         if parameter.name.startswith(("_", "model_", RENAMED)) or hasattr(BaseModel, parameter.name):
             # A model has a use of its own for such a name; to the outside it stays the parameter's.
             annotation = Annotated[annotation, Field(alias=parameter.name)]

@@ -11,6 +11,7 @@ from cronograph.jobs import (
     ConfigurationError,
     InvalidInput,
     Registry,
+    Result,
     Reuse,
     RunSpec,
     ScheduleSpec,
@@ -24,8 +25,10 @@ from cronograph.jobs import (
     job,
 )
 from cronograph.jobs.queue.enqueue.requests import new_runs
+from cronograph.jobs.testing import run_job
 
 WRONG: Any = 5
+WRONG_NUMBER: Any = "many"
 JOBS = Registry()
 
 
@@ -130,3 +133,21 @@ def test_a_hook_of_an_unknown_job_says_that_there_are_none() -> None:
 
     with pytest.raises(ConfigurationError, match="there is no job 'nobody'; there are none"):
         jobs.check()
+
+
+async def test_a_factory_of_defaults_is_judged_when_a_run_needs_its_value() -> None:
+    jobs = Registry()
+
+    @job(registry=jobs)
+    def counted(number: int = Field(default_factory=lambda: WRONG_NUMBER)) -> None: ...
+
+    @job(registry=jobs)
+    def annotated(number: Annotated[int, Field(default_factory=lambda: "7")]) -> Result:
+        return Result(value=number)
+
+    said = "argument 'number' of job 'counted': Input should be a valid integer"
+    with pytest.raises(InvalidInput, match=said):
+        counted.run()
+    ended = await run_job(counted)
+    assert (ended.error_type, str(ended.error).partition(",")[0]) == ("InvalidArguments", said)
+    assert (await run_job(annotated)).value == 7

@@ -198,12 +198,12 @@ async def _exchange(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLConte
     except (OSError, UnicodeError) as error:
         # Python refuses a name with an empty or too long part before anybody is asked.
         raise HttpFailedError(f"{request.shown}: host '{host}' cannot be resolved: {error}") from error
-    transport = httpx.AsyncHTTPTransport(verify=tls, trust_env=False)
     failure: httpx.ConnectError | None = None
-    async with httpx.AsyncClient(transport=transport, trust_env=False, timeout=request.timeout) as client:
+    # No client of httpx: it logs the whole address, which may hold a token.
+    async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
         for address in addresses:
             try:
-                return await _over(client, request, address)
+                return await _over(transport, request, address)
             except httpx.ConnectError as error:
                 failure = error
             except Exception as error:
@@ -212,20 +212,24 @@ async def _exchange(request: HttpRequest, guard: AddressGuard, tls: ssl.SSLConte
     raise HttpFailedError(f"{request.shown}: no connection: {failure}") from failure
 
 
-async def _over(client: httpx.AsyncClient, request: HttpRequest, address: Address) -> HttpAnswer:
+async def _over(transport: httpx.AsyncHTTPTransport, request: HttpRequest, address: Address) -> HttpAnswer:
     """Return the exchange with one address."""
     # Identity: what is read is bounded, and a small compressed answer could unpack to any size.
     headers = httpx.Headers({"User-Agent": USER_AGENT, "Accept": "*/*"})
     headers.update(dict(request.headers))
     headers.update({"Host": request.url.netloc.decode("ascii"), "Accept-Encoding": "identity"})
-    sent = client.build_request(
+    sent = httpx.Request(
         request.method,
         request.url.copy_with(host=str(address)),
         headers=headers,
         content=request.body,
-        extensions={"sni_hostname": request.url.raw_host.decode("ascii").rstrip(".")},
+        extensions={
+            "sni_hostname": request.url.raw_host.decode("ascii").rstrip("."),
+            "timeout": httpx.Timeout(request.timeout).as_dict(),
+        },
     )
-    response = await client.send(sent, stream=True, follow_redirects=False)
+    response = await transport.handle_async_request(sent)
+    response.request = sent
     try:
         body, cut = await _bounded_body(response)
     finally:

@@ -59,6 +59,13 @@ async def test_the_request_arrives_under_the_name_of_the_host() -> None:
     assert names.asked == ["site.test"]
 
 
+async def test_no_line_of_a_log_holds_the_address(caplog: pytest.LogCaptureFixture) -> None:
+    async with answering(lambda _: reply()) as server:
+        with caplog.at_level("DEBUG"):
+            await send(request(f"http://site.test:{server.port}/hook/s3cr3t?key=s3cr3t"), guard())
+    assert "s3cr3t" not in caplog.text
+
+
 async def test_a_refused_host_gets_no_connection() -> None:
     async with answering(lambda _: reply()) as server:
         with pytest.raises(AddressRefused, match=r"host '127.0.0.1': must have public addresses only"):

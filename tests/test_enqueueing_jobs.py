@@ -33,6 +33,7 @@ from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.run_spec import RunTarget
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import parse_url, sync_engine
+from cronograph.jobs.store.db.opening import connected
 from cronograph.jobs.store.schema import tables
 from tests.support.storage import Stored
 from tests.support.waiting import wait_until
@@ -96,13 +97,13 @@ def test_a_run_without_a_session_is_stored_as_one_of_a_session_is(connection: Co
     tomorrow = datetime.now(UTC).replace(microsecond=0) + timedelta(days=1)
     runs = {"group": "g", "priority": "high", "run_at": tomorrow, "retries": 5, "retry_delay": 2.0, "timeout": 9.0}
     alone = connection.put(RunSpec("unheard of", {"text": 'ä"\\', "n": 1}, **runs)).run  # type: ignore[arg-type]
-    with sync_engine(parse_url(database_url)).begin() as conn:
+    with connected(database_url) as conn, conn.begin():
         beside = enqueue_sync(conn, "unheard of", {"text": 'ä"\\', "n": 1}, **runs)  # type: ignore[arg-type]
         keyed = enqueue_sync(conn, "unheard of", unique_key="one at a time")
     assert replace(alone, id=beside.id, submitted_at=beside.submitted_at) == beside
     assert connection.find(RunTarget(alone.id)) == alone
     assert connection.put(RunSpec("unheard of", unique_key="one at a time")) == Enqueued(keyed, deduplicated=True)
-    with sync_engine(parse_url(database_url)).begin() as conn:
+    with connected(database_url) as conn, conn.begin():
         # What was there already is no change.
         assert len(conn.execute(select(tables.event)).all()) == 3
     with pytest.raises(InvalidInput, match="priority: must be 'high' or 'low', got 'higher'"):

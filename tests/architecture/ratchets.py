@@ -122,7 +122,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1 for: each mend has a test
     # Raised by 69 for: each mend has a test
     # Raised by 27 for: each mend has a test
-    "lines": 117_146,
+    # Raised by 7 for: each mend has a test
+    "lines": 117_153,
     "modules under 80 lines with one importer": 14,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

@@ -331,8 +331,10 @@ def test_times_of_an_exclusive_task_never_cross(postgres_url: str) -> None:
         assert started.run.attempt == 1
 
     def end_first() -> None:
-        with sync_engine(stored.database.url).begin() as conn:
+        engine = sync_engine(stored.database.url)
+        with engine.begin() as conn:
             finish(Tx(conn), worker.node.id, worker.node.name, [Finish(first.run, first.execution_id, Succeeded())])
+        engine.dispose()
 
     stored.do(claim_late)
     before, after = stored.rows(tables.job_execution)

@@ -28,7 +28,8 @@ from cronograph.jobs.core.states import FINAL, RunState
 from cronograph.jobs.core.waits import Signal
 from cronograph.jobs.declared import Job
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
+from cronograph.jobs.store.db.database import Database
+from cronograph.jobs.store.db.opening import connected
 from cronograph.jobs.store.read.runs import run_from, select_runs
 from cronograph.jobs.store.schema.tables import run as run_table
 from tests.support.engines import QUICK, RunningEngine, running_engine
@@ -104,7 +105,7 @@ class Version:
         """Enqueue in every way that a web process has, in its own transactions and by connections of its own."""
         await self.work.enqueue(**self.args)
         self.work.options(priority="high").enqueue_sync(**self.args)
-        with sync_engine(parse_url(self.url)).begin() as conn:
+        with connected(self.url) as conn, conn.begin():
             self.work.enqueue_sync(conn, **self.args)
             enqueue_sync(conn, self.work.name, self.args, retries=0)
             enqueue_many_sync(conn, [self.work.run(**self.args), RunSpec(self.work.name, self.args, retries=0)])

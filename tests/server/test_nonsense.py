@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import httpx
@@ -140,7 +141,7 @@ def test_a_schedule_that_is_none_is_refused_with_its_reason_and_not_stored(
     result = refused["data"]["createTask"]
     assert result["task"] is None
     assert result["errors"][0]["path"][0] == "schedule"
-    with sqlite3.connect(server.output_file.parent / "nonsense.db") as database:
+    with closing(sqlite3.connect(server.output_file.parent / "nonsense.db")) as database:
         assert database.execute("SELECT count(*) FROM periodic_task WHERE name = 'nonsense'").fetchone() == (0,)
 
 

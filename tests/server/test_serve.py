@@ -7,6 +7,7 @@ import signal
 import socket
 import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from tests.support.web import get, open_client, post
 
 def rows(database_url: str, statement: str) -> list[tuple[Any, ...]]:
     """Return what a SQLite database holds."""
-    with sqlite3.connect(database_url.removeprefix("sqlite:///")) as connection:
+    with closing(sqlite3.connect(database_url.removeprefix("sqlite:///"))) as connection:
         return connection.execute(statement).fetchall()
 
 
@@ -451,7 +452,7 @@ def test_a_killed_server_leaves_a_file_that_the_next_one_takes_up(
 
 
 def test_a_database_of_a_newer_version_is_refused(processes: ProcessStarter, sqlite_url: str) -> None:
-    with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as connection:
+    with closing(sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))) as connection, connection:
         connection.execute("UPDATE cronograph_version SET version_num = '9999'")
     status, output = processes.run("serve", "--port", "0", "--database-url", sqlite_url)
     assert status == 3

@@ -10,13 +10,12 @@ from starlette.routing import Route, WebSocketRoute
 from ..jobs.own.threads import briefly_in_thread
 from .base.errors import UserFacingError, error_answer, mask
 from .guard.admission import Admission
-from .transport.body import BodyReader
+from .transport.body import BodyReader, PersistedDocuments, TrustedDocuments
+from .transport.endpoint import HttpEndpoint
 from .transport.engine import Engine
 from .transport.gateway import Gateway, GetContext, Introspections, Watch, cursor_of_answer, unwatched
-from .transport.http.endpoint import HttpEndpoint
-from .transport.persisted import PersistedDocuments, TrustedDocuments
+from .transport.request import SitePolicy
 from .transport.sharing import EventId, SharedStreams, SharePolicy
-from .transport.site import SitePolicy
 from .transport.streams import OpenStreams
 from .transport.websocket import WebSocketEndpoint
 

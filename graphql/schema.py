@@ -19,12 +19,12 @@ from .operations.addresses import AddressMutations
 from .operations.alarms import AlarmMutations
 from .operations.channels import ChannelMutations
 from .operations.failures import FailureMutations
+from .operations.flows import FlowMutations
 from .operations.hooks import HookMutations
 from .operations.query import Query
 from .operations.queue import QueueMutations
 from .operations.revisions import RevisionMutations
-from .operations.runs.flows import FlowMutations
-from .operations.runs.runs import RunMutations
+from .operations.runs import RunMutations
 from .operations.subscription import Subscription
 from .operations.task_sets import TaskSetMutations
 from .operations.tasks import TaskMutations

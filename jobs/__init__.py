@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 from . import lazy
 from .base.context import JobContext, StopReason
 from .base.outcomes import Cancel, PermanentFailure, Rejected, Result, RunFailed, Snooze, Suspend, WaitTimedOut
-from .core.admission.expiry import Expired
-from .core.admission.holding import Debounce, Throttle
+from .core.admission.holding import Debounce, Expired, Throttle
 from .core.base.errors import (
     ConfigurationError,
     CronographError,
@@ -35,10 +34,10 @@ from .declared import Job, job
 from .flow import Flow, FlowRun
 from .handle import RunHandle
 from .registry import Backoff, Batch, Cap, Rate, Registry, Reuse
-from .registry.alarms import Alarm
 from .registry.declaring import around, carries, resource
 from .registry.hooks import GIVEN, Scope
 from .registry.options import JobOptions
+from .registry.policies import Alarm
 from .registry.queue import RunOptions
 from .schedules import calendar, cron, every, once
 

@@ -38,8 +38,8 @@ from .store.db.database import Database, SyncAutocommitConnection
 from .store.db.dialects import lent
 from .store.db.faults import ErrorKind, kind_of
 from .store.db.transaction import Tx, Wake
-from .store.read import runs as stored_runs
 from .store.schema.types import SCHEMA, SQLITE_SCHEMA, schema_fault
+from .store.statements import runs as stored_runs
 
 if TYPE_CHECKING:
     import psycopg

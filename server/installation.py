@@ -22,8 +22,8 @@ from ..graphql.guard.searches import bounds_of
 from ..graphql.resolving import following
 from ..graphql.resolving.context import LOCAL_ADMINISTRATOR, Context
 from ..graphql.schema import shared_schema
+from ..graphql.transport.body import TrustedDocuments
 from ..graphql.transport.engine import Engine, Refused, unrecorded
-from ..graphql.transport.persisted import TrustedDocuments
 from ..graphql.transport.request import GraphQLRequest
 from ..graphql.transport.streams import OpenStreams
 from ..jobs.base.services import Also, Followed, Services
@@ -33,15 +33,15 @@ from ..jobs.core.counts import NodeCounts
 from ..jobs.core.events import Event
 from ..jobs.own.threads import in_own_thread
 from ..jobs.registry import Registry
-from ..jobs.registry.known_code import CodeOfRegistry
+from ..jobs.registry.definition import CodeOfRegistry
 from ..jobs.runtime.base.service import persistently
 from ..jobs.runtime.base.settings import Clock, EngineSettings
 from ..jobs.runtime.base.wakeup import Wakeup
 from ..jobs.runtime.live.feeds import LiveFeeds
 from ..jobs.runtime.live.replica import Replica
 from ..jobs.store.db.database import Database
+from .auth.forms import Refusals
 from .auth.host_sign_in import Who
-from .auth.refusals import Refusals
 from .auth.sign_in import SignIn, person_behind
 from .auth.signing import offer_setup
 from .configuration.reading import own_documents, read_documents

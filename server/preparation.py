@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from ..jobs.accounts.read.accounts import active_administrators
+from ..jobs.accounts.statements.accounts import active_administrators
 from ..jobs.builtin import register_builtin
 from ..jobs.core.base.errors import ConfigurationError
 from ..jobs.core.nodes import NodeChoice

@@ -21,7 +21,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.own.forks import EndingForks, Gate
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read import runs
+from cronograph.jobs.store.statements import runs
 from tests.support.engines import StartEngine
 from tests.support.waiting import wait_until
 

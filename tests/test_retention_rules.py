@@ -7,7 +7,7 @@ import pytest
 
 from cronograph.jobs import job
 from cronograph.jobs.core.base.errors import ConfigurationError
-from cronograph.jobs.core.retention import Keeping
+from cronograph.jobs.core.defaults import Keeping
 from cronograph.jobs.registry import Registry
 
 NOW = datetime(2030, 5, 17, 12, 0, tzinfo=UTC)

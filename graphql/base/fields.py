@@ -18,9 +18,9 @@ from strawberry.types.field import StrawberryField
 
 from graphql import GraphQLField, GraphQLInputField, GraphQLObjectType, GraphQLSchema
 
-from .arguments import camel
 from .enums import Role
 from .raised import RAISED
+from .scalars import camel
 
 
 def field_behind(extensions: Mapping[str, Any]) -> StrawberryField | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, TypeAlias, cast
 import strawberry
 from strawberry.types.field import StrawberryField
 
-from ..base.arguments import camel
+from ..base.scalars import camel
 
 NO_FIELD: Final = "__typename"
 READY: Final = "ready_"

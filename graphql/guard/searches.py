@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from ...jobs.store.db.database import Connection, Database, ReadBounds
-from ...jobs.store.read.listing.listing import Listing
-from ...jobs.store.read.listing.searching import Keys, keys_of
+from ...jobs.store.statements.listing.listing import Listing
+from ...jobs.store.statements.listing.searching import Keys, keys_of
 from ..base.errors import UserFacingError
 from .admission import Lane, Rules
 from .limits import LimitExceeded, Limits

@@ -12,16 +12,16 @@ from typing import Annotated, Any, Final, Generic, Protocol, TypeAlias, TypeVar
 import strawberry
 from strawberry.types.nodes import SelectedField, Selection
 
-from ...jobs.store.read.figures.strips import Strip
-from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, conjuncts, equal, labels_in, with_spreads
-from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest
-from ...jobs.store.read.listing.listing import Indexes, Listing, Search, span_of
-from ...jobs.store.read.listing.pages import count
-from ...jobs.store.read.listing.searching import REACH, Counted, capped, is_bounded, search_for, search_to_count
-from ...jobs.store.read.lists import EXECUTIONS
-from ..base.arguments import AFTER, BEFORE, DEFAULT_STRIP, FIRST, LAST, MAX_PAGE, camel, refused
+from ...jobs.store.statements.figures.strips import Strip
+from ...jobs.store.statements.listing.criteria import EVERYTHING, Criteria, conjuncts, equal, labels_in, with_spreads
+from ...jobs.store.statements.listing.keyset import OrderKey, Page, PageRequest
+from ...jobs.store.statements.listing.listing import Indexes, Listing, Search, span_of
+from ...jobs.store.statements.listing.pages import count
+from ...jobs.store.statements.listing.searching import REACH, Counted, capped, is_bounded, search_for, search_to_count
+from ...jobs.store.statements.lists import EXECUTIONS
 from ..base.enums import Direction, NullsPosition, Role
 from ..base.fields import PAGE, resolved
+from ..base.scalars import AFTER, BEFORE, DEFAULT_STRIP, FIRST, LAST, MAX_PAGE, camel, refused
 from ..execution.shown import ByField, Cut
 from ..guard.searches import Searches
 from ..resolving.context import Info

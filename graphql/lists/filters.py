@@ -19,7 +19,7 @@ from graphql import FieldNode, ListValueNode, ObjectValueNode, ValueNode, Variab
 
 from ...jobs.core.admission.labels import key_faults
 from ...jobs.core.base.errors import ErrorCode, UserError
-from ...jobs.store.read.listing.criteria import (
+from ...jobs.store.statements.listing.criteria import (
     AllOf,
     AnyOf,
     Condition,
@@ -31,8 +31,7 @@ from ...jobs.store.read.listing.criteria import (
     PathMatch,
     equal,
 )
-from ..base.arguments import camel, checked_text, parse_id, refused
-from ..base.scalars import BigInt, Duration
+from ..base.scalars import BigInt, Duration, camel, checked_text, parse_id, refused
 from ..resolving.context import Info
 
 K = TypeVar("K")

@@ -23,10 +23,9 @@ from ...jobs.core.base.errors import InvalidInput
 from ...jobs.delivery import actions, read, rules, write
 from ...jobs.delivery.rules import AlarmSource
 from ...jobs.store.db.transaction import Tx
-from ..base.arguments import checked_text
 from ..base.enums import Described, Role, described
 from ..base.fields import SHOWN, Size, mutates, resolved, sized
-from ..base.scalars import BigInt, Duration
+from ..base.scalars import BigInt, Duration, checked_text
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import kind_of, listed

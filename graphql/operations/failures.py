@@ -12,11 +12,11 @@ from ...jobs.core.base.errors import InvalidInput
 from ...jobs.delivery import failures as actions
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read.figures import failures
-from ...jobs.store.read.figures.scope import Scope
-from ..base.arguments import checked_range, refused
+from ...jobs.store.statements.figures import failures
+from ...jobs.store.statements.figures.scope import Scope
 from ..base.enums import Role, StatisticsBucket
 from ..base.fields import Size, mutates, resolved
+from ..base.scalars import checked_range, refused
 from ..resolving.context import Info
 from ..types.common import MutationPayload
 from ..types.failures import FailureGroup, FailureHistory, FailureMark

@@ -10,13 +10,15 @@ from typing import Annotated, Final, Self, TypeVar
 import strawberry
 
 from ...jobs.core import events
-from ...jobs.store.read import events as stored_events
-from ...jobs.store.read import logs as stored
-from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, Position, page_of
-from ...jobs.store.read.listing.searching import Counted, capped
-from ...jobs.store.read.logs import Logged, LogPlace, Searched
-from ...jobs.store.read.logs import LogLine as StoredLine
-from ..base.arguments import (
+from ...jobs.store.statements import events as stored_events
+from ...jobs.store.statements import logs as stored
+from ...jobs.store.statements.listing.keyset import OrderKey, Page, PageRequest, Position, page_of
+from ...jobs.store.statements.listing.searching import Counted, capped
+from ...jobs.store.statements.logs import Logged, LogPlace, Searched
+from ...jobs.store.statements.logs import LogLine as StoredLine
+from ..base.enums import Role
+from ..base.fields import Size, resolved
+from ..base.scalars import (
     AFTER,
     BEFORE,
     DEFAULT_PAGE,
@@ -24,14 +26,12 @@ from ..base.arguments import (
     FORWARDS,
     LAST,
     MAX_PAGE,
+    BigInt,
     checked_range,
     checked_text,
     parse_id,
     refused,
 )
-from ..base.enums import Role
-from ..base.fields import Size, resolved
-from ..base.scalars import BigInt
 from ..lists.connections import INVALID_CURSOR, Connection, connect
 from ..resolving.context import Info
 from ..types.common import LogLine

@@ -7,15 +7,14 @@ from typing import Annotated, Final
 import strawberry
 
 from ...jobs.core.model import FAILURES
-from ...jobs.store.read import archive
-from ...jobs.store.read import jobs as stored_jobs
-from ...jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator, equal
-from ...jobs.store.read.listing.keyset import PageRequest
-from ...jobs.store.read.lists import EXECUTIONS, GROUPS
-from ..base.arguments import ID_ARGUMENT, MAX_JOB_LOGS, checked_range, checked_text, parse_id, refused
+from ...jobs.store.statements import archive
+from ...jobs.store.statements import jobs as stored_jobs
+from ...jobs.store.statements.listing.criteria import AllOf, Condition, Criteria, Operator, equal
+from ...jobs.store.statements.listing.keyset import PageRequest
+from ...jobs.store.statements.lists import EXECUTIONS, GROUPS
 from ..base.enums import Role
 from ..base.fields import Size, resolved
-from ..base.scalars import Duration
+from ..base.scalars import ID_ARGUMENT, MAX_JOB_LOGS, Duration, checked_range, checked_text, parse_id, refused
 from ..lists.connections import Connection
 from ..lists.declared import Newest, asked_of, listed, reading_of
 from ..resolving.context import Info

@@ -14,9 +14,9 @@ from ...jobs.core.defaults import JobInfo
 from ...jobs.core.model import Json
 from ...jobs.core.rules import unknown_job
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import groups as group_store
-from ...jobs.store.read import jobs as job_store
-from ...jobs.store.read import nodes as node_store
+from ...jobs.store.statements import groups as group_store
+from ...jobs.store.statements import jobs as job_store
+from ...jobs.store.statements import nodes as node_store
 from ..base.enums import Role
 from ..base.fields import mutates
 from ..resolving.context import Info

@@ -1,4 +1,4 @@
-"""Queries that compute: schedules, plans, figures; and who and when."""
+"""Queries that compute: labels, schedules, plans, figures over time."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
@@ -13,29 +13,28 @@ from ...jobs.core.base.times import time_text
 from ...jobs.core.occurrences import Planned, planned, planned_load
 from ...jobs.core.schedule import validate
 from ...jobs.own.threads import briefly_in_thread
-from ...jobs.store.read import labels as stored_labels
-from ...jobs.store.read.figures import depth, reports
-from ...jobs.store.read.figures import planned as plans
-from ...jobs.store.read.figures import statistics as figures
-from ...jobs.store.read.figures import timeline as stored
-from ...jobs.store.read.figures.scope import Scope
-from ...jobs.store.read.listing.criteria import EVERYTHING, Criteria, LabelMatch
-from ...jobs.store.read.listing.keyset import OrderKey, Page, PageRequest, page_of
-from ...jobs.store.read.listing.searching import Counted, capped
-from ..base.arguments import (
+from ...jobs.store.statements import runs as stored_runs
+from ...jobs.store.statements.figures import depth, reports
+from ...jobs.store.statements.figures import statistics as figures
+from ...jobs.store.statements.figures import timeline as stored
+from ...jobs.store.statements.figures.scope import Scope
+from ...jobs.store.statements.listing.criteria import EVERYTHING, Criteria, LabelMatch
+from ...jobs.store.statements.listing.keyset import OrderKey, Page, PageRequest, page_of
+from ...jobs.store.statements.listing.searching import Counted, capped
+from ..base.enums import Role, StatisticsBucket
+from ..base.fields import Size, resolved
+from ..base.scalars import (
     AFTER,
     COUNT,
     DEFAULT_PAGE,
     FORWARDS,
     MAX_PAGE,
+    Duration,
     checked_count,
     checked_range,
     checked_text,
     refused,
 )
-from ..base.enums import Role, StatisticsBucket
-from ..base.fields import Size, resolved
-from ..base.scalars import Duration
 from ..lists.connections import Connection, PageArguments, connect, once
 from ..lists.declared import asked_of
 from ..lists.filters import criteria_of_list
@@ -72,9 +71,9 @@ class LabelValue:
     has_more: bool = strawberry.field(description="Whether more than 10,000 runs have the value.")
 
     @classmethod
-    def from_model(cls, stored: stored_labels.LabelValue) -> Self:
+    def from_model(cls, stored: stored_runs.LabelValue) -> Self:
         """Return the object of a counted value."""
-        most = stored_labels.CAP
+        most = stored_runs.LABEL_CAP
         return cls(value=stored.value, runs=min(stored.runs, most), has_more=stored.runs > most)
 
 
@@ -103,7 +102,7 @@ class LabelQueries:
     @resolved(size=Size(own=MAX_KEYS), requires=Role.VIEWER)
     async def label_keys(self, info: Info) -> list[str] | None:
         """The keys of the labels that runs have, in their order; the first 200."""
-        return await info.context.database.read(stored_labels.keys, MAX_KEYS)
+        return await info.context.database.read(stored_runs.label_keys, MAX_KEYS)
 
     @resolved(size=Size(("first",), default=DEFAULT_PAGE, most=MAX_PAGE, each=20), requires=Role.VIEWER)
     def label_values(
@@ -120,13 +119,13 @@ class LabelQueries:
         request = PageArguments(first=first, after=after).bounded(VALUES, VALUE_ORDER, (str,))
         database = info.context.database
 
-        async def page() -> Page[stored_labels.LabelValue]:
+        async def page() -> Page[stored_runs.LabelValue]:
             behind = "" if request.after is None else str(request.after[0])[:MAX_VALUE]
-            found = await database.read(stored_labels.values, key, behind, request.limit + 1)
+            found = await database.read(stored_runs.label_values, key, behind, request.limit + 1)
             return page_of(request, [(one, (one.value,)) for one in found])
 
         async def count() -> Counted:
-            return await database.read(stored_labels.count_values, key)
+            return await database.read(stored_runs.count_label_values, key)
 
         return connect(VALUES, request, read=once(page), count=count, convert=LabelValue.from_model)
 
@@ -239,7 +238,7 @@ class Plan:
         loaders, criteria = self._info.context.loaders, self._criteria
         criteria = await loaders.judged(criteria)
         database = self._info.context.database
-        found = await database.read(plans.planned, start, self._end, wanted, MAX_TASKS, criteria)
+        found = await database.read(figures.planned, start, self._end, wanted, MAX_TASKS, criteria)
         return list(loaders.without_unreadable(found))
 
 

@@ -8,9 +8,9 @@ from typing import ClassVar, Final, cast
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.accounts.read.audit import REVISIONS
+from ...jobs.accounts.statements.audit import REVISIONS
 from ...jobs.actions.idempotent import AnswerCodec
-from ...jobs.actions.revisions import revert_to
+from ...jobs.actions.task_sets import revert_to
 from ...jobs.core import actor as audit
 from ...jobs.core import model
 from ...jobs.core.arguments.revisions import RevisedKind
@@ -18,10 +18,10 @@ from ...jobs.core.defaults import JobInfo
 from ...jobs.core.model import Json
 from ...jobs.core.task_sets import FieldChange
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import tasks as task_store
-from ..base.arguments import camel
+from ...jobs.store.statements import tasks as task_store
 from ..base.enums import Described, Role, describe, described
 from ..base.fields import Size, mutates, resolved, sized
+from ..base.scalars import camel
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection
 from ..lists.declared import kind_of, listed

@@ -17,16 +17,15 @@ from ...jobs.core.base.times import number_text
 from ...jobs.core.events import Change, Cursor, EventKind
 from ...jobs.core.states import FINAL
 from ...jobs.store.db.database import Connection
-from ...jobs.store.read import logs
-from ...jobs.store.read.listing import pages
-from ...jobs.store.read.listing.criteria import EVERYTHING, equal
-from ...jobs.store.read.listing.keyset import PageRequest
-from ...jobs.store.read.lists import EXECUTIONS
-from ..base.arguments import ID_ARGUMENT, checked_range, checked_text, parse_id, refused
+from ...jobs.store.statements import logs
+from ...jobs.store.statements.listing import pages
+from ...jobs.store.statements.listing.criteria import EVERYTHING, equal
+from ...jobs.store.statements.listing.keyset import PageRequest
+from ...jobs.store.statements.lists import EXECUTIONS
 from ..base.enums import Role
 from ..base.errors import UserFacingError
 from ..base.fields import streams
-from ..base.scalars import BigInt, Duration
+from ..base.scalars import ID_ARGUMENT, BigInt, Duration, checked_range, checked_text, parse_id, refused
 from ..lists.declared import asked_of
 from ..resolving.context import Info
 from ..types.common import LogLine, LogPart

@@ -12,16 +12,16 @@ from strawberry.scalars import JSON
 from ...jobs.actions import tasks
 from ...jobs.actions import tasks as actions
 from ...jobs.actions.idempotent import AnswerCodec
-from ...jobs.actions.previews import preview_task, preview_triggered
+from ...jobs.actions.retries import preview_task, preview_triggered
 from ...jobs.core.base.errors import UserError
 from ...jobs.core.defaults import TASK_POLICIES
 from ...jobs.core.explain import previews as core
 from ...jobs.core.model import Run, Task, TaskSource, TaskSpec
 from ...jobs.core.rules import task_faults
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import jobs as stored_jobs
-from ...jobs.store.read import tasks as task_store
-from ...jobs.store.read.listing.criteria import AnyOf, Condition, Criteria, Operator, equal
+from ...jobs.store.statements import jobs as stored_jobs
+from ...jobs.store.statements import tasks as task_store
+from ...jobs.store.statements.listing.criteria import AnyOf, Condition, Criteria, Operator, equal
 from ..base.enums import Role
 from ..base.fields import mutates
 from ..base.scalars import BigInt

@@ -20,7 +20,7 @@ from ...jobs.delivery import webhooks
 from ...jobs.delivery.messages import WrittenResults
 from ...jobs.delivery.webhooks import MAX_SECRETS, StopReason, WebhookState
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import events
+from ...jobs.store.statements import events
 from ..base.enums import Described, Role, described
 from ..base.fields import Size, mutates, resolved, sized
 from ..execution.schema_factory import GuardedSchema

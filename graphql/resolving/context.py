@@ -11,7 +11,7 @@ import strawberry
 from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
 from ...jobs.accounts.rules.secrets import KeySource, no_keys
 from ...jobs.accounts.rules.sessions import Identity
-from ...jobs.actions.acting import acting
+from ...jobs.actions.idempotent import acting
 from ...jobs.base.services import Also
 from ...jobs.core.actor import Actor, Submitter
 from ...jobs.core.base.errors import UnreadableRow
@@ -19,8 +19,8 @@ from ...jobs.core.base.tracing import TRACED
 from ...jobs.core.events import Cursor, Event, EventFilter
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import ReplicaState, Tx
-from ...jobs.store.read.figures import reports
-from ...jobs.store.read.figures.reports import Overview, Part
+from ...jobs.store.statements.figures import reports
+from ...jobs.store.statements.figures.reports import Overview, Part
 from ..base.enums import Role
 from ..guard.searches import Searches
 from .loaders import Loaders, Slices

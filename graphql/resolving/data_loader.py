@@ -10,10 +10,10 @@ from typing_extensions import override
 
 from ...jobs.core.base.errors import UnreadableRow
 from ...jobs.store.db.database import Connection, Database
-from ...jobs.store.read.listing import pages
-from ...jobs.store.read.listing.criteria import Criteria
-from ...jobs.store.read.listing.keyset import Page, PageRequest
-from ...jobs.store.read.listing.listing import Listing
+from ...jobs.store.statements.listing import pages
+from ...jobs.store.statements.listing.criteria import Criteria
+from ...jobs.store.statements.listing.keyset import Page, PageRequest
+from ...jobs.store.statements.listing.listing import Listing
 from ..guard.searches import Searches
 
 K = TypeVar("K")

@@ -10,38 +10,33 @@ from functools import cached_property
 from operator import attrgetter
 from typing import Any, Final, TypeVar
 
-from ...jobs.accounts.read import secrets as stored_secrets
+from ...jobs.accounts.statements import secrets as stored_secrets
 from ...jobs.builtin.prune import DEFAULT_AGE_DAYS, JOB
 from ...jobs.core.base.errors import UnreadableRow
-from ...jobs.core.defaults import JobInfo
+from ...jobs.core.defaults import JobInfo, Retained
 from ...jobs.core.explain import Explanation, RunFacts, explain_run, explain_task
 from ...jobs.core.flows import Flow
 from ...jobs.core.model import Execution, Group, Run, SkippedOccurrence, Task
 from ...jobs.core.nodes import Node
-from ...jobs.core.remote.attempts import RemoteAttempt
-from ...jobs.core.retention import Retained
+from ...jobs.core.remote import RemoteAttempt
 from ...jobs.core.states import FINAL, RunState
 from ...jobs.core.steps import Step
 from ...jobs.delivery.read import firings_by_id
 from ...jobs.delivery.rules import Firing
 from ...jobs.delivery.webhooks import places
 from ...jobs.store.db.database import Connection, Database
-from ...jobs.store.read import executions, facts, flows, logs, runs, tasks
-from ...jobs.store.read import groups as stored_groups
-from ...jobs.store.read import jobs as stored_jobs
-from ...jobs.store.read import labels as stored_labels
-from ...jobs.store.read import nodes as stored_nodes
-from ...jobs.store.read import skipped as stored_skipped
-from ...jobs.store.read import steps as stored_steps
-from ...jobs.store.read.clock import server_time
-from ...jobs.store.read.figures import depth as stalled_tasks
-from ...jobs.store.read.figures.strips import Strip, strips_of_tasks
-from ...jobs.store.read.listing import pages, searching
-from ...jobs.store.read.listing.criteria import Criteria, LabelMatch, Spread
-from ...jobs.store.read.listing.keyset import Page, PageRequest
-from ...jobs.store.read.listing.listing import Listing
-from ...jobs.store.read.listing.searching import Counted, Keys, capped
-from ...jobs.store.read.prunable import keeping
+from ...jobs.store.statements import executions, facts, flows, logs, runs, tasks
+from ...jobs.store.statements import groups as stored_groups
+from ...jobs.store.statements import jobs as stored_jobs
+from ...jobs.store.statements import nodes as stored_nodes
+from ...jobs.store.statements.figures import depth as stalled_tasks
+from ...jobs.store.statements.figures.strips import Strip, strips_of_tasks
+from ...jobs.store.statements.listing import pages, searching
+from ...jobs.store.statements.listing.criteria import Criteria, LabelMatch, Spread
+from ...jobs.store.statements.listing.keyset import Page, PageRequest
+from ...jobs.store.statements.listing.listing import Listing
+from ...jobs.store.statements.listing.searching import Counted, Keys, capped
+from ...jobs.store.statements.prunable import keeping
 from ..guard.searches import Searches
 from .data_loader import MAX_BATCH, Children, DataLoader, Reader, by_key, by_key_and_slice
 
@@ -257,7 +252,7 @@ class Loaders:
     @cached_property
     def skipped(self) -> DataLoader[int, SkippedOccurrence | None]:
         """Skipped occurrences by key."""
-        return self._by_key(stored_skipped.by_ids)
+        return self._by_key(tasks.skipped_by_ids)
 
     @cached_property
     def nodes_by_name(self) -> DataLoader[str, Node | None]:
@@ -316,7 +311,7 @@ class Loaders:
     @cached_property
     def steps(self) -> DataLoader[tuple[int, int, int], list[Step]]:
         """Some steps of runs, by the run's id, how many, and how many before them are left out."""
-        return by_key_and_slice(self._database, stored_steps.of_runs)
+        return by_key_and_slice(self._database, runs.steps_of_runs)
 
     @cached_property
     def remote_attempts(self) -> DataLoader[int, RemoteAttempt | None]:
@@ -326,7 +321,7 @@ class Loaders:
     @cached_property
     def step_counts(self) -> DataLoader[int, int]:
         """The numbers of steps of runs."""
-        return by_key(self._database, stored_steps.counts, missing=0)
+        return by_key(self._database, runs.step_counts, missing=0)
 
     @cached_property
     def _lists(self) -> DataLoader[ListKey, Page[Any]]:
@@ -360,7 +355,7 @@ class Loaders:
         return await self._clock.load(None)
 
     async def _load_now(self, keys: list[None]) -> list[datetime]:
-        return [await server_time(self._database)] * len(keys)
+        return [await self._database.server_time()] * len(keys)
 
     async def live_nodes(self) -> list[Node]:
         """Return the nodes not known to have stopped or died, read once."""
@@ -378,7 +373,7 @@ class Loaders:
         """Return whether few or many runs have a label."""
 
         async def load(labels: list[LabelMatch]) -> list[Spread]:
-            found = await self._database.read(stored_labels.spreads, labels)
+            found = await self._database.read(runs.label_spreads, labels)
             return [found[label] for label in labels]
 
         return DataLoader(load)

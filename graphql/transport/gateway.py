@@ -20,12 +20,10 @@ from ..guard.admission import Admission, Admitted
 from ..guard.document import Prepared
 from ..guard.limits import Limits
 from ..guard.metered import Meter
-from .body import Body, BodyReader
+from .body import Body, BodyReader, PersistedDocuments
 from .engine import Answer, Engine
-from .persisted import PersistedDocuments
-from .request import GraphQLRequest, as_object, decode, parse_json, parse_request
+from .request import GraphQLRequest, SitePolicy, as_object, decode, parse_json, parse_request
 from .sharing import Encoded, SharedStreams
-from .site import SitePolicy
 from .streams import OpenStreams
 
 KEPT: Final = 4

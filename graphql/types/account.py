@@ -6,13 +6,13 @@ from typing import ClassVar, Final, Self
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.accounts.read import accounts, passkeys, providers, sessions
-from ...jobs.accounts.read.accounts import ACCOUNTS
-from ...jobs.accounts.read.audit import AUDIT
 from ...jobs.accounts.rules import sessions as session_model
 from ...jobs.accounts.rules.sessions import CredentialKind
+from ...jobs.accounts.statements import accounts, identities, sessions
+from ...jobs.accounts.statements import identities as stored_identities
+from ...jobs.accounts.statements.accounts import ACCOUNTS
+from ...jobs.accounts.statements.audit import AUDIT
 from ...jobs.core.actor import described
-from ...jobs.store.read.clock import server_time
 from ..base.enums import Described, Role, describe
 from ..base.enums import described as with_description
 from ..base.fields import SHOWN, resolved
@@ -183,20 +183,20 @@ class Viewer:
     @resolved(size=SHOWN)
     async def sessions(self, info: Info) -> list[Session]:
         """The sign-ins of the caller that have not ended, the one used last first; at most 200."""
-        now = await server_time(info.context.database)
+        now = await info.context.database.server_time()
         found = await info.context.database.read(sessions.sessions_of, _account_ids(info), now)
         return [Session.from_model(one, current=_is_mine(one, info.context.person)) for one in found[:200]]
 
     @resolved(size=SHOWN)
     async def passkeys(self, info: Info) -> list[Passkey]:
         """The passkeys of the caller, the oldest first."""
-        found = await info.context.database.read(passkeys.passkeys_of, _account_ids(info))
+        found = await info.context.database.read(identities.passkeys_of, _account_ids(info))
         return [Passkey.from_model(one) for one in found]
 
     @resolved(size=SHOWN)
     async def identities(self, info: Info) -> list[ProviderIdentity]:
         """The identities of the caller at providers, the oldest first; at most 200."""
-        found = await info.context.database.read(providers.identities_of, _account_ids(info))
+        found = await info.context.database.read(stored_identities.identities_of, _account_ids(info))
         return [ProviderIdentity.from_model(one) for one in found[:200]]
 
 

@@ -10,7 +10,7 @@ from strawberry.scalars import JSON
 from ...jobs.core.admission.caps import WhenFull
 from ...jobs.core.base.resources import CARRIED, resources_of
 from ...jobs.core.model import LogLevel
-from ...jobs.store.read.logs import LogLine as StoredLine
+from ...jobs.store.statements.logs import LogLine as StoredLine
 from ..base.enums import ErrorCode
 from ..base.fields import FEW, sized
 from ..base.scalars import BigInt, Duration, Labels

@@ -10,16 +10,36 @@ from strawberry.scalars import JSON
 from graphql import Undefined
 
 from ...jobs.core import model
-from ...jobs.store.read.figures.strips import Strip
-from ...jobs.store.read.lists import PRESENT_RUN, RUN_LABELS
-from ..base.arguments import AFTER, BEFORE, DEFAULT_PAGE, DEFAULT_STRIP, FIRST, LAST, MAX_LINES, MAX_PAGE, checked_range
+from ...jobs.store.statements.figures.strips import Strip
+from ...jobs.store.statements.lists import PRESENT_RUN, RUN_LABELS
 from ..base.enums import ExplanationCode
 from ..base.fields import PAGE, Size, resolved
-from ..base.scalars import BigInt, Labels
+from ..base.scalars import (
+    AFTER,
+    BEFORE,
+    DEFAULT_PAGE,
+    DEFAULT_STRIP,
+    FIRST,
+    LAST,
+    MAX_LINES,
+    MAX_PAGE,
+    BigInt,
+    Labels,
+    checked_range,
+)
 from ..execution.shown import NO_FIELD, FromModel, Ready
-from ..lists.connections import Connection, PageArguments, connect, connect_numbered
+from ..lists.connections import (
+    KINDS,
+    LIST,
+    ORDER,
+    Connection,
+    OccurrenceRow,
+    Occurrences,
+    PageArguments,
+    connect,
+    connect_numbered,
+)
 from ..lists.declared import listed
-from ..lists.occurrences import KINDS, LIST, ORDER, OccurrenceRow, Occurrences
 from ..resolving.context import Info
 from ..types.records import SKIPPED_LIST
 from ..types.run import EXECUTION_LIST, RUN_LIST

@@ -13,8 +13,8 @@ from ...jobs.core.nodes import NodeState
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepState
 from ...jobs.delivery.webhooks import WebhookState
-from ..base.arguments import parse_id
 from ..base.fields import resolved
+from ..base.scalars import parse_id
 from ..execution.shown import FromModel, Makers, key_text
 from ..resolving.context import Info
 from .alarm import AlarmFiring, load_firing

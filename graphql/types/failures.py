@@ -7,16 +7,15 @@ from typing import ClassVar, Final
 
 import strawberry
 
-from ...jobs.accounts.read.audit import said_versions
+from ...jobs.accounts.statements.audit import said_versions
 from ...jobs.core.alarms import FailureState
-from ...jobs.store.read.figures.failures import FailureHistory as StoredHistory
-from ...jobs.store.read.figures.failures import FailureRow
-from ...jobs.store.read.listing.keyset import OrderKey, Page, Position, page_of
-from ...jobs.store.read.listing.searching import Counted
-from ..base.arguments import AFTER, BEFORE, FIRST, LAST
+from ...jobs.store.statements.figures.failures import FailureHistory as StoredHistory
+from ...jobs.store.statements.figures.failures import FailureRow
+from ...jobs.store.statements.listing.keyset import OrderKey, Page, Position, page_of
+from ...jobs.store.statements.listing.searching import Counted
 from ..base.enums import describe
 from ..base.fields import PAGE, resolved
-from ..base.scalars import BigInt
+from ..base.scalars import AFTER, BEFORE, FIRST, LAST, BigInt
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection, PageArguments, connect, once
 from ..resolving.context import Info

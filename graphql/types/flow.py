@@ -9,12 +9,11 @@ import strawberry
 from ...jobs.core import flows
 from ...jobs.core.flows import FlowState
 from ...jobs.core.states import FINAL, RunState
-from ...jobs.store.read.flows import OfJob
-from ...jobs.store.read.lists import FLOWS
-from ..base.arguments import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_PAGE
+from ...jobs.store.statements.flows import OfJob
+from ...jobs.store.statements.lists import FLOWS
 from ..base.enums import Described, described
 from ..base.fields import Size, resolved
-from ..base.scalars import Labels
+from ..base.scalars import AFTER, BEFORE, DEFAULT_PAGE, FIRST, LAST, MAX_PAGE, Labels
 from ..execution.shown import FromModel, Makers
 from ..lists.connections import Connection, PageArguments, connect_numbered
 from ..lists.declared import kind_of, listed

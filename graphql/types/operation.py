@@ -10,7 +10,7 @@ from ...jobs.core.admission.caps import Bucket
 from ...jobs.core.nodes import NodeState
 from ...jobs.core.states import RunState
 from ...jobs.core.task_sets import version_of
-from ...jobs.store.read.lists import GROUPS, HELD, NODES, QUEUED
+from ...jobs.store.statements.lists import GROUPS, HELD, NODES, QUEUED
 from ..base.enums import Described, described
 from ..base.fields import resolved
 from ..base.scalars import BigInt, Duration

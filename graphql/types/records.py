@@ -11,7 +11,7 @@ from ...jobs.core import model
 from ...jobs.core.defaults import TASK_POLICIES, value_of
 from ...jobs.core.limits import PlaceHold
 from ...jobs.core.model import Isolation, SkipReason
-from ...jobs.store.read.lists import JOBS, SKIPPED
+from ...jobs.store.statements.lists import JOBS, SKIPPED
 from ..base.enums import Described, described
 from ..base.fields import resolved
 from ..base.scalars import BigInt, Duration, Labels

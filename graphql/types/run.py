@@ -7,17 +7,16 @@ from urllib.parse import quote
 import strawberry
 from strawberry.scalars import JSON
 
-from ...jobs.core import model, waits
+from ...jobs.core import model, remote, waits
 from ...jobs.core.actor import Role
 from ...jobs.core.base.resources import CARRIED
 from ...jobs.core.flows import When
 from ...jobs.core.model import Outcome, Priority, Run, Trigger
-from ...jobs.core.remote import attempts
-from ...jobs.core.remote.attempts import EngineState
+from ...jobs.core.remote import EngineState
 from ...jobs.core.states import RunState
 from ...jobs.core.steps import StepKind, StepState
-from ...jobs.store.read.figures.failures import fingerprint
-from ...jobs.store.read.lists import EXECUTIONS, RUNS
+from ...jobs.store.statements.figures.failures import fingerprint
+from ...jobs.store.statements.lists import EXECUTIONS, RUNS
 from ..base.enums import Described, describe, described
 from ..base.scalars import BigInt, Duration, Labels
 from ..execution.shown import ByField, Fields, FromModel, Made, Makers
@@ -242,7 +241,7 @@ describe(
 )
 
 
-def page_of(one: attempts.RemoteAttempt) -> str | None:
+def page_of(one: remote.RemoteAttempt) -> str | None:
     """Return the address of an attempt's page at its engine; None: there is none, or its handle is not known yet."""
     if one.page is None or (one.handle is None and "{handle}" in one.page):
         return None

@@ -11,8 +11,8 @@ from ...jobs.core import model
 from ...jobs.core.occurrences import first_occurrence, occurrences, schedule_of
 from ...jobs.core.schedule import ScheduleError as Fault
 from ...jobs.core.schedule import Syntax
-from ..base.arguments import COUNT, MAX_COUNT, checked_count
 from ..base.fields import Size, resolved
+from ..base.scalars import COUNT, MAX_COUNT, checked_count
 from ..execution.shown import FromModel, Makers
 from ..resolving.context import Info
 from .common import UserError

@@ -9,8 +9,8 @@ import strawberry
 
 from ...jobs.core.model import SkipReason
 from ...jobs.core.states import UNFINISHED, RunState
-from ...jobs.store.read.figures import reports
-from ...jobs.store.read.figures.depth import DepthPoint
+from ...jobs.store.statements.figures import reports
+from ...jobs.store.statements.figures.depth import DepthPoint
 from ..base.fields import UNSTABLE, Size, sized
 from ..base.scalars import BigInt, Duration
 from ..execution.shown import FromModel, Makers

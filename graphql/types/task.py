@@ -14,12 +14,11 @@ from ...jobs.core.occurrences import effective_overlap, effective_timeout, effec
 from ...jobs.core.schedule import Syntax
 from ...jobs.core.states import RunState
 from ...jobs.core.task_sets import definition_of
-from ...jobs.store.read.figures.strips import Strip
-from ...jobs.store.read.lists import TASKS
-from ..base.arguments import camel
+from ...jobs.store.statements.figures.strips import Strip
+from ...jobs.store.statements.lists import TASKS
 from ..base.enums import Described, described
 from ..base.fields import UNSTABLE
-from ..base.scalars import BigInt, Duration, Labels
+from ..base.scalars import BigInt, Duration, Labels, camel
 from ..execution.shown import ByField, Fields, Made
 from ..lists.declared import kind_of
 from ..lists.filters import (

@@ -29,12 +29,12 @@ from ..queue.cancel import cancel_all
 from ..queue.flows.flow_ends import emit_flow, end_if_over, hold, overdue, release, was_kept
 from ..queue.flows.new_flows import as_member, put_again, put_flow, put_members, refuse_taken
 from ..store.db.transaction import Tx
-from ..store.read import flows as stored
-from ..store.read import jobs
-from ..store.read import runs as stored_runs
 from ..store.schema.tables import flow as f
 from ..store.schema.tables import run as r
-from .acting import account_of, check_submitter
+from ..store.statements import flows as stored
+from ..store.statements import jobs
+from ..store.statements import runs as stored_runs
+from .idempotent import account_of, check_submitter
 from .retries import made_again
 from .runs import derived, labels_of_changed, published, request_faults, version_for
 

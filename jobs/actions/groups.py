@@ -1,22 +1,24 @@
-"""Change queue groups, and the rates of jobs."""
+"""Change queue groups and the rates of jobs, and keep figures of the queue."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
 from ..core.admission.caps import Bucket, Cap, Rate, cap_faults, rate_faults
 from ..core.arguments.revisions import Revised, RevisedKind, group_values, job_values
 from ..core.base.errors import InvalidInput, UserError, refuse
-from ..core.defaults import JobInfo
+from ..core.defaults import JobInfo, keep_faults
 from ..core.events import Change, EventKind
 from ..core.model import Group
-from ..core.retention import keep_faults
 from ..core.rules import check_name, check_reason, check_resume, seconds_faults, unknown_job
 from ..queue.limits.admission import change_job_rate
 from ..queue.losses import hand_back
 from ..store.db.transaction import Tx, Wake
-from ..store.read import jobs as stored_jobs
-from ..store.write import groups, nodes
+from ..store.statements import blocks, groups, nodes
+from ..store.statements import jobs as stored_jobs
+from ..store.statements.figures import hours
+from ..store.statements.figures.depth import KEPT_FOR, Part
+from ..store.statements.prunable import History
 
 
 def pause_group(
@@ -165,3 +167,21 @@ def _changed(tx: Tx, before: Group, group: Group) -> Group:
     tx.revise(Revised(RevisedKind.GROUP, group.name), group_values(before), group_values(group))
     tx.wake(Wake.RUNS | Wake.GROUPS)
     return group
+
+
+def keep_depth(tx: Tx, minute: datetime, parts: Sequence[Part]) -> bool:
+    """Keep the depth of the queue at a minute, and forget old minutes; False if another node has kept that minute."""
+    if not hours.keep_depth(tx.conn, minute, parts):
+        return False
+    hours.forget_depth(tx.conn, minute - KEPT_FOR)
+    return True
+
+
+def count_hour(tx: Tx, hour: datetime) -> bool:
+    """Count an hour that is over, unless something that began in it still runs; return whether it is counted now."""
+    return hours.count_hour(tx.conn, hour)
+
+
+def make_block(tx: Tx, history: History, newest: int) -> bool:
+    """Make the block into which this history will grow if ids will be there soon; return whether it was made."""
+    return blocks.cut(tx.conn, history, newest)

@@ -1,4 +1,4 @@
-"""The life of nodes."""
+"""Change nodes in the order of their life: they join, beat, are drained, leave, and are rescued from."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
@@ -12,13 +12,12 @@ from ..core.events import Change, EventKind
 from ..core.nodes import EVERYTHING, LIVE_NODES, SILENT, TAKING_NODES, Blockage, Node, NodeChoice, NodeState
 from ..core.outcome import JobOutcome
 from ..core.rules import unknown
-from ..queue import endings as finishes
+from ..queue import finish
 from ..queue.base.apart import in_halves, reason_of
 from ..queue.losses import release, rescue
 from ..store.db.transaction import Tx, Wake
-from ..store.read import jobs as stored_jobs
-from ..store.read import nodes as stored_nodes
-from ..store.write import nodes
+from ..store.statements import jobs as stored_jobs
+from ..store.statements import nodes as stored_nodes
 from .tasks import follow_defaults
 
 LEFT_BEHIND_SENTENCE = "its code could not be stopped and went on"
@@ -61,8 +60,8 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
     known = [job.name for job in new.jobs]
     _publish(tx, new.jobs)
     others = [] if only_node else stored_nodes.seen_since(tx.conn, tx.now - FORGET_AFTER)
-    nodes.forget(tx.conn, keep={name for node in others for name in node.jobs}.union(known))
-    node = nodes.register(
+    stored_nodes.forget(tx.conn, keep={name for node in others for name in node.jobs}.union(known))
+    node = stored_nodes.register(
         tx.conn,
         name=new.name,
         slots=(new.slots, new.thread_slots, new.process_slots, new.remote_slots),
@@ -74,7 +73,7 @@ def join(tx: Tx, new: NewNode, *, only_node: bool) -> Node:
         now=tx.now,
         lease=new.lease,
     )
-    nodes.forget_versions(tx.conn)
+    stored_nodes.forget_versions(tx.conn)
     tx.emit([_change(EventKind.NODE_STARTED, node.name, node.state)])
     tx.wake(Wake.NODES)
     return node
@@ -85,7 +84,7 @@ def _publish(tx: Tx, infos: Sequence[JobInfo]) -> None:
     names = [job.name for job in infos]
     before = stored_jobs.defaults(tx.conn, names)
     known = stored_jobs.by_names(tx.conn, names)
-    nodes.publish(tx.conn, infos)
+    stored_nodes.publish(tx.conn, infos)
     for job in infos:
         if job.name in known:
             code = replace(known[job.name], defaults=before[job.name])
@@ -102,7 +101,7 @@ def live_names(tx: Tx) -> set[str]:
 
 def set_state(tx: Tx, node: Node, state: NodeState, sources: Collection[NodeState] = LIVE_NODES) -> bool:
     """Change the state of a node that is in one of ``sources`` (``leave`` ends it); False if it is in another one."""
-    changed = nodes.set_state(tx.conn, node.id, state, sources)
+    changed = stored_nodes.set_state(tx.conn, node.id, state, sources)
     if changed:
         tx.emit([_change(EventKind.NODE_UPDATED, node.name, state)])
         tx.wake(Wake.NODES)
@@ -123,12 +122,12 @@ def leave(tx: Tx, node: Node, state: NodeState, *, unfinished: JobOutcome, left_
         How many runs it still held.
     """
     # A claim whose caller has gone may still be on its way to its commit.
-    nodes.lock(tx.conn, node.id)
-    stopped = nodes.set_state(tx.conn, node.id, state)
-    nodes.forget_versions(tx.conn)
+    stored_nodes.lock(tx.conn, node.id)
+    stopped = stored_nodes.set_state(tx.conn, node.id, state)
+    stored_nodes.forget_versions(tx.conn)
     released = release(tx, node.id, node.name, unfinished)
     if left_behind:
-        finishes.note_left_behind(tx.conn, node.id, sorted(left_behind), LEFT_BEHIND_SENTENCE)
+        finish.note_left_behind(tx.conn, node.id, sorted(left_behind), LEFT_BEHIND_SENTENCE)
     if stopped:
         tx.emit([_change(EventKind.NODE_STOPPED, node.name, state)])
     tx.wake(Wake.RUNS | Wake.NODES)
@@ -148,22 +147,22 @@ def note_blockage(
         stack: Where that code is, the innermost place last.
     """
     since = tx.now - timedelta(seconds=seconds)
-    _emit_update(tx, node, nodes.set_blockage(tx.conn, node.id, Blockage(since, run_id, job_name, tuple(stack))))
+    _emit_update(tx, node, stored_nodes.set_blockage(tx.conn, node.id, Blockage(since, run_id, job_name, tuple(stack))))
 
 
 def end_blockage(tx: Tx, node: Node) -> None:
     """Record that the event loop of this process' jobs turns again."""
-    _emit_update(tx, node, nodes.set_blockage(tx.conn, node.id, None))
+    _emit_update(tx, node, stored_nodes.set_blockage(tx.conn, node.id, None))
 
 
 def note_launcher_fault(tx: Tx, node: Node, fault: str | None) -> None:
     """Record why this process can start no child process, or that it can again (None)."""
-    _emit_update(tx, node, nodes.set_launcher_fault(tx.conn, node.id, None if fault is None else fault[:500]))
+    _emit_update(tx, node, stored_nodes.set_launcher_fault(tx.conn, node.id, None if fault is None else fault[:500]))
 
 
 def note_stall(tx: Tx, node: Node, part: str | None) -> None:
     """Record which part of this process has made no progress for a whole lease, or that all do again (None)."""
-    _emit_update(tx, node, nodes.set_stall(tx.conn, node.id, part))
+    _emit_update(tx, node, stored_nodes.set_stall(tx.conn, node.id, part))
 
 
 def _emit_update(tx: Tx, node: Node, state: NodeState | None) -> None:
@@ -225,7 +224,7 @@ class Beat:
 
 def heartbeat(tx: Tx, node_id: int, *, lease: float, running: int) -> Beat:
     """Prolong the lease, and read the changes around the node."""
-    state = nodes.beat(tx.conn, node_id, now=tx.now, lease=lease, running=running, clock_skew=_skew(tx.now))
+    state = stored_nodes.beat(tx.conn, node_id, now=tx.now, lease=lease, running=running, clock_skew=_skew(tx.now))
     if state is NodeState.STALLED:
         node = stored_nodes.by_ids(tx.conn, [node_id])[node_id]
         if node.stall == SILENT:

@@ -9,8 +9,8 @@ from ..core.run_spec import Cancel, ReplaceArgs, Reschedule, RunTarget
 from ..core.waits import RunChange
 from ..store.db.database import Connection
 from ..store.db.transaction import Tx
-from ..store.read import executions
-from ..store.read import runs as stored_runs
+from ..store.statements import executions
+from ..store.statements import runs as stored_runs
 from .runs import cancel_runs, edit_run
 from .signals import signal_run
 

@@ -1,4 +1,4 @@
-"""Enqueue runs for clients, change them, cancel them: each a part of one transaction, or one statement by itself."""
+"""Enqueue runs for clients, change and cancel them: each a part of one transaction, or one statement by itself."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy.exc import IntegrityError
 
 from ..core.actor import Record, argument_names
-from ..core.admission.expiry import expiry_faults, expiry_of
+from ..core.admission.holding import expiry_faults, expiry_of
 from ..core.arguments.judging import KnownCode, argument_faults
 from ..core.base.errors import InvalidInput, InvalidState, Overlap, UserError, refuse
 from ..core.base.resources import CARRIED
@@ -30,13 +30,12 @@ from ..queue.flows.new_flows import forget_uses
 from ..queue.group_commit import LoopGroupCommit
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
-from ..store.read import jobs
-from ..store.read import nodes as stored_nodes
-from ..store.read import runs as stored_runs
-from ..store.read.jobs import Schema
-from ..store.schema.specs import defaults_document
-from ..store.write import tasks
-from .acting import account_of, check_submitter, may_submit
+from ..store.schema.rows import defaults_document
+from ..store.statements import jobs, tasks
+from ..store.statements import nodes as stored_nodes
+from ..store.statements import runs as stored_runs
+from ..store.statements.jobs import Schema
+from .idempotent import account_of, check_submitter, may_submit
 
 REMEMBERED: Final = 1000
 """Jobs whose schemas are kept at most."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, func, insert, select, update
 
-from ..accounts.actions.throttling import fresh_secret
+from ..accounts.actions.accounts import fresh_secret
 from ..accounts.rules.credentials import Prefix, prefix_of, stored_form
 from ..core.actor import RANK, Actor, Role
 from ..core.arguments.judging import value_faults
@@ -22,9 +22,8 @@ from ..queue import waits
 from ..queue.base import runs as run_store
 from ..queue.base.shapes import HeldRun
 from ..store.db.transaction import Tx
-from ..store.read import runs as stored_runs
-from ..store.read import steps as stored_steps
 from ..store.schema.tables import signal_link as k
+from ..store.statements import runs as stored_runs
 
 
 def signal_run(tx: Tx, *, run_id: int | None = None, unique_key: str | None = None, signal: Signal) -> Run:
@@ -211,7 +210,7 @@ def _good(conn: Connection, link: _Link) -> Addressee:
         raise _unknown()
     if run.state in FINAL:
         raise InvalidState(f"Run {run.id} is {run.state.value}: nobody waits for '{name}' any more")
-    waits = next((one for one in stored_steps.of_runs(conn, [run.id])[run.id] if one.label == link.step), None)
+    waits = next((one for one in stored_runs.steps_of_runs(conn, [run.id])[run.id] if one.label == link.step), None)
     if waits is not None and waits.state is not StepState.WAITING:
         raise InvalidState(f"Run {run.id} does not wait for '{name}' any more: it was answered, or its time is over")
     if waits is not None and waits.role is not None and not ROLE.includes(waits.role):

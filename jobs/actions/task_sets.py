@@ -1,12 +1,16 @@
 """Tasks that are defined together, and limits of groups, follow files, all in one transaction or none."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
-from ..core.base.errors import InvalidInput, UserError, refuse
+from ..accounts.statements.audit import MOST_UNDONE, later_revisions, revision
+from ..core.actor import Entry, described
+from ..core.admission.caps import Rate
+from ..core.arguments.revisions import Revised, RevisedKind, limits_back, settings_back
+from ..core.base.errors import InvalidInput, InvalidState, NotFound, UserError, VersionConflict, refuse
 from ..core.defaults import TASK_POLICIES
-from ..core.model import Task, TaskSource, TaskSpec
+from ..core.model import Json, Task, TaskSource, TaskSpec
 from ..core.rules import check_name, name_faults
 from ..core.task_sets import (
     AT_CREATION,
@@ -30,12 +34,26 @@ from ..core.task_sets import (
     version_of,
 )
 from ..queue.cancel import hold_runs_of_tasks
+from ..queue.occurrences import catch_up_some
 from ..store.db.transaction import Tx
-from ..store.read import tasks as stored_tasks
-from ..store.write import groups as stored_groups
-from ..store.write import tasks
-from .groups import change_limits
-from .tasks import create_tasks, delete_task, edited, set_columns, update_task
+from ..store.statements import groups
+from ..store.statements import groups as stored_groups
+from ..store.statements import tasks as stored_tasks
+from .groups import change_limits, set_job_rate
+from .tasks import (
+    BY_CODE,
+    check_task_version,
+    create_tasks,
+    declare_new,
+    delete_task,
+    edited,
+    follow_declaration,
+    locked,
+    pause_task,
+    resume_task,
+    set_columns,
+    update_task,
+)
 
 Path = tuple[str, ...]
 
@@ -91,7 +109,7 @@ def apply_sets(
     refuse(_too_many(wanted))
     refuse([*_faults_of_names(wanted), *_groups_named_twice(groups)])
     plan = _Plan(options, actor)
-    tasks.lock_sets(tx.conn)
+    stored_tasks.lock_sets(tx.conn)
     # Groups before tasks, and runs before both (decision 34).
     hold_runs_of_tasks(tx, [task for one in wanted for task in stored_tasks.of_set(tx.conn, one.name, lock=False)])
     stored_groups.hold(tx.conn, [one.name for one in groups])
@@ -218,7 +236,9 @@ def _create(tx: Tx, plan: _Plan) -> None:
     except UserError as refusal:
         plan.faults += [_placed(fault, plan.made) for fault in refusal.faults]
         return
-    tasks.put_into_sets(tx.conn, {task.id: set_name for task, (_, set_name, _) in zip(made, plan.made, strict=True)})
+    stored_tasks.put_into_sets(
+        tx.conn, {task.id: set_name for task, (_, set_name, _) in zip(made, plan.made, strict=True)}
+    )
 
 
 def _placed(fault: UserError, made: Sequence[tuple[Path, str, TaskSpec]]) -> UserError:
@@ -238,3 +258,162 @@ def _archive(tx: Tx, set_name: str, others: Sequence[Task], members: int, plan: 
         check_version(one, options)
         delete_task(tx, one.name, actor=plan.actor)
     return planned
+
+
+_BY: Final = ("id",)
+
+
+def revert_to(tx: Tx, number: int, *, expected: int | None = None, actor: str | None = None) -> Revised:
+    """Give a thing the settings that it had after a revision; pauses stay as they are.
+
+    It is an edit like any other, and a revision itself. Hidden values of arguments stay as they are now.
+
+    Args:
+        number: Of the revision's entry in the audit log.
+        expected: The version that the task must still have, or the limits of the group.
+        actor: Who edits.
+
+    Raises:
+        UserError: there is no such revision, the thing was deleted since or changed meanwhile, or it cannot be as it
+            was then.
+    """
+    entry = revision(tx.conn, number)
+    if entry is None or entry.subject is None or entry.revised is None:
+        raise NotFound(f"there is no revision {number}", path=_BY)
+    thing = Revised(RevisedKind(entry.revised), entry.subject, entry.job_name)
+    values = _values_then(tx, entry)
+    if thing.kind is RevisedKind.TASK:
+        if expected is not None:
+            check_task_version(tx, thing.name, expected)
+        settings = settings_back(locked(tx, thing.name).spec, values)
+        update_task(tx, thing.name, settings, actor=actor)
+    elif thing.kind is RevisedKind.GROUP:
+        _check_limits(tx, thing.name, expected)
+        change_limits(tx, thing.name, limits_back(values))
+    else:
+        _set_rate_back(tx, thing.name, expected, values)
+    return thing
+
+
+def _values_then(tx: Tx, entry: Entry) -> dict[str, Json]:
+    """Return the fields that were changed after a revision, with their values after it."""
+    later = later_revisions(tx.conn, entry)
+    if len(later) > MOST_UNDONE:
+        raise InvalidState(f"it was changed more than {MOST_UNDONE:,} times since", path=_BY)
+    values: dict[str, Json] = {}
+    for one in later:
+        before = described(one.before)
+        if not isinstance(before, dict) or one.after is None:
+            raise InvalidState(f"{entry.revised} '{entry.subject}' was deleted since that revision", path=_BY)
+        values.update(before)  # pyright: ignore[reportUnknownArgumentType]
+    if entry.after is None:
+        raise InvalidState(f"{entry.revised} '{entry.subject}' was deleted by that revision", path=_BY)
+    return values
+
+
+def _check_limits(tx: Tx, name: str, expected: int | None) -> None:
+    group = groups.locked(tx.conn, name)
+    if expected is not None and expected != version_of(group):
+        raise VersionConflict(
+            f"expectedVersion: the limits of group '{name}' are at version {version_of(group)}, got {expected}; read "
+            "the group again",
+            path=("expectedVersion",),
+        )
+
+
+def _set_rate_back(tx: Tx, name: str, expected: int | None, values: dict[str, Json]) -> None:
+    if expected is not None:
+        raise InvalidInput("expectedVersion: a job has no version; leave it out", path=("expectedVersion",))
+    if "rate" in values:
+        rate = values["rate"]
+        set_job_rate(tx, name, rate=None if rate is None else Rate.from_json(rate))
+
+
+_CAUGHT_UP = 60.0
+"""Seconds: occurrences due longer ago are left to the dispatcher, so that no start waits for a long downtime."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Hold the results of the declarations.
+
+    Attributes:
+        warnings: For people.
+        postponed: Tasks that have to catch up with missed occurrences before they follow their new declaration; declare
+            again once the dispatcher has seen to that.
+    """
+
+    warnings: tuple[str, ...]
+    postponed: tuple[str, ...]
+
+
+def declare_tasks(tx: Tx, declarations: Sequence[TaskSpec], job_names: Collection[str]) -> Declared:
+    """Write the schedules declared in code as tasks; called at start, and idempotent across nodes.
+
+    A new declaration becomes a task; a changed one is followed, unless an operator overrode the schedule. A task whose
+    job is still there but declares no schedule any more is paused, until its job declares one again. Occurrences due
+    until now are decided under the old definition; a task that is far behind is left as it is until the dispatcher has
+    caught up.
+
+    Args:
+        declarations: One per job that declares a schedule; the task has the job's name.
+        job_names: All jobs that this node knows.
+    """
+    postponed: list[str] = []
+    declared = {spec.name: spec for spec in declarations}
+    existing = {task.name: task for task in stored_tasks.declared(tx.conn)}
+    warnings = _declare_new(tx, [spec for spec in declarations if spec.name not in existing])
+    for name, task in existing.items():
+        wanted = declared.get(name)
+        ours = wanted is not None or task.spec.job_name in job_names
+        if ours and _differs(task, wanted) and not _bring_declared(tx, task, wanted):
+            postponed.append(name)
+    return Declared(tuple(warnings), tuple(postponed))
+
+
+def _declare_new(tx: Tx, specs: Sequence[TaskSpec]) -> list[str]:
+    """Make missing tasks; warn of each whose name is taken by a task that was made otherwise."""
+    written = {task.name for task in declare_new(tx, specs)}
+    return [
+        f"job '{spec.job_name}' declares a schedule, but a task of its name exists already and was made through the "
+        "API; delete or rename that task to let the declared one in"
+        for spec in specs
+        if spec.name not in written and not _is_declared(stored_tasks.by_name(tx.conn, spec.name))
+    ]
+
+
+def _is_declared(task: Task | None) -> bool:
+    return task is not None and task.source is TaskSource.CODE
+
+
+def _differs(task: Task, spec: TaskSpec | None) -> bool:
+    if spec is None:
+        return task.spec.enabled and not task.overridden
+    return _is_other(task, spec) or _is_to_resume(task, spec)
+
+
+def _is_other(task: Task, spec: TaskSpec) -> bool:
+    declared = (task.declared, task.declared_args, task.spec.description)
+    return declared != (spec.schedule, spec.args, spec.description)
+
+
+def _is_to_resume(task: Task, spec: TaskSpec) -> bool:
+    return task.paused and task.paused_by == BY_CODE and spec.enabled
+
+
+def _bring_declared(tx: Tx, task: Task, spec: TaskSpec | None) -> bool:
+    """Update a task to its declaration; False if it is too far behind for that now."""
+    due = task.next_execution
+    if due is not None and (tx.now - due).total_seconds() > _CAUGHT_UP:
+        return False
+    task = catch_up_some(tx, task)
+    if task.next_execution is not None and task.next_execution <= tx.now:
+        return False
+    if spec is None:
+        pause_task(tx, task.name, reason="its job declares no schedule any more", actor=BY_CODE)
+        return True
+    if _is_other(task, spec):
+        task = follow_declaration(tx, task, spec)
+    if _is_to_resume(task, spec):
+        resume_task(tx, task.name, actor=BY_CODE)
+    return True

@@ -42,14 +42,13 @@ from ..queue.due_tasks import Moved, move, unfinished_counts
 from ..queue.limits.admission import change_task_rate
 from ..queue.occurrences import catch_up, new_run
 from ..store.db.transaction import Tx, Wake
-from ..store.read import jobs
-from ..store.read import jobs as stored_jobs
-from ..store.read import runs as run_store
-from ..store.read import tasks as stored_tasks
-from ..store.read.jobs import Schema
-from ..store.schema.specs import NOT_PAUSED, declared_values, spec_values
-from ..store.write import tasks
-from .acting import account_of, check_submitter
+from ..store.schema.rows import NOT_PAUSED, declared_values, spec_values
+from ..store.statements import jobs
+from ..store.statements import jobs as stored_jobs
+from ..store.statements import runs as run_store
+from ..store.statements import tasks as stored_tasks
+from ..store.statements.jobs import Schema
+from .idempotent import account_of, check_submitter
 from .runs import check_job_args, job_faults, published, put_new, version_for
 
 BY_CODE = "code"
@@ -328,7 +327,7 @@ def follow_declaration(tx: Tx, task: Task, spec: TaskSpec) -> Task:
 def follow_defaults(tx: Tx, job_names: Sequence[str]) -> None:
     """Give the tasks of jobs whose defaults have changed those that they inherit."""
     defaults = jobs.defaults(tx.conn, job_names)
-    for task in tasks.of_jobs(tx.conn, job_names):
+    for task in stored_tasks.of_jobs(tx.conn, job_names):
         spec = task_of_job(task.spec, defaults[task.spec.job_name])
         if spec != task.spec:
             set_columns(tx, task, spec_values(spec), actor=CODE)
@@ -381,7 +380,7 @@ def _row(
 
 def _insert(tx: Tx, rows: Sequence[Mapping[str, Any]]) -> list[Task]:
     """Store new tasks; those whose names are free, in their order."""
-    created = tasks.create(tx.conn, rows) if rows else []
+    created = stored_tasks.create(tx.conn, rows) if rows else []
     delayed = {
         one.id: Moved(one.id, one.next_nominal, effective(one.id, one.spec.jitter, one.next_nominal), None, 0)
         for one in created
@@ -413,9 +412,9 @@ def set_columns(tx: Tx, task: Task, values: Mapping[str, Any], *, actor: Actor |
 
     ``actor`` is who does it, unless it is who asked for the transaction.
     """
-    if values.items() <= tasks.edited_values(task).items():
+    if values.items() <= stored_tasks.edited_values(task).items():
         return task
-    changed = tasks.change(tx.conn, task.id, {**values, "version": task.version + 1, "updated_at": tx.now})
+    changed = stored_tasks.change(tx.conn, task.id, {**values, "version": task.version + 1, "updated_at": tx.now})
     tx.emit([task_change(EventKind.TASK_UPDATED, changed)])
     revise(tx, task, changed, actor)
     tx.wake(Wake.TASKS)
@@ -579,7 +578,7 @@ def _nodes(names: Sequence[str]) -> str:
 
 def _delete(tx: Tx, task: Task, reason: str) -> list[Run]:
     runs = cancel_all(tx, run_store.unfinished_of_tasks(tx.conn, [task.id]), reason=reason)
-    tasks.remove(tx.conn, task.id)
+    stored_tasks.remove(tx.conn, task.id)
     revise(tx, task, None)
     tx.emit([task_change(EventKind.TASK_DELETED, task)])
     tx.wake(Wake.TASKS)

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, cast, overload
 from zoneinfo import ZoneInfo
 
-from ..core.base.errors import refuse
+from ..core.base.errors import ConfigurationError, refuse
 from ..core.flows import FlowSpec, StartedBy
 from ..core.limits import MAX_CONCURRENT
 from ..core.model import Json
@@ -437,3 +437,17 @@ class _Nobody:
 
 _nobody: Final = _Nobody()
 renew_in_forks(_nobody)
+
+
+def services_of(context: JobContext) -> "Services":
+    """Return the services of the process.
+
+    Raises:
+        ConfigurationError: there are none, as in a child process.
+    """
+    if context.services is None:
+        raise ConfigurationError(
+            f"job '{context.info.job_name}': must run within a node, which gives it the database and the API; "
+            "it got neither. Built-in jobs cannot run with isolation 'process'"
+        )
+    return context.services

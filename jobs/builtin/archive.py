@@ -20,8 +20,8 @@ from ..core.base.errors import ConfigurationError
 from ..own.threads import in_own_thread
 from ..store.db.database import Database
 from ..store.db.filelock import write_through
-from ..store.read import archive as stored
-from ..store.read.archive import EXECUTIONS, LINES, PARTS, Kind, Part
+from ..store.statements import archive as stored
+from ..store.statements.archive import EXECUTIONS, LINES, PARTS, Kind, Part
 
 PAGE: Final = 5_000
 """Rows that are read and written at once."""

@@ -6,12 +6,11 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from ..base.context import JobContext
+from ..base.context import JobContext, services_of
 from ..base.outcomes import Result
 from ..base.services import Also
 from ..core.base.errors import ConfigurationError
 from ..core.model import Json
-from .tools import services_of
 
 MESSAGES_SHOWN = 3
 MESSAGE_LENGTH = 300

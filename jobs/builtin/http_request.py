@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from ..base.context import JobContext
+from ..base.context import JobContext, services_of
 from ..base.outcomes import Result
 from ..core.base.lazy import LazyModule, load
 from ..core.model import Json
 from ..own.threads import briefly_in_thread
 from .address_guard import AddressGuard, AllowList
-from .tools import services_of
 
 if TYPE_CHECKING:
     from . import http_client

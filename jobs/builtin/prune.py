@@ -9,23 +9,23 @@ from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, cast
 
 from pydantic import Field
 
-from ..accounts.write import cleanup as signin
+from ..accounts.statements import cleanup as signin
 from ..actions import idempotent
-from ..base.context import JobContext
+from ..base.context import JobContext, services_of
 from ..base.outcomes import Result
+from ..core.defaults import Keeping
 from ..core.model import Json
-from ..core.retention import Keeping
 from ..store.db.database import Connection, Database, DBAPIError
 from ..store.db.faults import hindrance
 from ..store.db.transaction import Tx
-from ..store.read import archive as stored_archive
-from ..store.read import prunable as stored_prunable
-from ..store.read.prunable import EVENTS, EXECUTIONS, RUNS, History, OldBlocks, RunPlace
-from ..store.write import events, figures
-from ..store.write import prune as statements
-from ..store.write.blocks import drop_events, drop_executions, drop_runs
+from ..store.statements import archive as stored_archive
+from ..store.statements import events
+from ..store.statements import prunable as stored_prunable
+from ..store.statements import prune as statements
+from ..store.statements.blocks import drop_events, drop_executions, drop_runs
+from ..store.statements.figures import hours as stored_hours
+from ..store.statements.prunable import EVENTS, EXECUTIONS, RUNS, History, OldBlocks, RunPlace
 from .archive import Archive, archive_day
-from .tools import services_of
 
 log = logging.getLogger(__name__)
 
@@ -209,7 +209,7 @@ class _Pruning:
             await self._all("skipped_occurrences", statements.delete_old_skips, before)
             end = await self._old_blocks(EVENTS, drop_events, kept)
             await self._all("events", events.prune, before, end)
-            await self._all("hours", figures.prune_hours, before)
+            await self._all("hours", stored_hours.prune_hours, before)
             await self._all("nodes", statements.delete_old_nodes, before)
             await self._all("rate_buckets", statements.delete_full_buckets, now)
             await self._all("idempotency_keys", idempotent.forget_older, now - IDEMPOTENCY_KEYS_KEPT)

@@ -8,8 +8,7 @@ from datetime import datetime
 from difflib import get_close_matches
 
 from .admission.caps import rate_faults
-from .admission.expiry import expiry_faults
-from .admission.holding import hold_faults
+from .admission.holding import expiry_faults, hold_faults
 from .admission.labels import label_faults
 from .base.errors import ErrorCode, InvalidInput, NotFound, UserError, refuse
 from .base.resources import CARRIED, resource_faults

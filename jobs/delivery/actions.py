@@ -5,9 +5,9 @@ from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from ..accounts.read.secrets import check_proofs, sealed
-from ..accounts.read.secrets import names as secret_names
 from ..accounts.rules.secrets import STANDARD, KeySource, no_keys
+from ..accounts.statements.secrets import check_proofs, sealed
+from ..accounts.statements.secrets import names as secret_names
 from ..core.alarms import AlarmSpec, Condition, SubjectKind, alarm_faults
 from ..core.arguments.secrets import REFERENCE, is_reference, references
 from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, refuse
@@ -15,9 +15,9 @@ from ..core.events import Change, EventKind
 from ..core.model import Json
 from ..core.rules import check_reason, check_silence, unknown
 from ..store.db.transaction import Tx, Wake
-from ..store.read.events import newest
-from ..store.read.nodes import live
-from ..store.read.tasks import by_name
+from ..store.statements.events import newest
+from ..store.statements.nodes import live
+from ..store.statements.tasks import by_name
 from . import read, write
 from .channels import channel_faults
 from .messages import message_of

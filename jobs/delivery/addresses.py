@@ -10,9 +10,9 @@ from uuid import UUID, uuid4
 
 from sqlalchemy import Connection, delete, exists, func, insert, select
 
-from ..accounts.actions.throttling import fresh_secret
+from ..accounts.actions.accounts import fresh_secret
 from ..accounts.rules.credentials import Prefix, stored_form
-from ..actions.acting import acting
+from ..actions.idempotent import acting
 from ..actions.runs import check_job_args, put_new
 from ..actions.tasks import create_task
 from ..actions.tasks import locked as locked_task
@@ -30,13 +30,13 @@ from ..queue import waits
 from ..queue.occurrences import new_run
 from ..store.db.dialect import database_now
 from ..store.db.transaction import Clock, Tx
-from ..store.read.figures import planned as plans
-from ..store.read.listing.keyset import OrderKey
-from ..store.read.listing.listing import Listing, columns
-from ..store.read.tasks import by_name
 from ..store.schema.delivery import public_address as p
 from ..store.schema.rows import reader_of
 from ..store.schema.tables import IS_OPEN, run, run_signal, run_step
+from ..store.statements.figures import statistics as stored_statistics
+from ..store.statements.listing.keyset import OrderKey
+from ..store.statements.listing.listing import Listing, columns
+from ..store.statements.tasks import by_name
 
 MAX_ADDRESSES: Final = 10_000
 PINGS_A_MINUTE: Final = 10
@@ -345,7 +345,7 @@ def coming(conn: Connection, token: str, clock: Clock | None) -> Coming | None:
         return None
     now = database_now(conn) if clock is None else clock()
     if address.task_name is None:
-        found = plans.planned(conn, now, now + AHEAD, MOST_TASKS, MOST_TASKS)
+        found = stored_statistics.planned(conn, now, now + AHEAD, MOST_TASKS, MOST_TASKS)
         tasks = {one.id: one for one in found if isinstance(one, Task)}
     else:
         task = by_name(conn, address.task_name)

@@ -7,8 +7,7 @@ from typing import Any, Final
 from sqlalchemy import Connection
 
 from ..accounts.rules.secrets import KeySource, no_keys
-from ..actions.declarations import Declared, declare_tasks
-from ..actions.task_sets import Applied, apply_sets
+from ..actions.task_sets import Applied, Declared, apply_sets, declare_tasks
 from ..core.actor import Role
 from ..core.alarms import AlarmSpec, definition_of
 from ..core.base.errors import ErrorCode, InvalidInput, InvalidState, UserError, refuse

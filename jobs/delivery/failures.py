@@ -4,14 +4,14 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from ..accounts.read.audit import said_versions
+from ..accounts.statements.audit import said_versions
 from ..core.alarms import MAX_MARKS, FailureMark, unmarked
 from ..core.base.errors import InvalidInput, InvalidState, NotFound
 from ..core.events import Change, EventKind
 from ..core.rules import MAX_NAME, check_silence, check_text
 from ..store.db.transaction import Tx
-from ..store.read.figures.failures import JUST_BEGUN, FailureHistory, history, marks
-from ..store.read.figures.scope import Scope
+from ..store.statements.figures.failures import JUST_BEGUN, FailureHistory, history, marks
+from ..store.statements.figures.scope import Scope
 from . import read, write
 
 LOOKED_AT: Final = timedelta(days=30)

@@ -9,10 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, select
 
-from ..accounts.read.secrets import check_proofs, sealed
 from ..accounts.rules.secrets import KeyRing, UnsealError, proof_fault, unseal
-from ..actions.acting import ACTS_FOR_ITS_SUBMITTER, acting
-from ..actions.idempotent import AnswerCodec, Request, once
+from ..accounts.statements.secrets import check_proofs, sealed
+from ..actions.idempotent import ACTS_FOR_ITS_SUBMITTER, AnswerCodec, Request, acting, once
 from ..actions.runs import published, trigger, triggered
 from ..core.actor import Actor, Role, argument_names
 from ..core.base.errors import InvalidInput, InvalidState, NotFound, refuse
@@ -22,11 +21,11 @@ from ..core.rules import unknown_job
 from ..queue.enqueue.requests import args_text
 from ..store.db.dialect import database_now
 from ..store.db.transaction import Clock, Tx
-from ..store.read.listing.keyset import OrderKey
-from ..store.read.listing.listing import Listing, columns
-from ..store.read.runs import by_ids
 from ..store.schema.delivery import hook as h
 from ..store.schema.rows import reader_of
+from ..store.statements.listing.keyset import OrderKey
+from ..store.statements.listing.listing import Listing, columns
+from ..store.statements.runs import by_ids
 from . import read
 from .inbound import MAX_HOOKS, NAME, Hook, HookKind, hook_faults
 from .named import Named, insert

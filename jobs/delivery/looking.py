@@ -18,8 +18,8 @@ from ..core.schedule import ScheduleError
 from ..core.schedule.zones import find_zone
 from ..core.states import CLAIMABLE
 from ..store.db import dialect
-from ..store.read.groups import depths
-from ..store.read.nodes import live
+from ..store.statements.groups import depths
+from ..store.statements.nodes import live
 from . import read
 from .read import DueTimer, Limit, Occurrence, TimedTask
 from .rules import LOOK_AGAIN, Alarm, TimerKind, next_wall_time

@@ -9,15 +9,14 @@ from typing import Any, Final, NamedTuple
 from ..core.alarms import Condition, FailureMark, SubjectKind, wish
 from ..core.base.times import counted, time_text
 from ..core.events import Change, Cursor, Event, EventKind
-from ..core.explain.tasks import explain_task
+from ..core.explain.previews import explain_task
 from ..core.model import Json, Task
 from ..store.db.transaction import Tx
-from ..store.read.facts import of_tasks
-from ..store.read.figures import failures
-from ..store.read.flows import by_ids
-from ..store.read.nodes import live
-from ..store.read.skipped import newest_of_tasks
-from ..store.read.tasks import by_names
+from ..store.statements.facts import of_tasks
+from ..store.statements.figures import failures
+from ..store.statements.flows import by_ids
+from ..store.statements.nodes import live
+from ..store.statements.tasks import by_names, newest_skipped
 from . import looking, read, write
 from .read import Error, Place
 from .rules import Alarm, DeliveryEvent, Firing, Route, TimerKind, notice
@@ -229,7 +228,7 @@ def new_rows(tx: Tx, causes: Sequence[Cause], quiet: Collection[Key] = ()) -> li
     facts = of_tasks(tx.conn, explained, tx.now) if explained else {}
     sentences = {task.name: explain_task(task, facts[task.id], tx.now).sentence for task in explained}
     skips = sorted({one.task_id for one in causes if one.is_skipped and one.task_id is not None})
-    skipped = newest_of_tasks(tx.conn, skips)
+    skipped = newest_skipped(tx.conn, skips)
     successes = {
         kind: read.last_successes(tx.conn, kind, {one.subject for one in causes if one.alarm.subject_kind is kind})
         for kind in (SubjectKind.TASK, SubjectKind.JOB, SubjectKind.FLOW)

@@ -21,12 +21,6 @@ from ..core.nodes import NodeState
 from ..core.states import CLAIMABLE
 from ..store.db import dialect
 from ..store.db.functions import duration, sql_literal, sql_literals
-from ..store.read.facts import of_runs
-from ..store.read.figures.failures import MESSAGE_PREFIX, fingerprint
-from ..store.read.flows import by_ids as flows_by_ids
-from ..store.read.listing.keyset import OrderKey
-from ..store.read.listing.listing import Indexes, Listing, columns
-from ..store.read.runs import by_ids as runs_by_ids
 from ..store.schema.delivery import alarm as a
 from ..store.schema.delivery import alarm_firing as f
 from ..store.schema.delivery import alarm_timer as t
@@ -36,6 +30,12 @@ from ..store.schema.delivery import delivery as d
 from ..store.schema.delivery import delivery_firing as df
 from ..store.schema.rows import reader_of
 from ..store.schema.tables import event, failure_mark, flow, job, job_execution, node, periodic_task, run
+from ..store.statements.facts import of_runs
+from ..store.statements.figures.failures import MESSAGE_PREFIX, fingerprint
+from ..store.statements.flows import by_ids as flows_by_ids
+from ..store.statements.listing.keyset import OrderKey
+from ..store.statements.listing.listing import Indexes, Listing, columns
+from ..store.statements.runs import by_ids as runs_by_ids
 from .rules import Alarm, AlarmSource, Channel, ChannelKind, Delivery, DeliveryEvent, DeliveryState, Firing, TimerKind
 from .watching import Watchlist
 

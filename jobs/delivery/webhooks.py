@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, update
 
-from ..accounts.read.secrets import check_proofs
 from ..accounts.rules.secrets import STANDARD, KeySource, no_keys
+from ..accounts.statements.secrets import check_proofs
 from ..base.services import Followed, Result
 from ..core.actor import Submitter
 from ..core.arguments.secrets import REFERENCE
@@ -21,13 +21,13 @@ from ..core.model import Json
 from ..core.outcome import exponential
 from ..core.rules import name_faults, text_faults
 from ..store.db.transaction import Tx
-from ..store.read import events
-from ..store.read.listing.keyset import OrderKey
-from ..store.read.listing.listing import Listing, columns
 from ..store.schema.delivery import channel as c
 from ..store.schema.delivery import consumer
 from ..store.schema.delivery import delivery as d
 from ..store.schema.rows import reader_of
+from ..store.statements import events
+from ..store.statements.listing.keyset import OrderKey
+from ..store.statements.listing.listing import Listing, columns
 from . import read, write
 from .channels import GONE, Sent, channel_faults
 from .messages import WrittenResults

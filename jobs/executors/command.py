@@ -22,7 +22,7 @@ from typing import IO, Any, Final, cast
 
 from ..core.base.errors import ConfigurationError
 from ..core.base.resources import Resources
-from ..core.remote.attempts import EngineState, Seen
+from ..core.remote import EngineState, Seen
 from .protocol import EngineAbsentError, Place, Spec, SubmissionError
 
 Template = Sequence[str] | str

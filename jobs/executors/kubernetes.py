@@ -17,7 +17,7 @@ from typing import Any, Final, cast
 
 from ..core.base.errors import ConfigurationError
 from ..core.base.resources import Resources
-from ..core.remote.attempts import EngineState, Seen
+from ..core.remote import EngineState, Seen
 from .protocol import Place, Spec, SubmissionError
 
 LABEL: Final = "app.kubernetes.io/managed-by"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from ..core.base.resources import Resources
-from ..core.remote.attempts import Seen
+from ..core.remote import Seen
 
 GROUP = "cronograph.executors"
 """The entry points by which executors are found: a name, and a function that makes one of its settings."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..core.base.errors import ConfigurationError
 from ..core.base.lazy import LazyModule
-from ..core.remote.attempts import EngineState, Seen
+from ..core.remote import EngineState, Seen
 from .protocol import Place, Spec, SubmissionError
 
 if TYPE_CHECKING:

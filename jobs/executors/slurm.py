@@ -13,7 +13,7 @@ from typing import Any, Final
 from typing_extensions import override
 
 from ..core.base.errors import ConfigurationError
-from ..core.remote.attempts import AT_WORK, EngineState, QueuePlace, Seen
+from ..core.remote import AT_WORK, EngineState, QueuePlace, Seen
 from .command import CommandExecutor
 from .protocol import EngineAbsentError, Place, Spec, SubmissionError
 

@@ -22,11 +22,10 @@ from ..core.schedule import Syntax
 from ..core.states import RunState
 from ..store.db import dialect
 from ..store.db.autocommit import PLANNED
-from ..store.read import jobs, tasks
-from ..store.schema.rows import members
-from ..store.schema.specs import defaults_from
+from ..store.schema.rows import defaults_from, members
 from ..store.schema.tables import periodic_task as t
 from ..store.schema.types import SchemaText
+from ..store.statements import jobs, tasks
 from .base import statements
 from .base.new_runs import index_labels
 

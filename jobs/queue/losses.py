@@ -8,9 +8,8 @@ from ..core.nodes import Node, NodeState
 from ..core.outcome import CLAIM_LOST, JobOutcome, Lost
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
-from ..store.read import executions
-from ..store.read import runs as stored_runs
-from ..store.write import nodes
+from ..store.statements import executions, nodes
+from ..store.statements import runs as stored_runs
 from .base import runs as run_store
 from .base.apart import in_halves, reason_of
 from .base.changes import run_change

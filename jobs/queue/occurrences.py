@@ -10,7 +10,7 @@ from itertools import accumulate, groupby
 
 from sqlalchemy import or_, select, update
 
-from ..core.admission.expiry import expiry_of
+from ..core.admission.holding import expiry_of
 from ..core.base.errors import InvalidState
 from ..core.base.resources import carrying
 from ..core.base.times import time_text
@@ -31,19 +31,16 @@ from ..core.occurrences import (
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
 from ..store.db.unreadable import is_undecodable
-from ..store.read import jobs
-from ..store.read import runs as stored_runs
-from ..store.read import skipped as stored_skipped
-from ..store.read import tasks as stored_tasks
-from ..store.schema.specs import NOT_PAUSED
+from ..store.schema.rows import NOT_PAUSED
 from ..store.schema.tables import periodic_task as t
 from ..store.schema.tables import queue_group as g
-from ..store.write import tasks
+from ..store.statements import jobs
+from ..store.statements import runs as stored_runs
+from ..store.statements import tasks as stored_tasks
 from . import due_tasks as occurrences
 from .base.apart import in_halves, reason_of
-from .base.changes import task_change
+from .base.changes import task_change, wake_due
 from .base.skips import record_skips
-from .base.suspended import wake_due
 from .cancel import cancel_free
 from .due_tasks import REPLACED, Found, Made, Moved, Occurrence, Written, look_ahead
 from .limits.task_keys import TaskKeys, keys_of, labels_of, left_out, not_made, task_caps
@@ -116,7 +113,7 @@ def dispatch_apart(tx: Tx, node: str | None, *, batch: int = BATCH) -> Dispatche
     for task_id, error in lost:
         reason = reason_of(f"no runs of task {task_id}, which is due, could be made", error)
         why = {"until": time_text(until), "reason": reason}
-        tasks.put(tx.conn, task_id, {"next_execution": until, "put_off": why})
+        stored_tasks.put(tx.conn, task_id, {"next_execution": until, "put_off": why})
         tx.emit([Change(EventKind.TASK_UPDATED, task_id=task_id)])
     skipped: Counter[SkipReason] = Counter()
     for one in visits:
@@ -350,7 +347,7 @@ def _set_aside(tx: Tx, change: Change, task_id: int, error: Exception) -> None:
         "next_execution": None,
         "updated_at": tx.now,
     }
-    tasks.put(tx.conn, task_id, values)
+    stored_tasks.put(tx.conn, task_id, values)
     tx.emit([change])
 
 
@@ -502,7 +499,7 @@ def _write_skips(
     skipping = [task.id for task, decision in pairs if decision.skips]
     if not skipping:
         return
-    newest = stored_skipped.newest_of_tasks(tx.conn, skipping)
+    newest = stored_tasks.newest_skipped(tx.conn, skipping)
     for task, decision in pairs:
         found = {SkipReason.OVERLAP: blockers.get(task.id), SkipReason.UNIQUE_KEY: keys.holder(task)}
         record_skips(tx, task, decision.skips, newest.get(task.id), node=node, blockers=found)

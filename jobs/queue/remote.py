@@ -14,16 +14,16 @@ from sqlalchemy import ColumnElement, Connection, bindparam, func, insert, or_, 
 
 from ..core.model import Json, Run
 from ..core.nodes import LIVE_NODES
-from ..core.remote.attempts import MAX_ENGINE_TEXT, EngineState, QueuePlace, RemoteAttempt, Seen
+from ..core.remote import MAX_ENGINE_TEXT, EngineState, QueuePlace, RemoteAttempt, Seen
 from ..core.states import RunState
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
-from ..store.read import runs as stored_runs
-from ..store.read.executions import REMOTE_COLUMNS, attempt_from
 from ..store.schema.tables import job_execution as x
 from ..store.schema.tables import node as n
 from ..store.schema.tables import remote_attempt as a
 from ..store.schema.tables import run as r
+from ..store.statements import runs as stored_runs
+from ..store.statements.executions import REMOTE_COLUMNS, attempt_from
 from .base import runs as run_store
 from .base.changes import run_change
 from .base.shapes import HeldRun

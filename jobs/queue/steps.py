@@ -19,11 +19,10 @@ from ..store.db import dialect
 from ..store.db.autocommit import AutocommitConnection, NotConnectedError
 from ..store.db.database import Database
 from ..store.db.transaction import Tx, Wake
-from ..store.read import runs as stored_runs
-from ..store.read import steps as stored_steps
-from ..store.schema.callbacks import callback_document
+from ..store.schema.flows import callback_document
 from ..store.schema.tables import run_step as s
 from ..store.schema.types import to_text
+from ..store.statements import runs as stored_runs
 from .base import runs as base_runs
 from .base import statements
 from .base.shapes import HeldRun
@@ -103,8 +102,8 @@ async def results_of(
             # In each case: a snapshot, on another connection, says it again or does it.
             log.debug("reading the results of %d runs again: %s", len(run_ids), error)
         else:
-            return stored_steps.stored_by_run(rows)
-    return await database.with_retry(retry_for).read(stored_steps.results_of_runs, list(run_ids))
+            return stored_runs.stored_steps_by_run(rows)
+    return await database.with_retry(retry_for).read(stored_runs.step_results_of, list(run_ids))
 
 
 async def _by_statement(
@@ -201,7 +200,7 @@ def labels_before(tx: Tx, run: Run, label: str) -> list[str]:
         InvalidState: one of them was undone.
     """
     undone = run.state in (RunState.FAILED, RunState.CANCELLED)
-    return results_before(stored_steps.of_runs(tx.conn, [run.id])[run.id], label, undone=undone)
+    return results_before(stored_runs.steps_of_runs(tx.conn, [run.id])[run.id], label, undone=undone)
 
 
 def copy_results(conn: Connection, source: int, target: int, labels: Sequence[str]) -> None:

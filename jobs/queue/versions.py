@@ -19,13 +19,13 @@ from ..core.nodes import Node
 from ..core.outcome import INVALID_ARGUMENTS, Failed, Unread
 from ..core.states import RunState
 from ..store.db.transaction import Tx, Wake
-from ..store.read import nodes as stored_nodes
-from ..store.read.runs import run_from, select_runs
 from ..store.schema.tables import IS_OPEN
 from ..store.schema.tables import run as r
+from ..store.statements import nodes as stored_nodes
+from ..store.statements.runs import run_from, select_runs
 from .base.changes import run_change
 from .base.shapes import HeldRun
-from .claims.expiry import skip_expired
+from .claims.candidates import skip_expired
 from .flows.flow_ends import hold_of
 
 _LEAST: Final = 60.0

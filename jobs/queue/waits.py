@@ -21,16 +21,15 @@ from ..core.steps import StepKind, StepState, StoredStep
 from ..core.waits import MAX_BOX, AwaitedKind, Signal, Wait
 from ..store.db import dialect
 from ..store.db.transaction import Tx, Wake
-from ..store.read import steps as stored_steps
-from ..store.read.runs import HOLDING, run_from, select_runs
 from ..store.schema.tables import run as r
 from ..store.schema.tables import run_signal as g
 from ..store.schema.tables import run_step as s
+from ..store.statements import runs as stored_runs
+from ..store.statements.runs import HOLDING, run_from, select_runs
 from .base import runs as run_store
 from .base import statements
-from .base.changes import run_change
+from .base.changes import run_change, wake
 from .base.shapes import HeldRun
-from .base.suspended import wake
 from .flows import children
 
 
@@ -43,7 +42,7 @@ def wait(tx: Tx, held: Run | HeldRun, asked: Wait) -> StoredStep | None:
     fence = (RunState.RUNNING, held.attempt, held.node_id)
     if run is None or (run.state, run.attempt, run.node_id) != fence:
         return None
-    found = stored_steps.result(tx.conn, run.id, asked.label)
+    found = stored_runs.step_result(tx.conn, run.id, asked.label)
     if found is None:
         found = _begin(tx, run, asked)
     if found.state is not StepState.WAITING or found.kind is not asked.kind:

@@ -20,14 +20,12 @@ from ..core.model import Isolation, Json, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.rules import check_name, check_text, number_faults, text_faults
 from ..core.schedule import ScheduleError, Syntax, parse
-from .alarms import alarms_of
 from .definition import Handler, JobDefinition, names_of, read
 from .functions import check_job_function, check_takes, place_of
-from .limits import LIMITS, limits_of
+from .limits import LIMITS, key_of, known_argument, limits_of
 from .options import JobOptions, unknown_option
-from .policies import JobPolicies, policies_of, reuse_of
+from .policies import JobPolicies, alarms_of, policies_of, reuse_of
 from .queue import holding
-from .unique_key import key_of, known_argument
 
 if TYPE_CHECKING:
     import pydantic

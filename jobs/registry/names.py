@@ -1,10 +1,10 @@
-"""Jobs that are named by others: as the job that runs on a failure, and as the one that a hook goes around."""
+"""Judge jobs that are named by others: as the job that runs on a failure, an expiry or a cancellation."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
-from ..core.admission.expiry import Expired
+from ..core.admission.holding import Expired
 from ..core.base.errors import ConfigurationError
 from ..core.base.lazy import LazyModule
 from ..core.model import Json

@@ -11,10 +11,8 @@ from ..core.limits import PlaceHold
 from ..core.model import Isolation, Json, MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec
 from ..core.outcome import Failure
 from ..core.run_spec import Seconds
-from .alarms import Alarm
-from .limits import Cap, Rate
-from .policies import Backoff, Batch, Reuse
-from .unique_key import KeyFunction
+from .limits import Cap, KeyFunction, Rate
+from .policies import Alarm, Backoff, Batch, Reuse
 
 
 class NamedJob(Protocol):

@@ -16,7 +16,7 @@ from ..store.db.transaction import Wake
 from .base.service import Service
 from .base.settings import Clock, EngineSettings
 from .base.wakeup import Wakeup
-from .duties.declarer import Declarer
+from .duties.figures import Declarer
 from .job.lines import keep_lines_of_jobs
 from .job.middleware import NodeResources
 from .job.ownership import let_threads_belong_to_jobs

@@ -17,7 +17,7 @@ from ..registry import Registry
 from ..store.db.database import Database
 from ..store.db.faults import first_line, kind_of, log_fault
 from ..store.db.transaction import Tx, Wake
-from ..store.read.nodes import live
+from ..store.statements.nodes import live
 from .attempts.attempt import Attempt
 from .attempts.worker import Worker
 from .base.service import ChangeDetector, Duty, Pulse, Service, Stall, persistently, stall_of

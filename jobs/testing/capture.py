@@ -16,11 +16,11 @@ from ..queue.flows.new_flows import put_spec
 from ..store.db.callers import Rollbacks
 from ..store.db.database import Database
 from ..store.db.transaction import Tx
-from ..store.read import runs as stored_runs
-from ..store.read.listing.criteria import EVERYTHING, Criteria, equal
-from ..store.read.listing.pages import ids
-from ..store.read.lists import RUNS
 from ..store.schema.types import SQLITE_SCHEMA
+from ..store.statements import runs as stored_runs
+from ..store.statements.listing.criteria import EVERYTHING, Criteria, equal
+from ..store.statements.listing.pages import ids
+from ..store.statements.lists import RUNS
 
 _ROLLED_BACK = "the transaction that it was enqueued in was rolled back"
 _MOST = 1_000_000

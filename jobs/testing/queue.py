@@ -11,12 +11,12 @@ from typing import Any, Self, TypedDict, Unpack
 
 from typing_extensions import override
 
-from ..actions.declarations import declare_tasks
 from ..actions.flows import cancel_overdue
 from ..actions.nodes import NewNode, join
-from ..actions.previews import preview
+from ..actions.retries import preview
 from ..actions.runs import enqueue_runs, put, save_checkpoint
 from ..actions.signals import signal_by_link, signal_run
+from ..actions.task_sets import declare_tasks
 from ..actions.tasks import create_task, trigger_task
 from ..base.services import Services
 from ..core.base.resources import Resources
@@ -30,10 +30,10 @@ from ..core.states import RunState
 from ..core.steps import StepEnd, StepState
 from ..core.waits import Signal
 from ..queue import waits
+from ..queue.cancel import fail_overdue, next_deadline
 from ..queue.claims.candidates import next_available
 from ..queue.claims.claim import Claimant, Started, claim
 from ..queue.claims.fairness import FairnessState
-from ..queue.deadlines import fail_overdue, next_deadline
 from ..queue.due_tasks import look_ahead
 from ..queue.enqueue.requests import new_run, new_runs
 from ..queue.finish import Finish, finish
@@ -44,14 +44,14 @@ from ..registry.define import schedule_from
 from ..registry.queue import RunOptions, RunQueue, in_seconds
 from ..runtime.attempts.attempt import call_on_failure, failure_for
 from ..runtime.attempts.keeping import Keeping
-from ..runtime.duties.declarer import declarations
+from ..runtime.duties.figures import declarations
 from ..store.db.address import address_of_file
 from ..store.db.database import Connection, Database
 from ..store.db.opening import create_tables
 from ..store.db.transaction import Tx
-from ..store.read import runs as run_store
-from ..store.read import tasks as task_store
-from ..store.read.listing.criteria import EVERYTHING, equal
+from ..store.statements import runs as run_store
+from ..store.statements import tasks as task_store
+from ..store.statements.listing.criteria import EVERYTHING, equal
 from .capture import CapturedQueue
 from .clock import START, TICK, FakeClock
 from .results import TEST_URL, AttemptResult, defaults_of, explanation, find_enqueued

@@ -49,11 +49,10 @@ from ..runtime.attempts.threads import Call, ThreadPool
 from ..runtime.job.host import HostQueue, LocalHost, SaveCheckpoint
 from ..runtime.job.lines import RawLine, keep_lines_of_jobs, level_name
 from ..runtime.job.middleware import middleware_of
-from ..runtime.job.ownership import noting_tasks
+from ..runtime.job.ownership import StopSignal, noting_tasks
 from ..runtime.job.printing import GuardedStream, prints_belong_to_jobs
 from ..runtime.job.secrets import UNAVAILABLE
 from ..runtime.job.steps import StepStore
-from ..runtime.job.stopping import StopSignal
 from ..runtime.process.children import ChildPool
 from ..runtime.process.spawner import Spawner
 from .clock import FakeClock

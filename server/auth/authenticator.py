@@ -17,14 +17,13 @@ from typing_extensions import override
 from ...graphql.base.errors import UserFacingError
 from ...graphql.resolving.context import Context
 from ...jobs.accounts.actions.sessions import is_use_due, note_use
-from ...jobs.accounts.read import sessions
-from ...jobs.accounts.read.sessions import Found
 from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
 from ...jobs.accounts.rules.sessions import Identity
+from ...jobs.accounts.statements import sessions
+from ...jobs.accounts.statements.sessions import Found
 from ...jobs.runtime.base.service import Watch
 from ...jobs.store.db.database import Database, SQLAlchemyError
 from ...jobs.store.db.transaction import Wake
-from ...jobs.store.read.clock import server_time
 from .pages import root_path_of
 
 MAX_HEADER = 8_192
@@ -170,7 +169,7 @@ class Authenticator:
 
     async def still_good(self, asked: Collection[Identity]) -> set[Identity]:
         """Return those identities whose credentials allow the same as before, and forget the others."""
-        now = await server_time(self._database)
+        now = await self._database.server_time()
         good = await self._database.read(sessions.still_good, list(asked), now)
         if lost := set(asked) - good:
             for key in [key for key, (identity, _) in self._known.items() if identity in lost]:
@@ -187,7 +186,7 @@ class Authenticator:
         if prefix not in accepted:
             return None
         asked, forgotten = time.monotonic(), self._forgotten
-        now = await server_time(self._database)
+        now = await self._database.server_time()
         read = sessions.by_token if prefix is Prefix.API_TOKEN else sessions.by_session
         found = await self._database.read(read, key, now)
         if found is None:

@@ -9,10 +9,10 @@ from starlette.responses import JSONResponse, Response
 
 from ...graphql.app import masked_response
 from ...graphql.base.errors import UserFacingError, error_answer
-from ...graphql.transport.site import SitePolicy
+from ...graphql.transport.request import SitePolicy
 from ...jobs.accounts.actions.sessions import end_all_sessions, sign_out
 from ...jobs.accounts.rules.sessions import CredentialKind, Identity
-from ...jobs.actions.acting import acting
+from ...jobs.actions.idempotent import acting
 from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
 from .authenticator import AttemptCookie, Authenticator, unauthenticated

@@ -9,20 +9,21 @@ from starlette.routing import Route
 
 from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.actions import devices as actions
+from ...jobs.accounts.actions.accounts import fresh_secret
 from ...jobs.accounts.actions.devices import Guess, NewTokens
 from ...jobs.accounts.actions.sessions import ClientInfo
-from ...jobs.accounts.actions.throttling import fresh_secret
 from ...jobs.accounts.rules.credentials import Prefix, prefix_of, stored_form
-from ...jobs.accounts.rules.devices import (
+from ...jobs.accounts.rules.sessions import (
     ACCESS_LIFETIME,
     CODE_LIFETIME,
     POLL_EVERY,
     Answer,
+    CredentialKind,
+    Identity,
     shown_user_code,
     user_code_of,
 )
-from ...jobs.accounts.rules.sessions import CredentialKind, Identity
-from ...jobs.actions.acting import acting
+from ...jobs.actions.idempotent import acting
 from ...jobs.core.base.errors import UserError
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx

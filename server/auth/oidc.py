@@ -17,7 +17,7 @@ from joserfc.jwk import KeySet
 from joserfc.jws import JWSRegistry
 
 from ...graphql.base.errors import UserFacingError
-from ...jobs.accounts.rules.providers import Profile, role_of
+from ...jobs.accounts.rules.accounts import Profile, role_of
 from ..configuration.settings import ProviderSettings
 
 log = logging.getLogger("cronograph.sign_in")

@@ -10,14 +10,13 @@ from starlette.routing import Route
 
 from ...graphql.base.errors import UserFacingError
 from ...jobs.accounts.actions import providers as actions
-from ...jobs.accounts.actions.throttling import fresh_secret
+from ...jobs.accounts.actions.accounts import fresh_secret
+from ...jobs.accounts.rules.accounts import Profile, ProviderAttempt
 from ...jobs.accounts.rules.credentials import Prefix, stored_form
-from ...jobs.accounts.rules.providers import Profile, ProviderAttempt
-from ...jobs.actions.acting import acting
+from ...jobs.actions.idempotent import acting
 from ...jobs.core.base.errors import UserError
 from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.database import Database
-from ...jobs.store.read.clock import server_time
 from .browser_sessions import NO_STORE, SEE_OTHER, BrowserSessions, with_pause
 from .forms import local_path
 from .pages import Redirect, refused_page
@@ -100,7 +99,7 @@ class ProviderRoutes:
         self, request: Request, provider: "oidc.Provider", binding: "oidc.Binding", attempt: ProviderAttempt
     ) -> Response:
         """Sign in the identity that the provider has confirmed, or connect it to the account that is signed in."""
-        now = await server_time(self._database)
+        now = await self._database.server_time()
         profile = await provider.profile(request.query_params, binding, now)
         answer = Redirect(attempt.next_path, SEE_OTHER, headers=NO_STORE)
         secret = fresh_secret(Prefix.SESSION)

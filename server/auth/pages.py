@@ -11,7 +11,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from ...jobs.accounts.rules.devices import DeviceRequest
+from ...jobs.accounts.rules.sessions import DeviceRequest
 
 BASE: Final = '<base href="/">'
 """Says in a page where its links, which are relative, begin."""

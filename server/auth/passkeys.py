@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
 from ...graphql.base.errors import UserFacingError
-from ...jobs.accounts.rules.credentials import stored_form
-from ...jobs.accounts.rules.passkeys import CHALLENGE_LIFETIME, DeviceKey, Passkey
+from ...jobs.accounts.rules.credentials import CHALLENGE_LIFETIME, DeviceKey, Passkey, stored_form
 from ...jobs.accounts.rules.sessions import Identity
 from ...jobs.core.base.lazy import LazyModule, load
 
@@ -30,9 +29,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from ...jobs.accounts.actions import passkeys as actions
-from ...jobs.accounts.actions.throttling import fresh_secret
+from ...jobs.accounts.actions.accounts import fresh_secret
 from ...jobs.accounts.rules.credentials import Prefix
-from ...jobs.actions.acting import acting
+from ...jobs.actions.idempotent import acting
 from ...jobs.own.threads import briefly_in_thread
 from ...jobs.store.db.database import Database
 from .browser_sessions import NO_STORE, BrowserSessions

@@ -8,10 +8,10 @@ from starlette.routing import Route
 
 from ...graphql.base.errors import UserFacingError
 from ...graphql.resolving.context import Person
-from ...graphql.transport.site import SitePolicy
-from ...jobs.accounts.read import accounts
+from ...graphql.transport.request import SitePolicy
 from ...jobs.accounts.rules.accounts import LOCAL_ADMINISTRATOR_NAME
-from ...jobs.accounts.rules.devices import POLL_EVERY
+from ...jobs.accounts.rules.sessions import POLL_EVERY
+from ...jobs.accounts.statements import accounts
 from ...jobs.core.actor import Role, Submitter
 from ...jobs.core.base.lazy import LazyModule
 from ...jobs.store.db.database import Database
@@ -36,8 +36,8 @@ from urllib.parse import quote
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from ...jobs.accounts.read.accounts import Purpose
 from ...jobs.accounts.rules.sessions import CredentialKind
+from ...jobs.accounts.statements.accounts import Purpose
 from ...jobs.core.base.errors import UserError
 from .browser_sessions import NO_STORE, SEE_OTHER, with_pause
 from .forms import form, json_object, local_path, page_and_form, text_member

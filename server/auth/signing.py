@@ -13,20 +13,18 @@ from ...graphql.base.errors import UserFacingError
 from ...graphql.resolving.context import Person
 from ...jobs.accounts.actions import accounts as account_actions
 from ...jobs.accounts.actions import sessions as session_actions
-from ...jobs.accounts.actions.accounts import prepare_setup
+from ...jobs.accounts.actions.accounts import fresh_secret, prepare_setup
 from ...jobs.accounts.actions.sessions import Attempt, ClientInfo
-from ...jobs.accounts.actions.throttling import fresh_secret
-from ...jobs.accounts.read import accounts
-from ...jobs.accounts.read.accounts import Purpose
 from ...jobs.accounts.rules.accounts import MAX_PASSWORD, Account, check_account_name, check_password
 from ...jobs.accounts.rules.credentials import Prefix, stored_form
 from ...jobs.accounts.rules.sessions import Identity
-from ...jobs.actions.acting import acting
+from ...jobs.accounts.statements import accounts
+from ...jobs.accounts.statements.accounts import Purpose
+from ...jobs.actions.idempotent import acting
 from ...jobs.core.actor import Actor, Role
 from ...jobs.core.base.times import counted
 from ...jobs.store.db.database import Database, sqlite_path
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read.clock import server_time
 from .passwords import Passwords
 
 log = logging.getLogger("cronograph.sign_in")
@@ -191,7 +189,7 @@ class Signing:
 
     async def is_good(self, purpose: Purpose, link: str) -> bool:
         """Return whether a link could be spent now."""
-        now = await server_time(self._database)
+        now = await self._database.server_time()
         return await self._database.read(accounts.is_good, purpose, stored_form(link), now)
 
 

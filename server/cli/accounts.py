@@ -10,17 +10,16 @@ import typer
 
 from ...jobs.accounts.actions import accounts as actions
 from ...jobs.accounts.actions import secrets as secret_actions
-from ...jobs.accounts.actions.accounts import the_account
+from ...jobs.accounts.actions.accounts import fresh_secret, the_account
 from ...jobs.accounts.actions.sessions import NewToken, create_token, revoke_token
-from ...jobs.accounts.actions.throttling import fresh_secret
-from ...jobs.accounts.read import accounts, sessions
-from ...jobs.accounts.read import secrets as stored_secrets
-from ...jobs.accounts.read.audit import Unreadable, chain
-from ...jobs.accounts.read.audit import verify as verify_chain
 from ...jobs.accounts.rules.accounts import MAX_PASSWORD, Account, check_account_name, check_password
 from ...jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
 from ...jobs.accounts.rules.secrets import MAX_VALUE, KeyRing
 from ...jobs.accounts.rules.sessions import ApiToken
+from ...jobs.accounts.statements import accounts, sessions
+from ...jobs.accounts.statements import secrets as stored_secrets
+from ...jobs.accounts.statements.audit import Unreadable, chain
+from ...jobs.accounts.statements.audit import verify as verify_chain
 from ...jobs.core.actor import Entry, Role, described
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.base.times import counted

@@ -11,7 +11,7 @@ from ...graphql.client.command_line import ARCHIVE
 from ...jobs.builtin.archive import Archive, ArchiveError
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.base.times import time_text
-from ...jobs.store.read.archive import EXECUTIONS, LINES, Kind
+from ...jobs.store.statements.archive import EXECUTIONS, LINES, Kind
 from .base.output import Refused
 from .remote.api import Api
 from .remote.lists import EXECUTION_LIST, Shape, chosen, table

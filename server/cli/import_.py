@@ -11,11 +11,9 @@ from tzlocal import get_localzone_name
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.core.schedule import ScheduleError
 from ...jobs.core.schedule.zones import find_zone
-from ..importing.asking import ask
+from ..importing.asking import OF_FILES, PROGRAMS, ask, read_files
 from ..importing.model import Import
-from ..importing.reading import OF_FILES, PROGRAMS, read_files
-from ..importing.report import SPAN, report, summary
-from ..importing.writing import jobs_module, start_module, tasks_file
+from ..importing.report import SPAN, jobs_module, report, start_module, summary, tasks_file
 from .base.output import Output, answering
 
 

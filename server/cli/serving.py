@@ -20,7 +20,7 @@ from ...jobs.store.db.address import without_password
 from ...jobs.store.db.database import Database
 from ..configuration.reading import InvalidSettingsError, load
 from ..configuration.settings import DEFAULT_FILE, Settings
-from ..database.checks import DatabaseReport, check_database
+from ..database.schema import DatabaseReport, check_database
 from ..http.bind import AddressInUseError, CannotListenError, listen
 from ..http.pages import Site
 from ..preparation import administrator_faults, prepare

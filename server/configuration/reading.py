@@ -17,7 +17,7 @@ from typing import Any, cast
 from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, TomlConfigSettingsSource
 
-from ...graphql.transport.persisted import PROGRAMS, sha256_of
+from ...graphql.transport.body import PROGRAMS, sha256_of
 from ...jobs.builtin.address_guard import AllowList
 from ...jobs.core.base.errors import ConfigurationError
 from ...jobs.store.db.address import (

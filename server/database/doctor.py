@@ -15,8 +15,8 @@ from ...jobs.store.db.address import is_pooled, is_sqlite, parse_url, schema_in,
 from ...jobs.store.db.database import Connection
 from ...jobs.store.db.dialect import database_now
 from ...jobs.store.db.opening import connected
-from ...jobs.store.read import nodes
-from ...jobs.store.read.health import (
+from ...jobs.store.statements import nodes
+from ...jobs.store.statements.health import (
     BlockHealth,
     HistoryHealth,
     Holder,

@@ -19,7 +19,7 @@ from ...jobs.core.model import (
 from ...jobs.core.schedule import Syntax
 from ...jobs.store.db.database import Database
 from ...jobs.store.db.transaction import Tx
-from ...jobs.store.read import tasks
+from ...jobs.store.statements import tasks
 
 JOBS_MODULES = ("cronograph.server.demo.jobs",)
 """The module whose jobs these tasks run."""

@@ -19,9 +19,9 @@ from ...graphql.execution.schema_factory import GuardedSchema
 from ...graphql.guard.admission import Admission, Reads, address_of
 from ...graphql.guard.searches import Searches, SearchLane, bounds_of
 from ...graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
+from ...graphql.transport.body import TrustedDocuments
 from ...graphql.transport.engine import Engine, Refused, unrecorded
 from ...graphql.transport.gateway import unwatched
-from ...graphql.transport.persisted import TrustedDocuments
 from ...graphql.transport.sharing import SHARED
 from ...graphql.transport.streams import OpenStreams
 from ...jobs.accounts.rules.secrets import KeySource, no_keys
@@ -40,11 +40,10 @@ from ..process.engine_thread import EngineThread
 from ..process.lifecycle import Lifecycle, Phase
 from .addresses import address_routes
 from .forwarded import ForwardedHeaders, Network, OnlyOverTls
-from .health import health_routes
 from .hooks import hook_routes
 from .pages import Site, static_routes
 from .remote import remote_routes
-from .security import KnownHost, SecurityHeaders
+from .security import KnownHost, SecurityHeaders, health_routes
 from .signals import signal_routes
 
 BEFORE_TABLES = frozenset({Phase.STARTING, Phase.MIGRATING})

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .health import asks_for_health
+from .security import asks_for_health
 
 Network: TypeAlias = IPv4Network | IPv6Network
 ONE_HOP = 200

@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 
-from ...graphql.transport.http.endpoint import accepted_codings
+from ...graphql.transport.endpoint import accepted_codings
 
 Gate: TypeAlias = Callable[[Request], Awaitable[Response | None]]
 

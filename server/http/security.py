@@ -1,13 +1,42 @@
-"""Guard every request and answer, on all routes: headers, and the name in ``Host``."""
+"""Guard every request and answer: headers, and the name in ``Host``; and the routes of health."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ...graphql.transport.site import host_name
-from .health import asks_for_health
+from ...graphql.transport.request import host_name
+from ..auth.pages import root_path_of
+from ..process.lifecycle import Lifecycle, Phase
+
+NO_STORE = {"Cache-Control": "no-store"}
+
+
+def asks_for_health(scope: Scope) -> bool:
+    """Return whether a request is for one of the two, wherever an application has mounted us."""
+    path: str = scope["path"]
+    return path.removeprefix(root_path_of(scope)).startswith("/health/")
+
+
+def health_routes(lifecycle: Lifecycle, dispatching: Callable[[], bool]) -> list[Route]:
+    """Return the two routes."""
+
+    async def live(_request: Request) -> JSONResponse:
+        """Answer 200 while the event loop turns, even if something else is wrong: a restart would not help."""
+        return JSONResponse({"status": "live", "phase": lifecycle.phase}, headers=NO_STORE)
+
+    async def ready(_request: Request) -> JSONResponse:
+        """Answer 200 only when the database is migrated, a dead process' runs are recovered, and runs are taken."""
+        serving = lifecycle.phase is Phase.SERVING
+        is_ready = serving and dispatching()
+        status = "ready" if is_ready else "not dispatching" if serving else lifecycle.phase
+        return JSONResponse({"ready": is_ready, "status": status}, 200 if is_ready else 503, headers=NO_STORE)
+
+    return [Route("/health/live", live, methods=["GET"]), Route("/health/ready", ready, methods=["GET"])]
+
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

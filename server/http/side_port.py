@@ -15,8 +15,7 @@ from ..configuration.settings import Settings
 from ..metrics.page import Metrics, figures_routes
 from ..process.lifecycle import Lifecycle
 from .bind import AddressInUseError, CannotListenError, Listener, listen
-from .health import health_routes
-from .security import SecurityHeaders
+from .security import SecurityHeaders, health_routes
 from .server import HttpServer
 
 log = logging.getLogger("cronograph")

@@ -21,7 +21,7 @@ from ...graphql.app import masked_response
 from ...graphql.base.errors import UserFacingError, error_answer
 from ...graphql.guard.limits import Limits
 from ...graphql.transport.request import decode, parse_json
-from ...jobs.accounts.actions.throttling import count_try, take_back
+from ...jobs.accounts.actions.accounts import count_try, take_back
 from ...jobs.accounts.rules.credentials import ThrottlePolicy, address_subject
 from ...jobs.actions.signals import PATH, Addressee, addressee, signal_by_link
 from ...jobs.core.base.errors import ErrorCode, UserError

@@ -15,11 +15,9 @@ from ...jobs.core.model import Isolation
 from ...jobs.core.nodes import LIVE_NODES, nodes_wanted
 from ...jobs.core.states import RunState
 from ...jobs.store.db.database import Database
-from ...jobs.store.read.clock import server_time
-from ...jobs.store.read.figures import cluster
-from ...jobs.store.read.figures.cluster import ClusterFigures, GroupDepth
-from .node import NodeParts, node_text
-from .text import CONTENT_TYPE, Counters, Gauges, ProcessMetrics
+from ...jobs.store.statements.figures import cluster
+from ...jobs.store.statements.figures.cluster import ClusterFigures, GroupDepth
+from .node import CONTENT_TYPE, Counters, Gauges, NodeParts, ProcessMetrics, node_text
 
 log = logging.getLogger(__name__)
 
@@ -90,7 +88,7 @@ class Cluster:
     async def _read(self) -> None:
         began = self._clock()
         try:
-            figures = await self._database.read(cluster.read, await server_time(self._database))
+            figures = await self._database.read(cluster.read, await self._database.server_time())
         except Exception as error:  # noqa: BLE001 - any fault that keeps them from being read is reported as that
             log.warning("the figures of the cluster cannot be read: %s", error)
             self._figures, self._is_up = None, False

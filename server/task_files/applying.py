@@ -7,7 +7,7 @@ from pathlib import Path
 from ...graphql.resolving.following import prepare
 from ...graphql.schema import shared_schema
 from ...jobs.accounts.rules.secrets import KeySource
-from ...jobs.actions.acting import acting
+from ...jobs.actions.idempotent import acting
 from ...jobs.core.actor import FILE
 from ...jobs.core.base.errors import CronographError, UserError, refuse
 from ...jobs.core.task_sets import DefinitionKind, TaskAction

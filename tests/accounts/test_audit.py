@@ -6,14 +6,14 @@ from typing import Final
 import pytest
 from sqlalchemy import Connection, delete, func, select, update
 
-from cronograph.jobs.accounts.read.audit import AUDIT, chain, verify
+from cronograph.jobs.accounts.statements.audit import AUDIT, chain, verify
 from cronograph.jobs.core.actor import Actor, Entry, Record, Role, described
 from cronograph.jobs.core.events import Change, EventKind
 from cronograph.jobs.store.db.audit import append, append_one
-from cronograph.jobs.store.read.listing.keyset import PageRequest
-from cronograph.jobs.store.read.listing.pages import page
 from cronograph.jobs.store.schema.tables import audit_head, audit_log, event
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements.listing.keyset import PageRequest
+from cronograph.jobs.store.statements.listing.pages import page
 
 NOW: Final = datetime(2026, 1, 2, 3, 4, 5, 67, tzinfo=UTC)
 ANN: Final = Actor("Ann", Role.ADMIN, 7, "192.0.2.1")

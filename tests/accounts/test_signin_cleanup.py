@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Engine, Table, insert, select
 
-from cronograph.jobs.accounts.read import accounts as stored_accounts
-from cronograph.jobs.accounts.write import accounts
-from cronograph.jobs.accounts.write import cleanup as signin
+from cronograph.jobs.accounts.statements import accounts as stored_accounts
+from cronograph.jobs.accounts.statements import cleanup as signin
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.tables import device_code, refresh_token, session, webauthn_challenge
@@ -42,7 +41,7 @@ def sessions(conn: Connection, **expiries: datetime) -> None:
 
 def owner(conn: Connection) -> int:
     """The key of the account whose sessions these are."""
-    found = stored_accounts.by_name(conn, "ada") or accounts.insert_account(conn, "ada", Role.VIEWER, None, NOW)
+    found = stored_accounts.by_name(conn, "ada") or stored_accounts.insert_account(conn, "ada", Role.VIEWER, None, NOW)
     assert found is not None
     return found.id
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import update
 
-from cronograph.jobs.actions.declarations import Declared, declare_tasks
+from cronograph.jobs.actions.task_sets import Declared, declare_tasks
 from cronograph.jobs.actions.tasks import (
     delete_task,
     delete_tasks_of_owner,
@@ -18,9 +18,8 @@ from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.model import ScheduleSpec, Task, TaskSource, TaskSpec
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.store.read import tasks
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes, tasks
 from tests.support.storage import START, Stored
 
 EVERY_SECOND = ScheduleSpec(Syntax.CRON, "* * * * * *")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Table, delete
 
 from cronograph.graphql.operations.base.inputs import ResourcesInput
-from cronograph.graphql.operations.runs.enqueue_inputs import EnqueueRunInput
+from cronograph.graphql.operations.enqueue_inputs import EnqueueRunInput
 from cronograph.jobs import Cap, Rate, Resources, RunSpec, enqueue_many_sync, enqueue_sync, job
 from cronograph.jobs.actions.flows import enqueue_flow, retry_flow
 from cronograph.jobs.actions.runs import cancel_runs, enqueue_runs, trigger
@@ -31,7 +31,7 @@ from cronograph.jobs.queue.flows.new_flows import put_flow, put_spec
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import nodes as published
+from cronograph.jobs.store.statements import nodes as published
 from cronograph.jobs.testing import Queue
 from tests.support.storage import Stored, retry_runs
 

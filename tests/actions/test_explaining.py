@@ -14,11 +14,10 @@ from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue.losses import rescue
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read import runs as run_store
-from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import nodes, tasks
+from cronograph.jobs.store.statements import facts, nodes
+from cronograph.jobs.store.statements import runs as run_store
+from cronograph.jobs.store.statements import tasks as stored_tasks
 from tests.support.storage import START, Stored, Worker
 
 
@@ -132,7 +131,9 @@ class TestTask:
     def test_jitter_and_an_overridden_schedule_are_mentioned(self, stored: Stored) -> None:
         stored.node()
         task = stored.task("0 * * * * *", jitter=20.0)
-        stored.do(lambda tx: tasks.change(tx.conn, task.id, {"source": TaskSource.CODE.value, "overridden": True}))
+        stored.do(
+            lambda tx: stored_tasks.change(tx.conn, task.id, {"source": TaskSource.CODE.value, "overridden": True})
+        )
         says(of_task(stored), "WAITING", "jitter", "overrode", "reset")
 
     def test_its_run_waits_because_its_group_is_paused(self, stored: Stored) -> None:

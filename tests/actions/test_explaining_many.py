@@ -1,8 +1,8 @@
 """What explaining costs."""
 
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read import runs as run_store
-from cronograph.jobs.store.read import tasks as stored_tasks
+from cronograph.jobs.store.statements import facts
+from cronograph.jobs.store.statements import runs as run_store
+from cronograph.jobs.store.statements import tasks as stored_tasks
 from tests.support.storage import Stored
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from cronograph.jobs.core.defaults import Keeping, Retained
 from cronograph.jobs.core.explain import RunFacts, explain_run
 from cronograph.jobs.core.model import Group, Run
-from cronograph.jobs.core.retention import Keeping, Retained
 from cronograph.jobs.core.states import RunState
 from tests.support.storage import Stored
 

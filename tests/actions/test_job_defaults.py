@@ -8,17 +8,17 @@ import pytest
 from sqlalchemy import create_engine
 
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
-from cronograph.jobs.actions.declarations import declare_tasks
 from cronograph.jobs.actions.nodes import NewNode, join
 from cronograph.jobs.actions.runs import edit_run, trigger_job
+from cronograph.jobs.actions.task_sets import declare_tasks
 from cronograph.jobs.actions.tasks import DECLARED, create_task, reset_task, resume_task, trigger_task, update_task
 from cronograph.jobs.core.base.errors import InvalidState
 from cronograph.jobs.core.defaults import TASK_POLICIES, JobDefaults, JobInfo
 from cronograph.jobs.core.limits import UniqueKey
 from cronograph.jobs.core.model import OverlapPolicy, Priority, Run, ScheduleSpec, Task, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
-from cronograph.jobs.store.read import jobs, tasks
-from cronograph.jobs.store.read import runs as stored_runs
+from cronograph.jobs.store.statements import jobs, tasks
+from cronograph.jobs.store.statements import runs as stored_runs
 from tests.support.storage import ANY_ARGS, Stored
 from tests.support.waiting import wait_until
 

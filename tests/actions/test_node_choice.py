@@ -8,11 +8,10 @@ from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.explain import Explanation, explain_run, explain_task
 from cronograph.jobs.core.nodes import NodeChoice, NodeState
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read import jobs as stored_jobs
-from cronograph.jobs.store.read import runs as stored_runs
-from cronograph.jobs.store.read import tasks as stored_tasks
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import facts, nodes
+from cronograph.jobs.store.statements import jobs as stored_jobs
+from cronograph.jobs.store.statements import runs as stored_runs
+from cronograph.jobs.store.statements import tasks as stored_tasks
 from tests.support.storage import ANY_ARGS, Stored, Worker
 
 JOBS = (JobInfo("work", args_schema=ANY_ARGS), JobInfo("render", args_schema=ANY_ARGS, tags=("gpu",)))

@@ -3,7 +3,7 @@
 from cronograph.jobs.actions.nodes import heartbeat, leave
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import HandedBack
-from cronograph.jobs.store.read import jobs
+from cronograph.jobs.store.statements import jobs
 from tests.support.storage import Stored
 
 HOUR = 3600.0

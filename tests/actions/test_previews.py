@@ -6,8 +6,7 @@ from datetime import timedelta
 import pytest
 
 from cronograph.jobs.actions.groups import set_group_cap, set_group_rate, update_group
-from cronograph.jobs.actions.previews import preview, preview_task, preview_triggered
-from cronograph.jobs.actions.retries import retry_each
+from cronograph.jobs.actions.retries import preview, preview_task, preview_triggered, retry_each
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.actions.tasks import create_task, trigger_task
 from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from sqlalchemy import update
 
-from cronograph.jobs.accounts.read.audit import entry_from
+from cronograph.jobs.accounts.statements.audit import entry_from
 from cronograph.jobs.actions.groups import change_limits, pause_group, set_job_rate
 from cronograph.jobs.actions.nodes import NewNode, join
-from cronograph.jobs.actions.revisions import revert_to
+from cronograph.jobs.actions.task_sets import revert_to
 from cronograph.jobs.actions.tasks import create_task, delete_task, pause_task, update_task
 from cronograph.jobs.core.actor import Actor, Role, described
 from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
@@ -22,8 +22,8 @@ from cronograph.jobs.core.model import Group, MisfirePolicy, OverlapPolicy, Prio
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.task_sets import version_of
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import groups, tasks
 from cronograph.jobs.store.schema.tables import audit_log, job, run
+from cronograph.jobs.store.statements import groups, tasks
 from tests.support.storage import Stored
 
 ADA = Actor("ada", Role.OPERATOR, address="192.0.2.7")

@@ -16,15 +16,14 @@ from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import INVALID_ARGUMENTS, Failed, HandedBack, Suspended, Unread
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.waits import AwaitedKind, Awaits
-from cronograph.jobs.queue.base.suspended import wake_due
+from cronograph.jobs.queue.base.changes import wake_due
 from cronograph.jobs.queue.enqueue.enqueue import put
 from cronograph.jobs.queue.finish import Finished
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.versions import may_expire_unread, skip_unread, take_unread, unread_for
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.jobs.store.schema.tables import event, job
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import facts, nodes
+from cronograph.jobs.store.statements import runs as stored_runs
 from tests.support.storage import START, Stored, Worker
 
 pytestmark = pytest.mark.postgres

@@ -21,8 +21,8 @@ from cronograph.jobs.core.task_sets import (
     WantedTask,
 )
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements import tasks as stored_tasks
 from tests.support.storage import Stored
 from tests.support.waiting import wait_until
 

@@ -27,9 +27,9 @@ from cronograph.jobs.core.occurrences import jitter_offset
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes
+from cronograph.jobs.store.statements import tasks as stored_tasks
 from tests.support.storage import START, Stored
 
 EVERY_SECOND = ScheduleSpec(Syntax.CRON, "* * * * * *")

@@ -11,7 +11,7 @@ from cronograph.jobs.core.base.errors import ErrorCode, UserError
 from cronograph.jobs.core.model import Group, ScheduleSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.task_sets import ApplyOptions, FieldChange, WantedGroup, WantedSet, WantedTask
-from cronograph.jobs.store.read import groups
+from cronograph.jobs.store.statements import groups
 from tests.support.storage import Stored
 
 ALL = {

@@ -24,14 +24,11 @@ from tests.support.project import PYPROJECT
 
 VIOLATIONS = {
     "The server knows all parts": ("cronograph.jobs.core.model", "cronograph.graphql.resolving.context"),
-    "Inside the engine": ("cronograph.jobs.store.read.tasks", "cronograph.jobs.actions.tasks"),
+    "Inside the engine": ("cronograph.jobs.store.statements.tasks", "cronograph.jobs.actions.tasks"),
     "Inside the API": ("cronograph.graphql.base.errors", "cronograph.graphql.resolving.context"),
-    "Inside the store": ("cronograph.jobs.store.read.tasks", "cronograph.jobs.store.write.tasks"),
-    "Inside accounts": ("cronograph.jobs.accounts.read.sessions", "cronograph.jobs.accounts.write.sessions"),
-    "Only actions and built-in jobs write": (
-        "cronograph.graphql.resolving.loaders",
-        "cronograph.jobs.store.write.tasks",
-    ),
+    "Inside the store": ("cronograph.jobs.store.db.faults", "cronograph.jobs.store.statements.tasks"),
+    "Inside accounts": ("cronograph.jobs.accounts.rules.sessions", "cronograph.jobs.accounts.statements.sessions"),
+    "Only the queue and its users write": ("cronograph.graphql.resolving.loaders", "cronograph.jobs.queue.base.runs"),
     "Only the guard, the schema and the door": (
         "cronograph.graphql.operations.query",
         "cronograph.graphql.guard.limits",

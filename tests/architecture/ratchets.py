@@ -54,7 +54,7 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 1 and 570 for a standby that answers queries: its reads, its settings, and where its state is shown.
     # Raised by 1 and 150 for the place of an attempt in the queue of its engine.
     # Raised by 40 for resources of runs that are enqueued by the names of their jobs, which are judged as others are.
-    "modules": 625,
+    "modules": 560,
     # Raised by 120 for pauses of tasks and groups that end by themselves.
     # Raised by 160 for retries, edits, renewals and failures where they meet cleanups, keys, bounds and children.
     # Raised by 180 for places of concurrency keys that runs keep until they are finished.
@@ -123,8 +123,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 69 for: each mend has a test
     # Raised by 27 for: each mend has a test
     # Raised by 7 for: each mend has a test
-    "lines": 117_153,
-    "modules under 80 lines with one importer": 14,
+    "lines": 116_642,
+    "modules under 80 lines with one importer": 7,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,
     "files of the column rate_key": 40,
@@ -249,7 +249,7 @@ def naming(texts: Mapping[str, str], pattern: str) -> list[str]:
 def files_of_list(texts: Mapping[str, str], noun: str) -> list[str]:
     """Return the files of the API that know a list: its field, or a type named after it."""
     found = naming(texts, rf"{noun}s|_?{noun.title()}(?:Filter|Order|Connection|Edge|Page|Row)\w*")
-    return [name for name in found if name.startswith(("graphql/", "jobs/store/read/list"))]
+    return [name for name in found if name.startswith(("graphql/", "jobs/store/statements/list"))]
 
 
 def camel(name: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 from cronograph.jobs import InvalidInput, JobContext, Registry, Reuse, RunSpec, Snooze, WaitTimedOut, every, job, once
 from cronograph.jobs.core.run_spec import length
 from cronograph.jobs.queue.enqueue.requests import new_run
-from cronograph.jobs.store.read.tasks import by_name
+from cronograph.jobs.store.statements.tasks import by_name
 from cronograph.jobs.testing import FakeClock, Queue, drain, run_job
 
 MINUTE: list[Any] = [60, 60.0, timedelta(minutes=1), "60", "1m", "PT1M"]

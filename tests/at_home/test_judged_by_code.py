@@ -14,7 +14,7 @@ from starlette.routing import Mount
 from cronograph.jobs import job
 from cronograph.jobs.core.base.signature import signature_of
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.registry.known_code import CodeOfRegistry
+from cronograph.jobs.registry.definition import CodeOfRegistry
 from cronograph.server import Cronograph
 
 JOBS = Registry()

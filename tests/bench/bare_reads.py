@@ -21,13 +21,13 @@ from sqlalchemy import Connection, Engine
 
 from cronograph.jobs.core.model import FAILURES
 from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path, sync_engine
-from cronograph.jobs.store.read.figures import failures, reports
-from cronograph.jobs.store.read.figures.scope import Scope
-from cronograph.jobs.store.read.listing.criteria import AllOf, Criteria, equal, one_of
-from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
-from cronograph.jobs.store.read.listing.pages import page
-from cronograph.jobs.store.read.lists import EXECUTIONS
 from cronograph.jobs.store.schema.types import to_text
+from cronograph.jobs.store.statements.figures import failures, reports
+from cronograph.jobs.store.statements.figures.scope import Scope
+from cronograph.jobs.store.statements.listing.criteria import AllOf, Criteria, equal, one_of
+from cronograph.jobs.store.statements.listing.keyset import OrderKey, PageRequest
+from cronograph.jobs.store.statements.listing.pages import page
+from cronograph.jobs.store.statements.lists import EXECUTIONS
 from tests.bench.large_log import RARE_JOB, Size
 from tests.bench.measuring import percentile
 from tests.bench.recording import again, recorded

@@ -34,7 +34,7 @@ from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.store.db.database import Database
-from cronograph.server.http.health import health_routes
+from cronograph.server.http.security import health_routes
 from cronograph.server.process.engine_thread import EngineThread
 from cronograph.server.process.lifecycle import Lifecycle, Phase, leave_out_what_stays
 from cronograph.server.service import SWITCH_SECONDS

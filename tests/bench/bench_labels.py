@@ -16,13 +16,20 @@ from sqlalchemy import Connection, text
 
 from cronograph.jobs import RunSpec, enqueue_many_sync
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.read.figures import reports
-from cronograph.jobs.store.read.figures.scope import Scope
-from cronograph.jobs.store.read.labels import spreads
-from cronograph.jobs.store.read.listing.criteria import AllOf, Condition, LabelMatch, Operator, equal, with_spreads
-from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
-from cronograph.jobs.store.read.listing.pages import count, page
-from cronograph.jobs.store.read.lists import EXECUTIONS, RUNS
+from cronograph.jobs.store.statements.figures import reports
+from cronograph.jobs.store.statements.figures.scope import Scope
+from cronograph.jobs.store.statements.listing.criteria import (
+    AllOf,
+    Condition,
+    LabelMatch,
+    Operator,
+    equal,
+    with_spreads,
+)
+from cronograph.jobs.store.statements.listing.keyset import OrderKey, PageRequest
+from cronograph.jobs.store.statements.listing.pages import count, page
+from cronograph.jobs.store.statements.lists import EXECUTIONS, RUNS
+from cronograph.jobs.store.statements.runs import label_spreads
 from tests.bench.large_log import Size, fill
 from tests.bench.measuring import DATABASES, fresh_database, load, milliseconds
 
@@ -54,7 +61,7 @@ def reads(label: LabelMatch, now: datetime) -> dict[str, Read]:
 
     def listed(listing: object, *more: Condition, counted: bool) -> Read:
         def read(conn: Connection) -> object:
-            found = spreads(conn, [label])
+            found = label_spreads(conn, [label])
             criteria = with_spreads(AllOf((Condition("labels", Operator.LABELLED, label), *more)), found)
             if counted:
                 return count(conn, listing, criteria)  # type: ignore[arg-type]  # of either kind

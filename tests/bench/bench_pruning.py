@@ -16,9 +16,9 @@ from sqlalchemy import text
 from cronograph.jobs.builtin.prune import Pruned, Retention, prune
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.health import table_bytes
 from cronograph.jobs.store.schema.parts import BLOCK
 from cronograph.jobs.store.schema.tables import run
+from cronograph.jobs.store.statements.health import table_bytes
 from tests.bench.large_log import vacuum
 from tests.bench.measuring import fresh_database
 from tests.support.history import add_run, fill_block

@@ -30,17 +30,17 @@ from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sync_engine
 from cronograph.jobs.store.db.faults import first_line
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read import groups as stored_groups
-from cronograph.jobs.store.read.figures import failures, reports
-from cronograph.jobs.store.read.figures import planned as plans
-from cronograph.jobs.store.read.figures.scope import Scope
-from cronograph.jobs.store.read.listing.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
-from cronograph.jobs.store.read.listing.keyset import OrderKey, PageRequest
-from cronograph.jobs.store.read.listing.pages import count, counts_of, page, pages_of
-from cronograph.jobs.store.read.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
-from cronograph.jobs.store.read.lists import GROUPS as GROUP_LIST
 from cronograph.jobs.store.schema.tables import job_execution, node
+from cronograph.jobs.store.statements import facts
+from cronograph.jobs.store.statements import groups as stored_groups
+from cronograph.jobs.store.statements.figures import failures, reports
+from cronograph.jobs.store.statements.figures import statistics as stored_statistics
+from cronograph.jobs.store.statements.figures.scope import Scope
+from cronograph.jobs.store.statements.listing.criteria import AllOf, AnyOf, Condition, Criteria, Operator, equal, one_of
+from cronograph.jobs.store.statements.listing.keyset import OrderKey, PageRequest
+from cronograph.jobs.store.statements.listing.pages import count, counts_of, page, pages_of
+from cronograph.jobs.store.statements.lists import EXECUTIONS, OCCURRENCES, RUNS, SKIPPED, TASKS
+from cronograph.jobs.store.statements.lists import GROUPS as GROUP_LIST
 from tests.bench.bare_reads import compare_all
 from tests.bench.large_log import GROUPS, JOBS, RARE_JOB, RARE_TASK, Size, fill
 from tests.bench.large_log import TASKS as TASK_COUNT
@@ -191,7 +191,7 @@ class Reads:
         self._add("groups: page of 100", page, GROUP_LIST, PageRequest(GROUP_LIST.order, 100))
         self._add("groups: their depth", stored_groups.depths, names, now)
         self.of["upcoming: 200 of a day"] = lambda conn, _: list(
-            islice(occurrences(_tasks(plans.planned(conn, now, now + DAY, 201, 2000)), now, now + DAY), 201)
+            islice(occurrences(_tasks(stored_statistics.planned(conn, now, now + DAY, 201, 2000)), now, now + DAY), 201)
         )
 
 

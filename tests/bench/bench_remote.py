@@ -19,7 +19,7 @@ from typing import Final
 from cronograph.jobs.actions.runs import enqueue_runs
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.core.model import NewRun, Trigger
-from cronograph.jobs.core.remote.attempts import heartbeat_of
+from cronograph.jobs.core.remote import heartbeat_of
 from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.queue import remote
 from cronograph.jobs.queue.claims.claim import Started
@@ -29,7 +29,7 @@ from cronograph.jobs.runtime.remote.folder import Box
 from cronograph.jobs.runtime.remote.supervisor import RemoteSupervisor
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.executions import remote_attempts
+from cronograph.jobs.store.statements.executions import remote_attempts
 from tests.bench.measuring import DATABASES, fresh_database, load
 from tests.support.storage import Stored, Worker
 

@@ -33,9 +33,9 @@ from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.runtime.node import register
 from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url, sync_engine
-from cronograph.jobs.store.read.figures.hours import KEPT_FOR
 from cronograph.jobs.store.schema.tables import run
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements.figures.hours import KEPT_FOR
 from tests.bench.measuring import DATABASES, cpu_seconds, fresh_database, load, milliseconds
 from tests.support.history import count_log
 from tests.support.waiting import eventually

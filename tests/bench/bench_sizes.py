@@ -15,8 +15,8 @@ from cronograph.jobs import JobContext, job
 from cronograph.jobs.actions.runs import put
 from cronograph.jobs.core.model import NewRun, Trigger
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.store.read.health import HISTORY, table_bytes
 from cronograph.jobs.store.schema.tables import metadata, run
+from cronograph.jobs.store.statements.health import HISTORY, table_bytes
 from tests.bench.measuring import DATABASES, fresh_database
 from tests.support.engines import RunningEngine, running_engine
 from tests.support.waiting import eventually

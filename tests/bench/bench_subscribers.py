@@ -30,7 +30,7 @@ import psutil
 
 from cronograph.jobs.core.events import Cursor, Event, EventFilter, EventKind
 from cronograph.jobs.store.db.database import Connection, Database
-from cronograph.jobs.store.read import events
+from cronograph.jobs.store.statements import events
 from tests.bench.audience_process import Received, SocketPlan
 from tests.bench.audience_process import main as attend
 from tests.bench.measuring import DATABASES, fresh_database, load, milliseconds

@@ -25,8 +25,6 @@ from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import HourCounter
 from cronograph.jobs.store.db.database import Database, parse_url, sqlite_path, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.figures.hours import KEPT_FOR
-from cronograph.jobs.store.read.prunable import EXECUTIONS, LINES, RUNS
 from cronograph.jobs.store.schema.parts import BLOCK
 from cronograph.jobs.store.schema.tables import (
     execution_log,
@@ -38,8 +36,10 @@ from cronograph.jobs.store.schema.tables import (
     skipped_occurrence,
 )
 from cronograph.jobs.store.schema.types import UtcDateTime, to_text
-from cronograph.jobs.store.write.blocks import cut
-from cronograph.jobs.store.write.nodes import publish
+from cronograph.jobs.store.statements.blocks import cut
+from cronograph.jobs.store.statements.figures.hours import KEPT_FOR
+from cronograph.jobs.store.statements.nodes import publish
+from cronograph.jobs.store.statements.prunable import EXECUTIONS, LINES, RUNS
 from tests.support.history import count_log
 
 JOBS, TASKS, GROUPS, NODES = 200, 300, 30, 40

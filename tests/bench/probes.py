@@ -21,7 +21,7 @@ from cronograph.jobs.core.model import NewRun, Run, ScheduleSpec, TaskSpec, Trig
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import runs
+from cronograph.jobs.store.statements import runs
 from tests.support.waiting import eventually
 
 JOB = "note_the_start"

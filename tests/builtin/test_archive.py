@@ -22,10 +22,10 @@ from cronograph.jobs.builtin.prune import Retention, prune
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import archive as stored
-from cronograph.jobs.store.read.prunable import blocks_of
 from cronograph.jobs.store.schema.tables import execution_log, job, job_execution, skipped_occurrence
-from cronograph.jobs.store.write.prune import set_archive
+from cronograph.jobs.store.statements import archive as stored
+from cronograph.jobs.store.statements.prunable import blocks_of
+from cronograph.jobs.store.statements.prune import set_archive
 from tests.support.forking import Running, start_fresh
 from tests.support.history import add, add_execution, add_run, add_task, fill_block, history
 from tests.support.ports import free_port

@@ -19,8 +19,8 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import steps as stored_steps
-from cronograph.jobs.store.read.runs import by_ids
+from cronograph.jobs.store.statements import runs as stored_runs
+from cronograph.jobs.store.statements.runs import by_ids
 from tests.support.engines import QUICK, RunningEngine
 from tests.support.storage import Stored
 from tests.support.waiting import eventually
@@ -59,7 +59,7 @@ async def test_a_portion_that_outlasts_the_grace_of_a_cancel_is_known_and_counte
     await eventually(lambda: api.portions == 1, message="the first portion to be committed")
 
     def stored(conn: Connection) -> tuple[Run, dict[str, Any]]:
-        return by_ids(conn, [run_id])[run_id], dict(stored_steps.results_of_runs(conn, [run_id])[run_id])
+        return by_ids(conn, [run_id])[run_id], dict(stored_runs.step_results_of(conn, [run_id])[run_id])
 
     run, steps = await database.read(stored)
     assert run.progress == {"done": 2, "total": 800, "message": "set to high priority"}

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 from sqlalchemy import Connection, Table, func, insert, select
 
-from cronograph.jobs.accounts.read import accounts as stored_accounts
-from cronograph.jobs.accounts.write import accounts
+from cronograph.jobs.accounts.statements import accounts as stored_accounts
 from cronograph.jobs.base.context import JobContext
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.builtin import prune
@@ -35,7 +34,7 @@ async def clean(job: Job, database: Database, host: KeepingHost | None = None) -
 
 def fill(tx: Tx, table: Table, count: int, expires_in: timedelta) -> None:
     expires_at = tx.now + expires_in
-    account = stored_accounts.by_name(tx.conn, "ada") or accounts.insert_account(
+    account = stored_accounts.by_name(tx.conn, "ada") or stored_accounts.insert_account(
         tx.conn, "ada", Role.VIEWER, None, tx.now
     )
     assert account is not None

@@ -9,12 +9,10 @@ import pytest
 from sqlalchemy import Connection, insert, select, update
 
 from cronograph.jobs.builtin.prune import Retention, prune
-from cronograph.jobs.core.retention import Keeping
+from cronograph.jobs.core.defaults import Keeping
 from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import prunable
-from cronograph.jobs.store.read.prunable import blocks_of
 from cronograph.jobs.store.schema.tables import (
     execution_log,
     flow,
@@ -27,6 +25,8 @@ from cronograph.jobs.store.schema.tables import (
     run_signal,
     run_step,
 )
+from cronograph.jobs.store.statements import prunable
+from cronograph.jobs.store.statements.prunable import blocks_of
 from tests.support.history import add, add_execution, add_run, fill_block, history
 
 DAY = timedelta(days=1)

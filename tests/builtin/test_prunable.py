@@ -6,11 +6,11 @@ import pytest
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.builtin.prune import Retention, prune
-from cronograph.jobs.core.retention import Keeping
+from cronograph.jobs.core.defaults import Keeping
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.prunable import Prunable, prunable
 from cronograph.jobs.store.schema.tables import job_execution
+from cronograph.jobs.store.statements.prunable import Prunable, prunable
 from tests.support.history import add_execution, add_run, add_task, history
 
 DAY = timedelta(days=1)

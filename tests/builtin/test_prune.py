@@ -25,7 +25,7 @@ from cronograph.jobs.store.schema.tables import (
     run,
     skipped_occurrence,
 )
-from cronograph.jobs.store.write import events
+from cronograph.jobs.store.statements import events
 from tests.builtin.hosts import KeepingHost, context_of
 from tests.support.history import add, add_execution, add_run, add_task, history
 

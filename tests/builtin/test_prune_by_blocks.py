@@ -12,23 +12,11 @@ import pytest
 from sqlalchemy import Connection, Table, insert, select, text
 
 from cronograph.jobs.builtin.prune import Retention, prune
-from cronograph.jobs.core.retention import Keeping
+from cronograph.jobs.core.defaults import Keeping
 from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.runtime.duties.watchers import BlockCutter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.health import index_faults, read_blocks
-from cronograph.jobs.store.read.prunable import (
-    EVENTS,
-    EXECUTIONS,
-    FEW,
-    HISTORIES,
-    LINES,
-    RUNS,
-    OldBlocks,
-    blocks_of,
-    old_blocks,
-)
 from cronograph.jobs.store.schema.parts import BLOCK
 from cronograph.jobs.store.schema.tables import (
     event,
@@ -44,7 +32,7 @@ from cronograph.jobs.store.schema.tables import (
     run_signal,
     run_step,
 )
-from cronograph.jobs.store.write.blocks import (
+from cronograph.jobs.store.statements.blocks import (
     carry_over_executions,
     carry_over_runs,
     cut,
@@ -53,7 +41,19 @@ from cronograph.jobs.store.write.blocks import (
     replace_executions,
     replace_runs,
 )
-from cronograph.jobs.store.write.events import publish
+from cronograph.jobs.store.statements.events import publish
+from cronograph.jobs.store.statements.health import index_faults, read_blocks
+from cronograph.jobs.store.statements.prunable import (
+    EVENTS,
+    EXECUTIONS,
+    FEW,
+    HISTORIES,
+    LINES,
+    RUNS,
+    OldBlocks,
+    blocks_of,
+    old_blocks,
+)
 from cronograph.server.database.doctor import Level, judge_blocks
 from tests.support.history import add, add_execution, add_run, add_task, fill_block, history
 from tests.support.plans import plans_made, rows_touched

@@ -8,11 +8,11 @@ from sqlalchemy import Connection, insert, select
 from cronograph.jobs.actions.groups import set_group_keep
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.builtin.prune import Places, Retention, prune, prune_history
-from cronograph.jobs.core.retention import Keeping
+from cronograph.jobs.core.defaults import Keeping
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.prunable import keeping, prunable
 from cronograph.jobs.store.schema.tables import execution_log, flow, job, job_execution, run
+from cronograph.jobs.store.statements.prunable import keeping, prunable
 from tests.builtin.hosts import KeepingHost, context_of
 from tests.support.history import add, add_execution, add_run, add_task
 

@@ -17,10 +17,9 @@ from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.types import SchemaText
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes as stored_nodes
 from tests.chaos.broken_admission import (
     a_claim_does_not_look_at_the_expiry,
     a_full_queue_takes_more,
@@ -139,7 +138,7 @@ def a_rescue_forgets_reservations(stored: Stored, worker: Worker) -> None:
     for _ in range(2):
         stored.enqueue()
     worker.take(1, prefetch=1)
-    stored.do(lambda tx: nodes.set_state(tx.conn, worker.node.id, NodeState.STOPPED))
+    stored.do(lambda tx: stored_nodes.set_state(tx.conn, worker.node.id, NodeState.STOPPED))
 
 
 def two_exclusive_runs_are_taken_at_once(stored: Stored, worker: Worker) -> None:

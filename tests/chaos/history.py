@@ -14,19 +14,10 @@ from cronograph.jobs.core.events import Change, Cursor, Event, EventKind, spread
 from cronograph.jobs.core.flows import Flow
 from cronograph.jobs.core.model import Execution, Run, SkippedOccurrence, Task
 from cronograph.jobs.core.nodes import Node
-from cronograph.jobs.core.remote.attempts import RemoteAttempt
+from cronograph.jobs.core.remote import RemoteAttempt
 from cronograph.jobs.core.steps import Step
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
-from cronograph.jobs.store.read import flows, steps
-from cronograph.jobs.store.read.executions import REMOTE_COLUMNS, attempt_from, execution_from
-from cronograph.jobs.store.read.flows import Member
-from cronograph.jobs.store.read.groups import caps
-from cronograph.jobs.store.read.jobs import all_names, published_defaults
-from cronograph.jobs.store.read.nodes import node_from
-from cronograph.jobs.store.read.runs import run_from, select_runs
-from cronograph.jobs.store.read.skipped import skipped_from
-from cronograph.jobs.store.read.tasks import task_from
 from cronograph.jobs.store.schema.tables import (
     event,
     event_publisher,
@@ -41,6 +32,15 @@ from cronograph.jobs.store.schema.tables import (
 )
 from cronograph.jobs.store.schema.tables import run_signal as g
 from cronograph.jobs.store.schema.tables import skipped_occurrence as skipped
+from cronograph.jobs.store.statements import flows
+from cronograph.jobs.store.statements import runs as stored_runs
+from cronograph.jobs.store.statements.executions import REMOTE_COLUMNS, attempt_from, execution_from
+from cronograph.jobs.store.statements.flows import Member
+from cronograph.jobs.store.statements.groups import caps
+from cronograph.jobs.store.statements.jobs import all_names, published_defaults
+from cronograph.jobs.store.statements.nodes import node_from
+from cronograph.jobs.store.statements.runs import run_from, select_runs
+from cronograph.jobs.store.statements.tasks import skipped_from, task_from
 
 RUN_EVENTS = frozenset({EventKind.RUN_CREATED, EventKind.RUN_UPDATED})
 EXECUTION_EVENTS = frozenset({EventKind.EXECUTION_STARTED, EventKind.EXECUTION_FINISHED})
@@ -188,7 +188,7 @@ def _read(conn: Connection) -> History:
         members=tuple(flows.members_of(conn, [one.id for one in stored_flows])),
         held_until_start=frozenset(conn.execute(select(run.c.id).where(run.c.key_until_start.is_not(None))).scalars()),
         remote={row.execution_id: attempt_from(row) for row in conn.execute(select(*REMOTE_COLUMNS))},
-        steps=tuple(chain.from_iterable(steps.of_runs(conn, _with_steps(conn)).values())),
+        steps=tuple(chain.from_iterable(stored_runs.steps_of_runs(conn, _with_steps(conn)).values())),
         group_rates={
             row.name: Rate.from_json(row.rate)
             for row in conn.execute(select(queue_group).where(queue_group.c.rate.is_not(None)))

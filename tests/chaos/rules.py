@@ -11,7 +11,7 @@ from cronograph.jobs.core.model import FAILURES, Execution, Outcome, Run, Task, 
 from cronograph.jobs.core.nodes import LIVE_NODES
 from cronograph.jobs.core.occurrences import first_occurrence, occurrences, schedule_of
 from cronograph.jobs.core.outcome import CLAIM_LOST
-from cronograph.jobs.core.remote.attempts import REMOTE_LOST
+from cronograph.jobs.core.remote import REMOTE_LOST
 from cronograph.jobs.core.states import FINAL, OCCUPYING, TRANSITIONS, RunState
 from tests.chaos.admission_rules import (
     is_drop,

@@ -13,7 +13,7 @@ from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, HandedBack, Lost, Succeeded
-from cronograph.jobs.core.remote.attempts import REMOTE_LOST
+from cronograph.jobs.core.remote import REMOTE_LOST
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.waits import Signal
 from cronograph.jobs.queue import remote
@@ -21,7 +21,7 @@ from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.remote import Submission
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import events
+from cronograph.jobs.store.statements import events
 from tests.chaos.admission_rules import DEBOUNCED, lost_arguments
 from tests.chaos.broken import (
     BREAKS,

@@ -1,7 +1,7 @@
 """What a node of a newer version has published is read as far as this version knows its words."""
 
 from cronograph.jobs.core.limits import UniqueKey
-from cronograph.jobs.store.schema.specs import defaults_from
+from cronograph.jobs.store.schema.rows import defaults_from
 
 
 def test_a_unique_key_with_a_word_of_a_newer_version_is_made_by_the_job_alone() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from cronograph.jobs.core.base.resources import Resources, carrying, handed_on, resource_faults, resources_of
 from cronograph.jobs.core.outcome import Failed, HandedBack, Lost
-from cronograph.jobs.core.remote.attempts import (
+from cronograph.jobs.core.remote import (
     REMOTE_LOST,
     REMOTE_PROCESS,
     UNSEEN,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cronograph.jobs.base.durable import _sleep
 from cronograph.jobs.base.outcomes import Suspend
-from cronograph.jobs.core.admission.expiry import expiry_faults
+from cronograph.jobs.core.admission.holding import expiry_faults
 from cronograph.jobs.core.base.errors import InvalidInput, refuse
 from cronograph.jobs.core.base.times import EARLIEST, LATEST, is_possible
 from cronograph.jobs.core.model import NewRun, ScheduleSpec, TaskSpec, Trigger

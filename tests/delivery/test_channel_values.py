@@ -11,7 +11,7 @@ from cronograph.jobs.delivery import actions, read, webhooks
 from cronograph.jobs.delivery.rules import Channel, ChannelKind
 from cronograph.jobs.queue.base.changes import publish
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import events
+from cronograph.jobs.store.statements import events
 from tests.delivery.test_webhooks import RUNS
 from tests.support.storage import Stored
 from tests.support.waiting import wait_until

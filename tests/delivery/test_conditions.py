@@ -13,7 +13,7 @@ from cronograph.jobs.core.model import OverlapPolicy, SkipReason
 from cronograph.jobs.core.nodes import SILENT
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded
 from cronograph.jobs.delivery.failures import silence_failures, solve_failures
-from cronograph.jobs.store.read.figures.failures import fingerprint
+from cronograph.jobs.store.statements.figures.failures import fingerprint
 from tests.delivery.conftest import Alarms
 from tests.support.storage import START, Stored, Worker
 

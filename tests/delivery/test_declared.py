@@ -20,7 +20,7 @@ from cronograph.jobs.delivery.declared import apply_files, declare
 from cronograph.jobs.delivery.rules import Alarm, AlarmSource
 from cronograph.jobs.registry.define import define
 from cronograph.jobs.store.schema.delivery import alarm
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes
 from tests.delivery.conftest import Alarms
 from tests.support.storage import Stored
 

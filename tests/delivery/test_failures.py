@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import pytest
 
-from cronograph.jobs.accounts.read.audit import said_versions
+from cronograph.jobs.accounts.statements.audit import said_versions
 from cronograph.jobs.core.actor import Actor, Role
 from cronograph.jobs.core.alarms import MAX_MARKS, FailureMark, FailureState
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound
@@ -15,11 +15,10 @@ from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.delivery import write
 from cronograph.jobs.delivery.failures import reopen_failures, silence_failures, solve_failures
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import events
-from cronograph.jobs.store.read.figures.failures import failures, fingerprint, history, marked
-from cronograph.jobs.store.read.figures.scope import Scope
 from cronograph.jobs.store.schema.tables import audit_log, failure_mark
-from cronograph.jobs.store.write import events as outbox
+from cronograph.jobs.store.statements import events
+from cronograph.jobs.store.statements.figures.failures import failures, fingerprint, history, marked
+from cronograph.jobs.store.statements.figures.scope import Scope
 from tests.support.history import add_many
 from tests.support.storage import Stored, Worker
 
@@ -62,7 +61,7 @@ def test_a_silence_begins_and_ends_and_everybody_hears_of_it(stored: Stored) -> 
     assert state(stored) is FailureState.OPEN
     ended = said(stored, lambda tx: silence_failures(tx, NAME, None, None))
     assert (ended.silenced_until, ended.silenced_by, ended.silence_reason) == (None, None, None)
-    stored.do(lambda tx: outbox.publish(tx.conn))
+    stored.do(lambda tx: events.publish(tx.conn))
     seen = [one.change for one in stored.do(lambda tx: events.after(tx.conn, Cursor(0, 0), 500))]
     assert [(one.job_name, one.fingerprint) for one in seen if one.kind is EventKind.FAILURES_UPDATED] == [
         ("work", NAME), ("work", NAME)

@@ -15,8 +15,7 @@ from cronograph.jobs.delivery import actions, read, write
 from cronograph.jobs.delivery.rules import DeliveryEvent, DeliveryState
 from cronograph.jobs.delivery.write import KEPT
 from cronograph.jobs.runtime.duties.alarms import HELD_FOR
-from cronograph.jobs.store.read import events as stored_events
-from cronograph.jobs.store.write import events
+from cronograph.jobs.store.statements import events as stored_events
 from tests.delivery.conftest import Alarms
 from tests.support.storage import Stored, Worker
 
@@ -84,7 +83,7 @@ async def test_firings_and_their_ends_are_events_in_the_same_order(alarms: Alarm
     stored.enqueue()
     worker.end(worker.start())
     await alarms.look(1)
-    stored.do(lambda tx: events.publish(tx.conn))
+    stored.do(lambda tx: stored_events.publish(tx.conn))
     found = stored.do(lambda tx: stored_events.after(tx.conn, Cursor(0, 0), 500))
     ours = [one.change for one in found if one.change.firing_id is not None]
     assert [one.kind for one in ours] == [EventKind.ALARM_FIRED, EventKind.ALARM_RESOLVED]
@@ -103,7 +102,7 @@ async def test_acknowledgements_silences_and_changes_are_events(alarms: Alarms, 
     alarms.acting(lambda tx: actions.silence_alarm(tx, "alarm", until, None))
     await alarms.look(61)
     alarms.acting(lambda tx: actions.delete_alarm(tx, "alarm"))
-    stored.do(lambda tx: events.publish(tx.conn))
+    stored.do(lambda tx: stored_events.publish(tx.conn))
     found = stored.do(lambda tx: stored_events.after(tx.conn, Cursor(0, 0), 500))
     changed = [one.change.firing_id for one in found if one.change.kind is EventKind.ALARM_UPDATED]
     assert changed == [None, firing.id, None, None, None]
@@ -161,9 +160,9 @@ async def test_events_that_were_pruned_unread_are_passed_over(alarms: Alarms, st
     await alarms.look()
     for _ in range(3):
         fail(stored, worker)
-    stored.do(lambda tx: events.publish(tx.conn))
+    stored.do(lambda tx: stored_events.publish(tx.conn))
     stored.pass_time(60)
-    stored.do(lambda tx: events.prune(tx.conn, tx.now, None, 1000))
+    stored.do(lambda tx: stored_events.prune(tx.conn, tx.now, None, 1000))
     await alarms.look()
     assert alarms.firings() == []
     fail(stored, worker)

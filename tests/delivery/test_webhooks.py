@@ -26,8 +26,8 @@ from cronograph.jobs.runtime.duties.webhooks import WebhookReader
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read import events
 from cronograph.jobs.store.schema.tables import event
+from cronograph.jobs.store.statements import events
 from cronograph.server.auth.sign_in import person_behind
 from cronograph.server.installation import OwnApi
 from tests.builtin.http_server import Asked, answering, reply

@@ -11,7 +11,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
-from cronograph.jobs.store.read.figures.cluster import ClusterFigures
+from cronograph.jobs.store.statements.figures.cluster import ClusterFigures
 from cronograph.server.configuration.settings import ENV_PREFIX, NAMES
 from cronograph.server.http.side_port import DEFAULT_PORT
 from cronograph.server.metrics.page import scale

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from cronograph.jobs.store.read.figures.failures import fingerprint
+from cronograph.jobs.store.statements.figures.failures import fingerprint
 from tests.e2e.addresses import PAGES
 from tests.e2e.conftest import Site
 from tests.support.browser import BrowserWatch, ColorScheme, ForcedColors, PageOpener

@@ -22,7 +22,7 @@ from typing import Any
 
 from playwright.sync_api import BrowserContext, Page, sync_playwright
 
-from cronograph.jobs.store.read.figures.failures import fingerprint
+from cronograph.jobs.store.statements.figures.failures import fingerprint
 from tests.e2e.conftest import MODULE, SOURCE, Site, start_site
 from tests.e2e.shown_facts import FACTS, MORE_FACTS, View, views
 from tests.support.browser import LAUNCH_OPTIONS, find_chromium

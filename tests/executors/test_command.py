@@ -13,7 +13,7 @@ import pytest
 
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.jobs.core.base.resources import Resources
-from cronograph.jobs.core.remote.attempts import EngineState, Seen
+from cronograph.jobs.core.remote import EngineState, Seen
 from cronograph.jobs.executors.command import CommandExecutor
 from cronograph.jobs.executors.finding import engine_of
 from cronograph.jobs.executors.protocol import EngineAbsentError, Place, Spec, SubmissionError

@@ -10,7 +10,7 @@ from typing import Any
 
 from cronograph.graphql.client import Operation, Subscription
 from cronograph.graphql.client.command_line import DOCUMENTS
-from cronograph.graphql.transport.persisted import PROGRAMS, sha256_of
+from cronograph.graphql.transport.body import PROGRAMS, sha256_of
 
 SAMPLES = "tests.graphql_api.clients.test_client_documents"
 """The module that calls each ready-made operation with arguments."""

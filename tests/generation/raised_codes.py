@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from cronograph.graphql.base.arguments import camel
+from cronograph.graphql.base.scalars import camel
 from tests.support.sources import ROOT
 
 WRITTEN: Final = ROOT / "graphql" / "base" / "raised.py"

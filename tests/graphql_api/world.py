@@ -9,13 +9,12 @@ from sqlalchemy import func, select
 from cronograph.graphql.resolving.context import Context, Person
 from cronograph.jobs.accounts.actions.accounts import add_account
 from cronograph.jobs.accounts.actions.sessions import ClientInfo, start
-from cronograph.jobs.accounts.rules.passkeys import DeviceKey
-from cronograph.jobs.accounts.rules.providers import Profile
+from cronograph.jobs.accounts.rules.accounts import Profile
+from cronograph.jobs.accounts.rules.credentials import DeviceKey
 from cronograph.jobs.accounts.rules.secrets import KeyRing, SecretKey
 from cronograph.jobs.accounts.rules.sessions import CredentialKind, Identity
-from cronograph.jobs.accounts.write.passkeys import insert_passkey
-from cronograph.jobs.accounts.write.providers import insert_identity
-from cronograph.jobs.actions.declarations import declare_tasks
+from cronograph.jobs.accounts.statements.identities import insert_identity, insert_passkey
+from cronograph.jobs.actions.task_sets import declare_tasks
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.core.admission.caps import Rate
 from cronograph.jobs.core.limits import Limits
@@ -29,8 +28,8 @@ from cronograph.jobs.delivery.rules import DeliveryEvent, DeliveryState
 from cronograph.jobs.delivery.webhooks import StopReason
 from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.figures.failures import fingerprint
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.statements.figures.failures import fingerprint
 from tests.generation.cli_answers import committed_schema
 from tests.graphql_api.api import Api
 from tests.graphql_api.odd_values import declared_type

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, select, text
 
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.tables import event_publisher, metadata
-from cronograph.jobs.store.write import events
+from cronograph.jobs.store.statements import events
 from cronograph.migrations import upgrade as migrations
 from tests.migrations.catalog import catalog
 from tests.migrations.draft import difference

@@ -14,8 +14,8 @@ from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.core.outcome import Failed, HandedBack, Snoozed
 from cronograph.jobs.queue.claims.claim import claim
 from cronograph.jobs.queue.limits.admission import is_anything_held, look_for_slots, look_for_tokens
-from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.statements.runs import by_ids
 from tests.support.storage import START, Stored, Worker
 
 CUSTOMER = UniqueKey(("customer",), "{customer}")

@@ -14,7 +14,7 @@ from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.waits import overlooked, wait, wake_overlooked
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write.prune import delete_bare_runs
+from cronograph.jobs.store.statements.prune import delete_bare_runs
 from cronograph.jobs.testing import Queue, drain
 from tests.support.storage import Stored, Worker
 

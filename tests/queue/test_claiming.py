@@ -23,7 +23,7 @@ from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.db.database import sync_engine
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes
 from tests.support.storage import START, Stored, Worker
 
 

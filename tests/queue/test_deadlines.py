@@ -16,11 +16,11 @@ from cronograph.jobs.core.outcome import Failed, JobOutcome, Lost, Snoozed, Succ
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.queue.base import runs as queue_runs
-from cronograph.jobs.queue.deadlines import fail_overdue
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read.runs import by_ids
+from cronograph.jobs.queue.cancel import fail_overdue
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.specs import defaults_document
+from cronograph.jobs.store.schema.rows import defaults_document
+from cronograph.jobs.store.statements import facts
+from cronograph.jobs.store.statements.runs import by_ids
 from tests.support.storage import START, Stored, retry_runs
 
 DAY = 86400.0

@@ -15,9 +15,8 @@ from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.queue import due_tasks as occurrences
 from cronograph.jobs.queue.due_tasks import REPLACED, Moved, move, unfinished_counts
 from cronograph.jobs.queue.occurrences import dispatch_due, rehearse
-from cronograph.jobs.store.read import tasks as stored_tasks
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import tasks
+from cronograph.jobs.store.statements import tasks as stored_tasks
 from tests.support.storage import START, Stored
 
 
@@ -294,7 +293,7 @@ def test_a_task_whose_schedule_cannot_be_computed_is_set_aside_and_holds_up_no_o
     stored.node()
     broken = stored.task("* * * * * *", name="broken")
     stored.task("* * * * * *", name="sound")
-    stored.do(lambda tx: tasks.change(tx.conn, broken.id, {"timezone": "Atlantis/Poseidonis"}))
+    stored.do(lambda tx: stored_tasks.change(tx.conn, broken.id, {"timezone": "Atlantis/Poseidonis"}))
     stored.at(1)
     assert stored.dispatch() == 1
     (row,) = stored.rows(tables.periodic_task, name="broken")

@@ -17,17 +17,16 @@ from cronograph.jobs.core.flows import Ending, NewFlow, NewMember
 from cronograph.jobs.core.model import Group, NewRun, Run, Trigger
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed, Lost, Succeeded
-from cronograph.jobs.queue.cancel import cancel_all
-from cronograph.jobs.queue.claims.expiry import skip_due
-from cronograph.jobs.queue.deadlines import fail_overdue
+from cronograph.jobs.queue.cancel import cancel_all, fail_overdue
+from cronograph.jobs.queue.claims.candidates import skip_due
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import logs
-from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.specs import defaults_document
+from cronograph.jobs.store.schema.rows import defaults_document
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements import logs
+from cronograph.jobs.store.statements.runs import by_ids
 from tests.support.storage import Stored
 
 DEAD = Failed("ValueError", "boom", permanent=True)

@@ -19,7 +19,7 @@ from cronograph.jobs.core.model import Priority
 from cronograph.jobs.queue.base.new_runs import CHUNK
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes
 from tests.support.storage import ANY_ARGS, Stored
 
 LATER = datetime.now(UTC).replace(microsecond=0) + timedelta(hours=1)

@@ -9,7 +9,7 @@ from sqlalchemy import update
 from cronograph.jobs import RunSpec, enqueue_many_sync, enqueue_sync
 from cronograph.jobs.actions.groups import pause_group
 from cronograph.jobs.actions.runs import edit_run, enqueue_runs
-from cronograph.jobs.core.admission.expiry import expiry_faults, expiry_of, has_expired
+from cronograph.jobs.core.admission.holding import expiry_faults, expiry_of, has_expired
 from cronograph.jobs.core.base.errors import InvalidInput, UserError
 from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
 from cronograph.jobs.core.events import EventKind, spread
@@ -18,12 +18,12 @@ from cronograph.jobs.core.model import NewRun, Run, SkipReason, Trigger
 from cronograph.jobs.core.outcome import Failed, Snoozed
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.base import runs as queue_runs
+from cronograph.jobs.queue.claims.candidates import skip_due
 from cronograph.jobs.queue.claims.claim import start_more
-from cronograph.jobs.queue.claims.expiry import skip_due
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.specs import defaults_document
+from cronograph.jobs.store.schema.rows import defaults_document
+from cronograph.jobs.store.statements import facts
+from cronograph.jobs.store.statements.runs import by_ids
 from tests.support.storage import START, Stored
 
 

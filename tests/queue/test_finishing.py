@@ -9,9 +9,9 @@ from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.outcome import Cancelled, Failed, HandedBack, JobOutcome, Snoozed, Succeeded, TimedOut
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
-from cronograph.jobs.store.read.logs import LogLine
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes
+from cronograph.jobs.store.statements.logs import LogLine
 from tests.support.storage import Stored
 
 

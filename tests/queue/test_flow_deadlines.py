@@ -11,7 +11,7 @@ from cronograph.jobs.core.base.times import time_text
 from cronograph.jobs.core.outcome import Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.waits import AwaitedKind, Awaits
-from cronograph.jobs.queue.deadlines import are_due, next_deadline
+from cronograph.jobs.queue.cancel import are_due, next_deadline
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.testing import Queue, drain

@@ -25,13 +25,13 @@ from cronograph.jobs.core.limits import Limits, UniqueKey
 from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.core.outcome import Cancelled, Failed, Lost, Snoozed, Succeeded, Suspended
 from cronograph.jobs.core.waits import AwaitedKind, Awaits
-from cronograph.jobs.queue.base.suspended import wake
+from cronograph.jobs.queue.base.changes import wake
+from cronograph.jobs.queue.claims.candidates import skip_due
 from cronograph.jobs.queue.claims.claim import Started
-from cronograph.jobs.queue.claims.expiry import skip_due
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import rescue
-from cronograph.jobs.store.read import flows
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.statements import flows
 from tests.support.storage import Stored, Worker
 
 DEAD = Failed("ValueError", "boom", permanent=True)

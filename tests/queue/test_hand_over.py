@@ -21,8 +21,8 @@ from cronograph.jobs.queue.finish import Finish, Finished, finish_common
 from cronograph.jobs.queue.limits.admission import slots_of
 from cronograph.jobs.store.db.autocommit import PLANNED
 from cronograph.jobs.store.db.transaction import Tx, Wake
-from cronograph.jobs.store.read import runs as run_store
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes
+from cronograph.jobs.store.statements import runs as run_store
 from tests.queue.test_lane import Party
 from tests.support.plans import work
 

@@ -12,8 +12,8 @@ from cronograph.jobs.core.limits import Limits, UniqueKey
 from cronograph.jobs.queue.claims.fairness import FairnessState
 from cronograph.jobs.queue.limits.admission import look_for_tokens
 from cronograph.jobs.queue.turn import BLOCKED_FOR, NodeQueue, Order
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read import jobs as stored_jobs
+from cronograph.jobs.store.statements import facts
+from cronograph.jobs.store.statements import jobs as stored_jobs
 from tests.support.storage import Stored, Worker
 
 SLOW, FAST = Rate(1, 3600.0, 1), Rate(100, 1.0, 3)

@@ -17,7 +17,7 @@ from cronograph.jobs.core.outcome import Failed, HandedBack, JobOutcome, Snoozed
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.core.waits import AwaitedKind, Awaits, Wait
-from cronograph.jobs.queue.deadlines import fail_overdue
+from cronograph.jobs.queue.cancel import fail_overdue
 from cronograph.jobs.queue.limits.admission import look_for_slots, look_for_tokens
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.waits import wait

@@ -12,12 +12,13 @@ from cronograph.jobs.actions.runs import edit_run, enqueue_runs, trigger_job
 from cronograph.jobs.actions.tasks import trigger_task, update_task
 from cronograph.jobs.core.admission.labels import LabelRule
 from cronograph.jobs.core.base.errors import UserError
-from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults
+from cronograph.jobs.core.defaults import FOLLOWED, JobDefaults, Keeping
 from cronograph.jobs.core.model import NewRun, Trigger
-from cronograph.jobs.core.retention import Keeping
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import labels
-from cronograph.jobs.store.read.listing.criteria import (
+from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.schema.rows import defaults_document
+from cronograph.jobs.store.statements import runs as stored_runs
+from cronograph.jobs.store.statements.listing.criteria import (
     AllOf,
     AnyOf,
     Condition,
@@ -28,12 +29,10 @@ from cronograph.jobs.store.read.listing.criteria import (
     Spread,
     joined,
 )
-from cronograph.jobs.store.read.listing.pages import count, ids
-from cronograph.jobs.store.read.lists import EXECUTIONS, RUNS
-from cronograph.jobs.store.read.prunable import RunPlace
-from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.specs import defaults_document
-from cronograph.jobs.store.write.prune import delete_executions, delete_old_runs
+from cronograph.jobs.store.statements.listing.pages import count, ids
+from cronograph.jobs.store.statements.lists import EXECUTIONS, RUNS
+from cronograph.jobs.store.statements.prunable import RunPlace
+from cronograph.jobs.store.statements.prune import delete_executions, delete_old_runs
 from tests.support.storage import Stored, retry_runs
 
 BILLING = {"team": "billing"}
@@ -190,12 +189,12 @@ def test_a_count_by_a_common_label_that_has_to_hold_is_planned_by_the_database()
 def test_keys_and_values_of_labels_are_reported_with_their_runs(stored: Stored) -> None:
     runs = [RunSpec("work", labels={"c": str(place % 3), "z": "1"}) for place in range(10)]
     stored.do(lambda tx: enqueue_many_sync(tx.conn, runs))
-    assert stored.do(lambda tx: labels.keys(tx.conn, 10)) == ["c", "z"]
-    assert stored.do(lambda tx: labels.keys(tx.conn, 1)) == ["c"]
-    assert stored.do(lambda tx: labels.values(tx.conn, "c", "", 10)) == [("0", 4), ("1", 3), ("2", 3)]
-    assert stored.do(lambda tx: labels.values(tx.conn, "c", "0", 1, cap=1)) == [("1", 2)]
+    assert stored.do(lambda tx: stored_runs.label_keys(tx.conn, 10)) == ["c", "z"]
+    assert stored.do(lambda tx: stored_runs.label_keys(tx.conn, 1)) == ["c"]
+    assert stored.do(lambda tx: stored_runs.label_values(tx.conn, "c", "", 10)) == [("0", 4), ("1", 3), ("2", 3)]
+    assert stored.do(lambda tx: stored_runs.label_values(tx.conn, "c", "0", 1, cap=1)) == [("1", 2)]
     few, many = LabelMatch("c", ("0",)), LabelMatch("c", None)
-    assert stored.do(lambda tx: labels.spreads(tx.conn, [few, many])) == {few: Spread.FEW, many: Spread.FEW}
+    assert stored.do(lambda tx: stored_runs.label_spreads(tx.conn, [few, many])) == {few: Spread.FEW, many: Spread.FEW}
 
 
 @pytest.mark.altered_log

@@ -21,8 +21,8 @@ from cronograph.jobs.core.outcome import Failed, JobOutcome, Succeeded, Suspende
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.waits import AwaitedKind, Awaits
+from cronograph.jobs.queue.base.changes import wake
 from cronograph.jobs.queue.base.shapes import LanePosition
-from cronograph.jobs.queue.base.suspended import wake
 from cronograph.jobs.queue.cancel import cancel_all
 from cronograph.jobs.queue.claims.claim import Claimant, Started
 from cronograph.jobs.queue.claims.fairness import FairnessState
@@ -30,9 +30,8 @@ from cronograph.jobs.queue.claims.lane import LaneClaim, claim_groups, claim_lan
 from cronograph.jobs.queue.finish import Finish, finish, finish_common, is_common
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.db.database import AutocommitConnection, Database, parse_url
-from cronograph.jobs.store.read import runs
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes, runs
 from tests.support.postgres import PostgresServer
 from tests.support.schema import migrate
 

@@ -15,7 +15,7 @@ from cronograph.jobs.core.outcome import HandedBack
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.core.steps import StepKind
 from cronograph.jobs.core.waits import Wait
-from cronograph.jobs.queue.claims.expiry import skip_due
+from cronograph.jobs.queue.claims.candidates import skip_due
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.losses import disown, release, rescue
 from cronograph.jobs.queue.waits import wait

@@ -15,8 +15,8 @@ from cronograph.jobs.core.model import NewRun, OverlapPolicy, Trigger
 from cronograph.jobs.core.outcome import Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.waits import AwaitedKind, Awaits
-from cronograph.jobs.queue.claims.expiry import skip_due
-from cronograph.jobs.queue.deadlines import fail_overdue
+from cronograph.jobs.queue.cancel import fail_overdue
+from cronograph.jobs.queue.claims.candidates import skip_due
 from cronograph.jobs.queue.limits.admission import (
     AGAIN,
     BucketName,
@@ -28,7 +28,7 @@ from cronograph.jobs.queue.limits.admission import (
 from cronograph.jobs.queue.occurrences import Dispatched, dispatch_due
 from cronograph.jobs.store.db.database import sync_engine
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.specs import defaults_document
+from cronograph.jobs.store.schema.rows import defaults_document
 from tests.support.storage import Stored
 
 on_postgres = pytest.mark.parametrize("database_url", ["postgres"], indirect=True)

@@ -14,10 +14,9 @@ from cronograph.jobs.queue.claims.fairness import FairnessState
 from cronograph.jobs.queue.losses import disown, release, rescue
 from cronograph.jobs.store.db.database import Connection, OperationalError, sync_engine
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import nodes as stored_nodes
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.types import SchemaText
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes as stored_nodes
 from tests.support.storage import Stored, Worker
 
 
@@ -104,7 +103,7 @@ def test_a_node_whose_heartbeat_moved_is_neither_rescued_nor_announced_as_dead(s
     worker = stored.node()
     stored.enqueue()
     worker.take()
-    stored.do(lambda tx: nodes.beat(tx.conn, worker.node.id, now=tx.now, lease=60, running=1, clock_skew=0))
+    stored.do(lambda tx: stored_nodes.beat(tx.conn, worker.node.id, now=tx.now, lease=60, running=1, clock_skew=0))
     assert stored.do(rescue, worker.node, reason="no heartbeat") == 0
     assert stored.do(rescue_expired, [worker.node]) == 0
     assert "node_stopped" not in event_kinds(stored)

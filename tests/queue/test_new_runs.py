@@ -10,8 +10,8 @@ from cronograph.jobs.core.model import NewRun, Priority, Trigger
 from cronograph.jobs.queue.base.new_runs import NewRuns
 from cronograph.jobs.queue.base.shapes import HeldRun, Reserved
 from cronograph.jobs.queue.enqueue.enqueue import put
-from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.statements.runs import by_ids
 from tests.support.storage import Stored
 
 ELSEWHERE = timezone(timedelta(hours=5, minutes=30))

@@ -10,8 +10,8 @@ from cronograph.jobs.core.base.errors import InvalidInput
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy
 from cronograph.jobs.core.occurrences import jitter_offset
 from cronograph.jobs.queue.occurrences import dispatch_due, end_pauses
-from cronograph.jobs.store.read.tasks import by_name
 from cronograph.jobs.store.schema.tables import periodic_task, queue_group, run, skipped_occurrence
+from cronograph.jobs.store.statements.tasks import by_name
 from tests.support.storage import START, Stored
 
 

@@ -1,6 +1,6 @@
 """Attempts at engines have a place there while they wait, and none afterwards."""
 
-from cronograph.jobs.core.remote.attempts import EngineState, QueuePlace, Seen
+from cronograph.jobs.core.remote import EngineState, QueuePlace, Seen
 from cronograph.jobs.queue import remote
 from cronograph.jobs.queue.remote import Speaker, Submission
 from cronograph.jobs.store.schema.tables import remote_attempt

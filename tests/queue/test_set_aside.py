@@ -16,11 +16,11 @@ from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.occurrences import PUT_OFF, dispatch_apart
 from cronograph.jobs.queue.turn import Order, turn
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import logs
-from cronograph.jobs.store.read.runs import by_ids
-from cronograph.jobs.store.read.tasks import by_names
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements import logs
+from cronograph.jobs.store.statements.runs import by_ids
+from cronograph.jobs.store.statements.tasks import by_names
 from tests.support.storage import Stored
 
 ID = "[0-9A-F]{8}"

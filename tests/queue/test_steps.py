@@ -23,10 +23,10 @@ from cronograph.jobs.queue.steps import (
 )
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import nodes as stored_nodes
-from cronograph.jobs.store.read import steps as stored_steps
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements import nodes as stored_nodes
+from cronograph.jobs.store.statements import runs as stored_runs
 from tests.support.storage import Stored, Worker
 from tests.support.waiting import wait_until
 
@@ -44,7 +44,7 @@ async def keep(stored: Stored, worker: Worker, started: Started, *ends: StepEnd)
 
 
 def of_run(stored: Stored, run_id: int) -> list[tuple[str, StepState, int, Any, str | None, bool]]:
-    found = stored.do(lambda tx: stored_steps.of_runs(tx.conn, [run_id])[run_id])
+    found = stored.do(lambda tx: stored_runs.steps_of_runs(tx.conn, [run_id])[run_id])
     return [(one.label, one.state, one.attempt, one.value, one.error, one.used) for one in found]
 
 
@@ -68,7 +68,7 @@ async def test_results_and_failures_are_stored_with_one_event(stored: Stored) ->
         (EventKind.STEP_FINISHED, run.id, "b", "done", "node-a"),
         (EventKind.STEP_FINISHED, run.id, "c", "failed", "node-a"),
     ]
-    results = stored.do(lambda tx: stored_steps.results_of_runs(tx.conn, [run.id]))[run.id]
+    results = stored.do(lambda tx: stored_runs.step_results_of(tx.conn, [run.id]))[run.id]
     assert {label: (one.attempt, one.value) for label, one in results.items()} == {"a": (1, {"n": 1}), "b": (1, None)}
 
 
@@ -183,9 +183,9 @@ async def test_only_some_steps_of_each_run_are_read_if_asked(stored: Stored) -> 
     runs = [stored.enqueue() for _ in range(2)]
     for started in worker.take(2).started:
         await keep(stored, worker, started, *(end(f"s{number}", second=number) for number in range(5)))
-    found = stored.do(lambda tx: stored_steps.of_runs(tx.conn, [one.id for one in runs], 2))
+    found = stored.do(lambda tx: stored_runs.steps_of_runs(tx.conn, [one.id for one in runs], 2))
     assert {key: [one.label for one in steps] for key, steps in found.items()} == {run.id: ["s0", "s1"] for run in runs}
-    found = stored.do(lambda tx: stored_steps.of_runs(tx.conn, [one.id for one in runs], 9, 3))
+    found = stored.do(lambda tx: stored_runs.steps_of_runs(tx.conn, [one.id for one in runs], 9, 3))
     assert {key: [one.label for one in steps] for key, steps in found.items()} == {run.id: ["s3", "s4"] for run in runs}
 
 
@@ -197,12 +197,12 @@ async def test_a_step_that_a_later_attempt_took_again_is_not_the_latest_on_which
     stored.pass_time(1)
     await keep(stored, worker, worker.start(), end("mail", 2, second=60), end("mail#2", 3, second=61))
     pages = [
-        stored.do(lambda tx: stored_steps.of_runs(tx.conn, [run.id], 2)[run.id]),
-        stored.do(lambda tx: stored_steps.of_runs(tx.conn, [run.id], 2, 2)[run.id]),
+        stored.do(lambda tx: stored_runs.steps_of_runs(tx.conn, [run.id], 2)[run.id]),
+        stored.do(lambda tx: stored_runs.steps_of_runs(tx.conn, [run.id], 2, 2)[run.id]),
     ]
     told = [(one.label, one.attempt, one.latest) for page in pages for one in page]
     assert told == [("a", 1, True), ("mail", 1, False), ("mail", 2, True), ("mail#2", 2, True)]
-    assert stored.do(lambda tx: stored_steps.of_runs(tx.conn, [run.id])[run.id]) == pages[0] + pages[1]
+    assert stored.do(lambda tx: stored_runs.steps_of_runs(tx.conn, [run.id])[run.id]) == pages[0] + pages[1]
 
 
 async def test_results_are_read_again_where_the_connection_was_lost(postgres_url: str) -> None:

@@ -13,13 +13,13 @@ from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.waits import AwaitedKind, Awaits
 from cronograph.jobs.queue.base import runs as run_store
-from cronograph.jobs.queue.base.suspended import wake
+from cronograph.jobs.queue.base.changes import wake
 from cronograph.jobs.queue.due_tasks import look_ahead
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.occurrences import dispatch_due
-from cronograph.jobs.store.read import groups
-from cronograph.jobs.store.read.lists import GROUPS
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.statements import groups
+from cronograph.jobs.store.statements.lists import GROUPS
 from tests.support.storage import Stored, Worker
 
 SIGNAL = Awaits(AwaitedKind.SIGNAL, "approved")

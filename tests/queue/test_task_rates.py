@@ -15,10 +15,10 @@ from cronograph.jobs.core.limits import Limits, UniqueKey, key_of_task, task_of_
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Task
 from cronograph.jobs.core.outcome import HandedBack
 from cronograph.jobs.queue.limits.admission import look_for_tokens
-from cronograph.jobs.store.read import tasks as stored_tasks
-from cronograph.jobs.store.read.facts import of_runs
-from cronograph.jobs.store.read.runs import by_ids
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.statements import tasks as stored_tasks
+from cronograph.jobs.store.statements.facts import of_runs
+from cronograph.jobs.store.statements.runs import by_ids
 from tests.support.storage import START, Stored, Worker, retry_runs
 
 ONE_A_MINUTE = Rate(1, 60.0, 1)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from cronograph.jobs.core.model import Execution
 from cronograph.jobs.core.outcome import Failed, JobOutcome, Snoozed, Succeeded
 from cronograph.jobs.queue.finish import Finish, finish, store
-from cronograph.jobs.store.read import executions
+from cronograph.jobs.store.statements import executions
 from tests.support.storage import Stored
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"

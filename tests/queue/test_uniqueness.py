@@ -15,7 +15,7 @@ from cronograph.jobs.core.limits import LIMITS, Limits, UniqueKey
 from cronograph.jobs.core.model import Enqueued, NewRun, OverlapPolicy, Run, Trigger
 from cronograph.jobs.queue.claims.claim import start_more
 from cronograph.jobs.store.schema import tables
-from cronograph.jobs.store.schema.specs import defaults_document
+from cronograph.jobs.store.schema.rows import defaults_document
 from tests.support.storage import START, Stored
 
 

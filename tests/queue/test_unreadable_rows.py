@@ -8,9 +8,9 @@ from cronograph.jobs.core.base.errors import UnreadableRow
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.queue.losses import disown, rescue
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import nodes
-from cronograph.jobs.store.read import runs as stored_runs
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.statements import nodes
+from cronograph.jobs.store.statements import runs as stored_runs
 from tests.support.storage import Stored
 
 pytestmark = pytest.mark.altered_log

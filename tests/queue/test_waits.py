@@ -16,7 +16,7 @@ from cronograph.jobs.core.outcome import Failed, Succeeded, Suspended
 from cronograph.jobs.core.run_spec import RunSpec
 from cronograph.jobs.core.steps import StepKind, StepState, StoredStep
 from cronograph.jobs.core.waits import AwaitedKind, Awaits, Signal, Wait
-from cronograph.jobs.queue.base.suspended import wake
+from cronograph.jobs.queue.base.changes import wake
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.finish import Finish, finish
 from cronograph.jobs.queue.waits import wait

@@ -15,8 +15,8 @@ from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.job_loop import JobLoop
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read import steps as stored_steps
+from cronograph.jobs.store.statements import facts
+from cronograph.jobs.store.statements import runs as stored_runs
 from tests.runtime import branch_jobs
 from tests.runtime.branch_jobs import JOBS
 from tests.support.engines import RunningEngine, StartEngine
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.both_databases
 
 async def states_of(engine: RunningEngine, run_id: int) -> dict[str, str]:
     """The state of each step of a run, by its label."""
-    steps = await engine.database.read(stored_steps.of_runs, [run_id])
+    steps = await engine.database.read(stored_runs.steps_of_runs, [run_id])
     return {one.label: one.state.value for one in steps[run_id]}
 
 

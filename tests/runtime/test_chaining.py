@@ -13,8 +13,8 @@ from cronograph.jobs.core.flows import FlowState
 from cronograph.jobs.core.model import Priority, Run
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
-from cronograph.jobs.store.read import flows
-from cronograph.jobs.store.read import runs as run_store
+from cronograph.jobs.store.statements import flows
+from cronograph.jobs.store.statements import runs as run_store
 from cronograph.jobs.testing import Queue, drain, run_job
 from tests.runtime.chaining_jobs import JOBS, LATER, coroutine
 from tests.support.engines import RunningEngine, StartEngine

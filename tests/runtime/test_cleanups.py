@@ -13,9 +13,9 @@ from cronograph.jobs.core.flows import Flow, FlowState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Connection
-from cronograph.jobs.store.read import steps as stored_steps
-from cronograph.jobs.store.read.flows import by_ids, flow_from
 from cronograph.jobs.store.schema.tables import flow
+from cronograph.jobs.store.statements import runs as stored_runs
+from cronograph.jobs.store.statements.flows import by_ids, flow_from
 from cronograph.jobs.testing import Queue, drain, run_job
 from tests.runtime.step_jobs import JOBS
 from tests.support.engines import RunningEngine, StartEngine
@@ -50,7 +50,7 @@ async def test_what_a_killed_process_did_is_undone_in_reverse_order(start_engine
         {"customer": "7"},
     )
     assert notes.read_text().split() == ["charge", "undo", "charge", "undo", "seat"]
-    stored = (await engine.database.read(stored_steps.of_runs, [done.run.id]))[done.run.id]
+    stored = (await engine.database.read(stored_runs.steps_of_runs, [done.run.id]))[done.run.id]
     assert [(one.label, one.cleanup_job, one.attempt) for one in stored] == [("seat", "undo", 1), ("charge", "undo", 1)]
 
 

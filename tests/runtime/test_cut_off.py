@@ -15,7 +15,7 @@ from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.runtime.base.settings import StartLauncher
 from cronograph.jobs.store.db.address import parse_url
 from cronograph.jobs.store.db.database import Database, sync_engine
-from cronograph.jobs.store.read import facts, nodes
+from cronograph.jobs.store.statements import facts, nodes
 from tests.chaos.proxy import Proxy
 from tests.runtime.witness_jobs import registry, steps
 from tests.support.engines import QUICK, RunningEngine, running_engine

@@ -7,8 +7,8 @@ from sqlalchemy import update
 
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import tasks
 from cronograph.jobs.store.schema.tables import periodic_task
+from cronograph.jobs.store.statements import tasks
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually
 

@@ -12,7 +12,7 @@ from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.registry import Registry, define
 from cronograph.jobs.runtime.base.service import Pulse, Service, Watch, stall_of
 from cronograph.jobs.store.db.database import sync_engine
-from cronograph.jobs.store.read import nodes
+from cronograph.jobs.store.statements import nodes
 from tests.support.engines import QUICK, RunningEngine, StartEngine
 from tests.support.waiting import eventually
 

@@ -13,7 +13,7 @@ from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read import nodes
+from cronograph.jobs.store.statements import nodes
 from tests.runtime.sample_jobs import KINDS, registry_of
 from tests.support.engines import QUICK, StartEngine
 from tests.support.waiting import eventually

@@ -24,7 +24,7 @@ from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.database import Database, OperationalError
 from cronograph.jobs.store.db.transaction import Tx, Wake
-from cronograph.jobs.store.read import nodes
+from cronograph.jobs.store.statements import nodes
 from tests.support.clocks import WrongClock
 from tests.support.engines import QUICK
 from tests.support.waiting import eventually

@@ -13,8 +13,8 @@ from cronograph.jobs.core.steps import Step
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Connection
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import steps as stored_steps
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements import runs as stored_runs
 from tests.runtime.step_jobs import JOBS
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.waiting import eventually
@@ -23,7 +23,7 @@ KINDS = ("async", "thread", "process", "async in process")
 
 
 async def steps_of(engine: RunningEngine, run_id: int) -> list[Step]:
-    return (await engine.database.read(stored_steps.of_runs, [run_id]))[run_id]
+    return (await engine.database.read(stored_runs.steps_of_runs, [run_id]))[run_id]
 
 
 @pytest.mark.costly

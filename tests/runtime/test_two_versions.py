@@ -30,8 +30,8 @@ from cronograph.jobs.declared import Job
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.opening import connected
-from cronograph.jobs.store.read.runs import run_from, select_runs
 from cronograph.jobs.store.schema.tables import run as run_table
+from cronograph.jobs.store.statements.runs import run_from, select_runs
 from tests.support.engines import QUICK, RunningEngine, running_engine
 from tests.support.storage import retry_runs
 from tests.support.waiting import eventually

@@ -21,7 +21,7 @@ from cronograph.jobs.runtime.live.feeds import LogFeed
 from cronograph.jobs.store.db.address import sqlite_path
 from cronograph.jobs.store.db.database import Database, OperationalError
 from cronograph.jobs.store.db.postgres import POOL
-from cronograph.jobs.store.read import nodes
+from cronograph.jobs.store.statements import nodes
 from tests.support.engines import QUICK, RunningEngine, running_engine
 from tests.support.postgres import PostgresServer
 from tests.support.waiting import eventually

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cronograph.graphql.client import Client, OperationError, RunState
-from cronograph.graphql.transport.persisted import sha256_of
+from cronograph.graphql.transport.body import sha256_of
 from cronograph.jobs.core.base.errors import ConfigurationError
 from cronograph.server.configuration.reading import InvalidSettingsError, load, own_documents, read_documents
 from tests.support.processes import ProcessStarter

@@ -19,7 +19,7 @@ from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read import runs
+from cronograph.jobs.store.statements import runs
 from cronograph.server.process.engine_thread import EngineThread
 from tests.support.waiting import eventually
 

@@ -3,7 +3,7 @@
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.types import SchemaText
-from cronograph.server.database.checks import check_database
+from cronograph.server.database.schema import check_database
 from tests.support.storage import Stored
 
 

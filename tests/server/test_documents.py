@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, func, insert, select
 
-from cronograph.jobs.accounts.write import accounts
+from cronograph.jobs.accounts.statements import accounts
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.schema.tables import event, job_execution, run, session

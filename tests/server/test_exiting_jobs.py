@@ -16,7 +16,7 @@ from cronograph.jobs.runtime.base.settings import EngineSettings
 from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.store.db.cancellable import CancellableConnection
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read import runs as stored_runs
+from cronograph.jobs.store.statements import runs as stored_runs
 from cronograph.server.process.engine_thread import EngineThread
 from tests.server.exiting_jobs import PLAIN, add_exiting_jobs
 from tests.support.waiting import eventually

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from cronograph.graphql.transport.site import host_name
+from cronograph.graphql.transport.request import host_name
 from cronograph.server.http.bind import listen
 from cronograph.server.http.security import KnownHost, SecurityHeaders
 from cronograph.server.http.server import BoundedHeadProtocol, HttpServer

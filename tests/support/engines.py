@@ -23,10 +23,10 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.base.settings import EngineSettings, StartLauncher
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read import logs, runs
-from cronograph.jobs.store.read.executions import execution_from
-from cronograph.jobs.store.read.logs import LogLine
 from cronograph.jobs.store.schema.tables import job_execution, periodic_task
+from cronograph.jobs.store.statements import logs, runs
+from cronograph.jobs.store.statements.executions import execution_from
+from cronograph.jobs.store.statements.logs import LogLine
 from tests.support.forking import Nursery, Running
 from tests.support.waiting import eventually
 

@@ -24,7 +24,7 @@ from cronograph.jobs.queue.finish import Finish, Finished, finish
 from cronograph.jobs.queue.occurrences import dispatch_due
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes
 from tests.support.history import counted_minutes, minutes_of_log
 
 P = ParamSpec("P")

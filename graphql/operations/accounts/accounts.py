@@ -10,14 +10,14 @@ from ....jobs.accounts.actions import passkeys as passkey_actions
 from ....jobs.accounts.actions import providers as provider_actions
 from ....jobs.accounts.actions import sessions as session_actions
 from ....jobs.accounts.actions import sessions as token_actions
-from ....jobs.accounts.actions.throttling import fresh_secret
-from ....jobs.accounts.read import accounts
+from ....jobs.accounts.actions.accounts import fresh_secret
 from ....jobs.accounts.rules import accounts as account_model
-from ....jobs.accounts.rules import passkeys as model
+from ....jobs.accounts.rules import credentials as stored_credentials
 from ....jobs.accounts.rules import sessions as session_model
+from ....jobs.accounts.rules.accounts import ProviderIdentity as ProviderIdentityModel
 from ....jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
-from ....jobs.accounts.rules.providers import ProviderIdentity as ProviderIdentityModel
 from ....jobs.accounts.rules.sessions import CredentialKind
+from ....jobs.accounts.statements import accounts
 from ....jobs.actions.idempotent import AnswerCodec
 from ....jobs.core.base.errors import ErrorCode, InvalidInput
 from ....jobs.core.base.errors import UserError as Refusal
@@ -129,7 +129,7 @@ class DeleteIdentityInput(MutationInput):
 
 
 TOKEN: Final = kept_whole(session_model.ApiToken)
-PASSKEY: Final = kept_whole(model.Passkey)
+PASSKEY: Final = kept_whole(stored_credentials.Passkey)
 IDENTITY: Final = kept_whole(ProviderIdentityModel)
 ENDED: Final[AnswerCodec[int]] = AnswerCodec(
     dump=lambda ended: {"ended": ended}, load=lambda _, stored: stored["ended"]
@@ -266,7 +266,7 @@ class LoginMethodMutations:
     async def rename_passkey(self, info: Info, input: RenamePasskeyInput) -> PasskeyChanged:
         """Calls a passkey of one's own something else. Not possible by a token."""
 
-        def action(tx: Tx) -> model.Passkey:
+        def action(tx: Tx) -> stored_credentials.Passkey:
             account = signed_in(tx, info)
             return passkey_actions.rename(tx, parse_key(input.id, "id"), account.id, input.name)
 
@@ -277,7 +277,7 @@ class LoginMethodMutations:
     async def delete_passkey(self, info: Info, input: DeletePasskeyInput) -> PasskeyChanged:
         """Forgets a passkey of one's own, unless it is the last way to sign in. Not possible by a token."""
 
-        def action(tx: Tx) -> model.Passkey:
+        def action(tx: Tx) -> stored_credentials.Passkey:
             account = signed_in(tx, info)
             return passkey_actions.delete(tx, parse_key(input.id, "id"), account.id)
 

@@ -7,8 +7,8 @@ from typing import Final
 import strawberry
 
 from ....jobs.accounts.actions import secrets as actions
-from ....jobs.accounts.read.secrets import SECRETS
 from ....jobs.accounts.rules.secrets import Secret as SecretModel
+from ....jobs.accounts.statements.secrets import SECRETS
 from ...base.enums import Described, Role, described
 from ...base.fields import Size, mutates, resolved
 from ...execution.shown import FromModel

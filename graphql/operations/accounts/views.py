@@ -7,13 +7,13 @@ from typing import Annotated, Final
 import strawberry
 
 from ....jobs.accounts.actions import views as actions
-from ....jobs.accounts.read import views as stored
 from ....jobs.accounts.rules import views as model
 from ....jobs.accounts.rules.views import MAX_VIEWS, TEAM, scope_of
+from ....jobs.accounts.statements import views as stored
 from ....jobs.store.db.transaction import Tx
-from ...base.arguments import checked_text
 from ...base.enums import Role
 from ...base.fields import Size, mutates, resolved
+from ...base.scalars import checked_text
 from ...execution.shown import FromModel
 from ...resolving.context import Info
 from ...types.common import MutationPayload

@@ -17,18 +17,17 @@ from ....jobs.core.explain.previews import Preview
 from ....jobs.core.model import Priority, Run, Task
 from ....jobs.core.rules import unknown
 from ....jobs.store.db.transaction import Tx
-from ....jobs.store.read import runs as stored_runs
-from ....jobs.store.read import tasks as stored_tasks
-from ....jobs.store.read.figures.depth import judged
-from ....jobs.store.read.listing import pages
-from ....jobs.store.read.listing.criteria import AllOf, Condition, Criteria, Operator
-from ....jobs.store.read.listing.keyset import OrderKey
-from ....jobs.store.read.listing.listing import Listing
-from ....jobs.store.read.lists import RUNS, TASKS
-from ...base.arguments import MAX_RUNS, MAX_TASKS
+from ....jobs.store.statements import runs as stored_runs
+from ....jobs.store.statements import tasks as stored_tasks
+from ....jobs.store.statements.figures.depth import judged
+from ....jobs.store.statements.listing import pages
+from ....jobs.store.statements.listing.criteria import AllOf, Condition, Criteria, Operator
+from ....jobs.store.statements.listing.keyset import OrderKey
+from ....jobs.store.statements.listing.listing import Listing
+from ....jobs.store.statements.lists import RUNS, TASKS
 from ...base.errors import UserFacingError
 from ...base.fields import Size
-from ...base.scalars import BigInt, Labels
+from ...base.scalars import MAX_RUNS, MAX_TASKS, BigInt, Labels
 from ...lists.connections import decode, encode
 from ...lists.filters import MUTATIONS, RowFilter, absent_variables, is_empty, to_criteria
 from ...resolving.context import Info

@@ -24,10 +24,9 @@ from ....jobs.core.base.errors import UserError as Refusal
 from ....jobs.core.model import Json, Run, Task
 from ....jobs.core.rules import MAX_NAME
 from ....jobs.store.db.transaction import Tx
-from ....jobs.store.read import runs as run_store
-from ....jobs.store.read import tasks as task_store
-from ...base.arguments import camel, decimal
-from ...base.scalars import unstorable
+from ....jobs.store.statements import runs as run_store
+from ....jobs.store.statements import tasks as task_store
+from ...base.scalars import camel, decimal, unstorable
 from ...resolving.context import Info
 from ...types.common import MutationPayload, UserError
 from ...types.refusals import shown

@@ -1,17 +1,26 @@
-"""Make accounts, change their role or password, disable them, and make the first administrator."""
+"""Make accounts, change their role or password, disable, set up and recover them; slow down guesses."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
+from secrets import token_bytes
 
 from ...core.actor import Role
 from ...core.base.errors import AlreadyExists, ErrorCode, InvalidState, UserError
 from ...core.rules import unknown
 from ...store.db.transaction import Tx, Wake
-from ..read import accounts as stored_accounts
-from ..read.accounts import Purpose
 from ..rules.accounts import LINK_LIFETIME, Account, check_account_name, look_of, name_key
-from ..rules.credentials import account_subject
-from ..write import accounts, sessions, throttle
+from ..rules.credentials import (
+    ENTROPY_BYTES,
+    Prefix,
+    ThrottlePolicy,
+    account_subject,
+    counted_failures,
+    new_secret,
+    pause_after,
+)
+from ..statements import accounts, sessions
+from ..statements import accounts as stored_accounts
+from ..statements.accounts import Failures, Purpose
 
 
 def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None) -> Account:
@@ -29,7 +38,7 @@ def add_account(tx: Tx, name: str, role: Role, password_hash: str | None = None)
             "choose another name",
             path=("name",),
         )
-    account = accounts.insert_account(tx.conn, stored, role, password_hash, tx.now)
+    account = stored_accounts.insert_account(tx.conn, stored, role, password_hash, tx.now)
     if account is None:
         raise AlreadyExists(
             f"name: an account '{stored}' exists already (upper and lower case are the same); choose another name",
@@ -57,7 +66,7 @@ def set_role(tx: Tx, name: str, role: Role) -> Account:
     if account.role is role:
         return account
     _keep_an_administrator(tx, account)
-    changed = accounts.change(tx.conn, account.id, role=role.value)
+    changed = stored_accounts.change(tx.conn, account.id, role=role.value)
     sessions.delete_sessions_of(tx.conn, account.id, tx.now)
     tx.wake(Wake.RIGHTS)
     tx.record("account.role", account.name, before={"role": account.role.value}, after={"role": role.value})
@@ -75,7 +84,7 @@ def disable(tx: Tx, name: str) -> Account:
     if account.disabled_at is not None:
         return account
     _keep_an_administrator(tx, account)
-    changed = accounts.change(tx.conn, account.id, disabled_at=tx.now)
+    changed = stored_accounts.change(tx.conn, account.id, disabled_at=tx.now)
     sessions.delete_sessions_of(tx.conn, account.id, tx.now)
     tx.wake(Wake.RIGHTS)
     tx.record("account.disabled", account.name)
@@ -92,7 +101,7 @@ def enable(tx: Tx, name: str) -> Account:
     if account.disabled_at is None:
         return account
     tx.record("account.enabled", account.name)
-    return accounts.change(tx.conn, account.id, disabled_at=None)
+    return stored_accounts.change(tx.conn, account.id, disabled_at=None)
 
 
 def set_password(tx: Tx, name: str, password_hash: str, *, keep_session: int | None = None) -> Account:
@@ -102,10 +111,10 @@ def set_password(tx: Tx, name: str, password_hash: str, *, keep_session: int | N
         NotFound: there is no such account.
     """
     account = the_account(tx, name)
-    changed = accounts.change(tx.conn, account.id, password_hash=password_hash)
+    changed = stored_accounts.change(tx.conn, account.id, password_hash=password_hash)
     sessions.delete_sessions_of(tx.conn, account.id, tx.now, but=keep_session)
     tx.wake(Wake.RIGHTS)
-    throttle.forgive(tx.conn, account_subject(name_key(account.name)))
+    stored_accounts.forgive_failures(tx.conn, account_subject(name_key(account.name)))
     tx.record("account.password", account.name)
     return changed
 
@@ -113,9 +122,9 @@ def set_password(tx: Tx, name: str, password_hash: str, *, keep_session: int | N
 def prepare_setup(tx: Tx, link_hash: str) -> bool:
     """Keep a set-up link in the place of older ones, unless an administrator exists: then False, and none is good."""
     if stored_accounts.active_administrators(tx.conn) > 0:
-        accounts.drop_unspent(tx.conn, Purpose.SETUP)
+        stored_accounts.drop_unspent(tx.conn, Purpose.SETUP)
         return False
-    accounts.replace(tx.conn, Purpose.SETUP, link_hash, tx.now, tx.now + LINK_LIFETIME, None)
+    stored_accounts.replace(tx.conn, Purpose.SETUP, link_hash, tx.now, tx.now + LINK_LIFETIME, None)
     return True
 
 
@@ -126,7 +135,7 @@ def set_up(tx: Tx, link_hash: str, name: str, password_hash: str) -> Account:
         UserError: code ``INVALID_LINK``: it is spent, replaced, expired or none.
         AlreadyExists, InvalidInput: of the name; the link stays good.
     """
-    good, _ = accounts.spend(tx.conn, Purpose.SETUP, link_hash, tx.now)
+    good, _ = stored_accounts.spend(tx.conn, Purpose.SETUP, link_hash, tx.now)
     if not good or stored_accounts.active_administrators(tx.conn) > 0:
         raise bad_link("a new one is printed at each start of the server until there is an administrator")
     return add_account(tx, name, Role.ADMIN, password_hash)
@@ -143,7 +152,7 @@ def prepare_recovery(tx: Tx, name: str, link_hash: str) -> datetime:
     if account.disabled_at is not None:
         raise InvalidState(f"name: account '{account.name}' is disabled; enable it first", path=("name",))
     until = tx.now + LINK_LIFETIME
-    accounts.replace(tx.conn, Purpose.RECOVERY, link_hash, tx.now, until, account.id)
+    stored_accounts.replace(tx.conn, Purpose.RECOVERY, link_hash, tx.now, until, account.id)
     tx.record("account.recovery", account.name)
     return until
 
@@ -159,7 +168,7 @@ def recover(tx: Tx, link_hash: str, hashed: Callable[[Account], str]) -> Account
         UserError: code ``INVALID_LINK``: it is spent, replaced, expired or none, or its account is disabled.
         InvalidInput: raised by ``hashed``; the link stays good.
     """
-    good, account_id = accounts.spend(tx.conn, Purpose.RECOVERY, link_hash, tx.now)
+    good, account_id = stored_accounts.spend(tx.conn, Purpose.RECOVERY, link_hash, tx.now)
     account = stored_accounts.by_id(tx.conn, account_id) if good and account_id is not None else None
     if account is None or account.disabled_at is not None:
         raise bad_link("ask an administrator for a new one")
@@ -190,9 +199,50 @@ def bad_link(advice: str) -> UserError:
 
 
 def _keep_an_administrator(tx: Tx, account: Account) -> None:
-    if account.role is Role.ADMIN and account.disabled_at is None and accounts.lock_administrators(tx.conn) < 2:
+    if account.role is Role.ADMIN and account.disabled_at is None and stored_accounts.lock_administrators(tx.conn) < 2:
         raise InvalidState(
             f"name: '{account.name}' is the last administrator; make another account an administrator first",
             path=("name",),
             code=ErrorCode.LAST_ADMINISTRATOR,
         )
+
+
+def fresh_secret(prefix: Prefix) -> str:
+    """Return a new secret for the prefix's purpose."""
+    return new_secret(prefix, token_bytes(ENTROPY_BYTES))
+
+
+def count_try(tx: Tx, subjects: Sequence[tuple[str, ThrottlePolicy]]) -> float:
+    """Count a failure of each subject until it turns out otherwise.
+
+    Args:
+        subjects: The counted subjects, always in the same order: two transactions that wait for each other would stand
+            still.
+
+    Returns:
+        Seconds before which nothing may be looked at, and nothing was counted; 0 = now.
+    """
+    kept = [(subject, policy, accounts.lock_failures(tx.conn, subject, tx.now)) for subject, policy in subjects]
+    wait = max((failures.blocked_until - tx.now).total_seconds() for _, _, failures in kept)
+    if wait > 0:
+        return wait
+    for subject, policy, failures in kept:
+        accounts.keep_failures(tx.conn, subject, _one_more(failures, policy, tx.now))
+    return 0
+
+
+def take_back(tx: Tx, subject: str, policy: ThrottlePolicy) -> None:
+    """Do not count the last try of a subject: it turned out to be right."""
+    accounts.keep_failures(
+        tx.conn, subject, _one_less(accounts.lock_failures(tx.conn, subject, tx.now), policy, tx.now)
+    )
+
+
+def _one_more(before: Failures, policy: ThrottlePolicy, now: datetime) -> Failures:
+    failures = counted_failures(before.failures, before.last_failed_at, now) + 1
+    return Failures(failures, now, now + pause_after(policy, failures))
+
+
+def _one_less(before: Failures, policy: ThrottlePolicy, now: datetime) -> Failures:
+    failures = max(0, before.failures - 1)
+    return Failures(failures, before.last_failed_at, now + pause_after(policy, failures - 1))

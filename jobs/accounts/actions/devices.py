@@ -6,27 +6,26 @@ from dataclasses import dataclass, replace
 from ...core.actor import Actor, Role
 from ...core.base.errors import ErrorCode, InvalidState
 from ...store.db.transaction import Tx, Wake
-from ..read import accounts
 from ..rules.accounts import Account
 from ..rules.credentials import ACCOUNT_THROTTLE, ADDRESS_THROTTLE, address_subject, guess_subject
-from ..rules.devices import (
+from ..rules.sessions import (
     ACCESS_LIFETIME,
     CODE_LIFETIME,
     MOST_OPEN,
     REFRESH_LIFETIME,
     SLOWER_BY,
     Answer,
+    CredentialKind,
     DeviceRequest,
     RefreshToken,
+    Session,
     Use,
     judge_use,
     new_user_code,
 )
-from ..rules.sessions import CredentialKind, Session
-from ..write import devices, sessions
-from ..write import devices as stored_devices
+from ..statements import accounts, sessions
+from .accounts import count_try, take_back
 from .sessions import MAX_ADDRESS, MAX_AGENT, ClientInfo
-from .throttling import count_try, take_back
 
 DEVICE = Actor("(device)", Role.VIEWER)
 """Acts while nobody has decided yet; the log says that a device did."""
@@ -87,7 +86,7 @@ def begin(tx: Tx, codes: NewCodes, place: ClientInfo) -> None:
         InvalidState: code ``TOO_MANY_DEVICES``: too many of its address wait already.
     """
     address = place.address[:MAX_ADDRESS]
-    if stored_devices.count_open(tx.conn, address, tx.now) >= MOST_OPEN:
+    if sessions.count_open(tx.conn, address, tx.now) >= MOST_OPEN:
         raise InvalidState(
             f"{MOST_OPEN} devices of the address {address} wait for a decision already; decide about them, or wait",
             code=ErrorCode.TOO_MANY_DEVICES,
@@ -95,7 +94,7 @@ def begin(tx: Tx, codes: NewCodes, place: ClientInfo) -> None:
     agent = place.agent[:MAX_AGENT] if place.agent else None
     until = tx.now + CODE_LIFETIME
     new = DeviceRequest(0, None, address, agent, tx.now, until, codes.interval, None, None, None, None)
-    devices.insert_request(tx.conn, codes.device, codes.user, new)
+    sessions.insert_request(tx.conn, codes.device, codes.user, new)
 
 
 def look_up(tx: Tx, user_code_hash: str | None, account_id: int, place: ClientInfo) -> Guess:
@@ -109,7 +108,7 @@ def look_up(tx: Tx, user_code_hash: str | None, account_id: int, place: ClientIn
     wait = count_try(tx, subjects)
     if wait > 0:
         return Guess(wait)
-    found = None if user_code_hash is None else stored_devices.open_request(tx.conn, user_code_hash, tx.now)
+    found = None if user_code_hash is None else sessions.open_request(tx.conn, user_code_hash, tx.now)
     if found is not None:
         for subject, policy in subjects:
             take_back(tx, subject, policy)
@@ -121,7 +120,7 @@ def decide(tx: Tx, user_code_hash: str | None, account_id: int, place: ClientInf
     guess = look_up(tx, user_code_hash, account_id, place)
     if guess.request is None:
         return guess
-    if not devices.decide(tx.conn, guess.request.id, account_id, tx.now, approve=approve):
+    if not sessions.decide(tx.conn, guess.request.id, account_id, tx.now, approve=approve):
         return Guess()
     about = {"address": guess.request.address, "agent": guess.request.agent}
     tx.record("device.approved" if approve else "device.denied", tx.actor.name if tx.actor else None, after=about)
@@ -130,17 +129,17 @@ def decide(tx: Tx, user_code_hash: str | None, account_id: int, place: ClientInf
 
 def redeem(tx: Tx, device_code_hash: str, tokens: NewTokens) -> Granted:
     """Give an approved device its tokens, once."""
-    request = devices.lock_request(tx.conn, device_code_hash)
+    request = sessions.lock_request(tx.conn, device_code_hash)
     if request is None:
         return Granted(Answer.INVALID)
     answer = request.answer(tx.now)
     if answer is Answer.SLOW_DOWN:
         slower = request.interval + SLOWER_BY
-        devices.change_request(tx.conn, request.id, polled_at=tx.now, poll_interval=slower)
+        sessions.change_request(tx.conn, request.id, polled_at=tx.now, poll_interval=slower)
     elif answer is Answer.PENDING:
-        devices.change_request(tx.conn, request.id, polled_at=tx.now)
+        sessions.change_request(tx.conn, request.id, polled_at=tx.now)
     elif answer in (Answer.DENIED, Answer.GRANTED):
-        devices.change_request(tx.conn, request.id, consumed_at=tx.now)
+        sessions.change_request(tx.conn, request.id, consumed_at=tx.now)
     if answer is not Answer.GRANTED:
         return Granted(answer)
     account = accounts.by_id(tx.conn, request.account_id) if request.account_id is not None else None
@@ -156,12 +155,12 @@ def exchange(tx: Tx, refresh_hash: str, tokens: NewTokens, place: ClientInfo) ->
     One that was exchanged before is a sign of theft, and ends the sign-in of the thief and of his victim, unless its
     answer seems to have been lost on the way.
     """
-    found = devices.lock_refresh(tx.conn, refresh_hash)
+    found = sessions.lock_refresh(tx.conn, refresh_hash)
     if found is None:
         return None
     token, account_id = found
     account = accounts.by_id(tx.conn, account_id)
-    use = judge_use(token, devices.followers_of(tx.conn, token.id), tx.now)
+    use = judge_use(token, sessions.followers_of(tx.conn, token.id), tx.now)
     if account is None or account.disabled_at is not None or use is Use.WORTHLESS or token.session_id is None:
         return None
     if use is Use.REUSED:
@@ -169,19 +168,19 @@ def exchange(tx: Tx, refresh_hash: str, tokens: NewTokens, place: ClientInfo) ->
         tx.record("sign_in.token_reused", account.name)
         _end(tx, token, account_id)
         return None
-    devices.use_refresh(tx.conn, token.id, tx.now)
+    sessions.use_refresh(tx.conn, token.id, tx.now)
     # The access token of before is no longer valid.
     tx.wake(Wake.RIGHTS)
     ends = tx.now + REFRESH_LIFETIME
     sessions.renew_access(tx.conn, token.session_id, tokens.access, tx.now + ACCESS_LIFETIME, tx.now, ends)
     follower = replace(token, expires_at=ends)
-    devices.insert_refresh(tx.conn, tokens.refresh, follower, account_id, tx.now, parent=token.id)
+    sessions.insert_refresh(tx.conn, tokens.refresh, follower, account_id, tx.now, parent=token.id)
     return account
 
 
 def end_by_refresh(tx: Tx, refresh_hash: str, place: ClientInfo) -> bool:
     """End the sign-in that a refresh token belongs to; return whether there is one."""
-    found = devices.lock_refresh(tx.conn, refresh_hash)
+    found = sessions.lock_refresh(tx.conn, refresh_hash)
     if found is None or found[0].session_id is None:
         return False
     token, account_id = found
@@ -216,11 +215,11 @@ def _sign_in(tx: Tx, account: Account, request: DeviceRequest, tokens: NewTokens
     tx.record("sign_in.succeeded", account.name, after={"by": "device"})
     session_id = sessions.insert_session(tx.conn, account.id, tokens.access, new)
     first = RefreshToken(0, secrets.token_hex(16), session_id, ends, None, None)
-    devices.insert_refresh(tx.conn, tokens.refresh, first, account.id, tx.now, parent=None)
+    sessions.insert_refresh(tx.conn, tokens.refresh, first, account.id, tx.now, parent=None)
 
 
 def _end(tx: Tx, token: RefreshToken, account_id: int) -> None:
-    devices.revoke_family(tx.conn, token.family, tx.now)
+    sessions.revoke_family(tx.conn, token.family, tx.now)
     tx.wake(Wake.RIGHTS)
     if token.session_id is not None:
         sessions.delete_session(tx.conn, token.session_id, account_id, tx.now)

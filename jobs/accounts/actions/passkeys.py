@@ -7,17 +7,13 @@ from ...core.actor import Actor, Role
 from ...core.base.errors import AlreadyExists, InvalidState, NotFound
 from ...core.rules import check_name
 from ...store.db.transaction import Tx
-from ..read import accounts
-from ..read import passkeys as stored
 from ..rules.accounts import Account
-from ..rules.credentials import CHALLENGE_THROTTLE, challenge_subject
-from ..rules.passkeys import MAX_PASSKEYS, Ceremony, DeviceKey, Passkey
-from ..write import accounts as account_statements
-from ..write import passkeys
-from .accounts import name_of
+from ..rules.credentials import CHALLENGE_THROTTLE, MAX_PASSKEYS, Ceremony, DeviceKey, Passkey, challenge_subject
+from ..statements import accounts
+from ..statements import identities as stored_identities
+from .accounts import count_try, name_of, take_back
 from .providers import keep_a_login_method
 from .sessions import MAX_ADDRESS, ClientInfo, start
-from .throttling import count_try, take_back
 
 UNKNOWN: Final = "(unknown passkey)"
 
@@ -41,15 +37,15 @@ def begin_sign_in(tx: Tx, challenge_hash: str, bound_to: str, place: ClientInfo)
     """Keep a challenge for a browser in which nobody has signed in; return seconds to wait if it asked too often."""
     wait = count_try(tx, [(challenge_subject(place.address), CHALLENGE_THROTTLE)])
     if wait == 0:
-        passkeys.replace_challenge(tx.conn, challenge_hash, bound_to, Ceremony.SIGN_IN, tx.now, None)
+        stored_identities.replace_challenge(tx.conn, challenge_hash, bound_to, Ceremony.SIGN_IN, tx.now, None)
     return wait
 
 
 def claim(tx: Tx, proof: Proof) -> Passkey | None:
     """Spend the challenge of a sign-in, and find the passkey; None if the one is not good or the other not known."""
-    if not passkeys.spend_challenge(tx.conn, proof.challenge_hash, proof.bound_to, Ceremony.SIGN_IN, tx.now):
+    if not stored_identities.spend_challenge(tx.conn, proof.challenge_hash, proof.bound_to, Ceremony.SIGN_IN, tx.now):
         return None
-    return stored.by_credential(tx.conn, proof.credential_id)
+    return stored_identities.by_credential(tx.conn, proof.credential_id)
 
 
 def succeed(tx: Tx, passkey: Passkey, sign_count: int, token_hash: str, place: ClientInfo) -> Account | None:
@@ -57,7 +53,7 @@ def succeed(tx: Tx, passkey: Passkey, sign_count: int, token_hash: str, place: C
     account = accounts.by_id(tx.conn, passkey.account_id)
     if account is None or account.disabled_at is not None:
         return None
-    if not passkeys.use_passkey(tx.conn, passkey, sign_count, tx.now):
+    if not stored_identities.use_passkey(tx.conn, passkey, sign_count, tx.now):
         return None
     take_back(tx, challenge_subject(place.address), CHALLENGE_THROTTLE)
     start(tx, account, token_hash, place, by="passkey")
@@ -78,13 +74,13 @@ def begin_registration(tx: Tx, challenge_hash: str, bound_to: str, account_id: i
         InvalidState: it has as many as there may be.
     """
     mine = _with_room(tx, account_id)
-    passkeys.replace_challenge(tx.conn, challenge_hash, bound_to, Ceremony.REGISTER, tx.now, account_id)
+    stored_identities.replace_challenge(tx.conn, challenge_hash, bound_to, Ceremony.REGISTER, tx.now, account_id)
     return mine
 
 
 def spend_registration(tx: Tx, challenge_hash: str, bound_to: str) -> bool:
     """Spend the challenge of a new passkey; False if it is not good."""
-    return passkeys.spend_challenge(tx.conn, challenge_hash, bound_to, Ceremony.REGISTER, tx.now)
+    return stored_identities.spend_challenge(tx.conn, challenge_hash, bound_to, Ceremony.REGISTER, tx.now)
 
 
 def register(tx: Tx, account_id: int, new: DeviceKey, name: str) -> Passkey:
@@ -97,7 +93,7 @@ def register(tx: Tx, account_id: int, new: DeviceKey, name: str) -> Passkey:
     """
     check_name(name)
     _with_room(tx, account_id)
-    made = passkeys.insert_passkey(tx.conn, account_id, new, name, tx.now)
+    made = stored_identities.insert_passkey(tx.conn, account_id, new, name, tx.now)
     if made is None:
         raise AlreadyExists("passkey: it is registered already; sign in with it, or choose another device")
     tx.record("passkey.created", name_of(tx, account_id), after=_described(made))
@@ -112,7 +108,7 @@ def rename(tx: Tx, passkey_id: int, account_id: int, name: str) -> Passkey:
         NotFound: the account has no such passkey.
     """
     check_name(name)
-    renamed = passkeys.rename_passkey(tx.conn, passkey_id, account_id, name)
+    renamed = stored_identities.rename_passkey(tx.conn, passkey_id, account_id, name)
     if renamed is None:
         raise _missing(passkey_id)
     tx.record("passkey.renamed", name_of(tx, account_id), after=_described(renamed))
@@ -126,8 +122,8 @@ def delete(tx: Tx, passkey_id: int, account_id: int) -> Passkey:
         InvalidState: code ``LAST_WAY_IN``: it has no password and no other passkey.
         NotFound: the account has no such passkey.
     """
-    account_statements.lock(tx.conn, account_id)
-    deleted = passkeys.delete_passkey(tx.conn, passkey_id, account_id)
+    accounts.lock(tx.conn, account_id)
+    deleted = stored_identities.delete_passkey(tx.conn, passkey_id, account_id)
     if deleted is None:
         raise _missing(passkey_id)
     keep_a_login_method(tx, account_id, deleted.name)
@@ -136,7 +132,7 @@ def delete(tx: Tx, passkey_id: int, account_id: int) -> Passkey:
 
 
 def _with_room(tx: Tx, account_id: int) -> list[Passkey]:
-    mine = stored.passkeys_of(tx.conn, [account_id])
+    mine = stored_identities.passkeys_of(tx.conn, [account_id])
     if len(mine) >= MAX_PASSKEYS:
         raise InvalidState(f"passkey: this account has {MAX_PASSKEYS}, the most there may be; delete one first")
     return mine

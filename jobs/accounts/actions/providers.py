@@ -6,16 +6,11 @@ Also the rule that one way into an account stays: a password, a passkey, or an i
 from ...core.actor import Actor, Role
 from ...core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, UserError
 from ...store.db.transaction import Tx
-from ..read import accounts, passkeys
-from ..read import providers as stored
-from ..rules.accounts import Account
+from ..rules.accounts import Account, Profile, ProviderAttempt, ProviderIdentity
 from ..rules.credentials import CHALLENGE_THROTTLE, challenge_subject
-from ..rules.providers import Profile, ProviderAttempt, ProviderIdentity
-from ..write import accounts as account_statements
-from ..write import providers
-from .accounts import add_account, name_of, set_role
+from ..statements import accounts, identities
+from .accounts import add_account, count_try, name_of, set_role, take_back
 from .sessions import MAX_ADDRESS, ClientInfo, start
-from .throttling import count_try, take_back
 
 
 def begin(
@@ -24,13 +19,13 @@ def begin(
     """Keep a sign-in that goes on at a provider; return seconds to wait if this address began too many."""
     wait = count_try(tx, [(challenge_subject(place.address), CHALLENGE_THROTTLE)])
     if wait == 0:
-        providers.insert_attempt(tx.conn, state_hash, bound_to, provider, attempt, tx.now)
+        identities.insert_attempt(tx.conn, state_hash, bound_to, provider, attempt, tx.now)
     return wait
 
 
 def come_back(tx: Tx, state_hash: str, bound_to: str, provider: str) -> ProviderAttempt | None:
     """Spend a sign-in that comes back; None if it was not begun here by this browser, is old or was spent."""
-    return providers.spend_attempt(tx.conn, state_hash, bound_to, provider, tx.now)
+    return identities.spend_attempt(tx.conn, state_hash, bound_to, provider, tx.now)
 
 
 def sign_in(tx: Tx, profile: Profile, token_hash: str, place: ClientInfo) -> Account:
@@ -43,7 +38,7 @@ def sign_in(tx: Tx, profile: Profile, token_hash: str, place: ClientInfo) -> Acc
         InvalidState: ``LAST_ADMINISTRATOR``: the provider takes a role that nobody else has.
     """
     tx.actor = Actor(f"({profile.provider})", Role.VIEWER, address=place.address[:MAX_ADDRESS])
-    identity = stored.by_subject(tx.conn, profile.issuer, profile.subject)
+    identity = identities.by_subject(tx.conn, profile.issuer, profile.subject)
     account = _sign_up(tx, profile) if identity is None else accounts.by_id(tx.conn, identity.account_id)
     assert account is not None, "an identity goes with its account"
     if account.disabled_at is not None:
@@ -51,7 +46,7 @@ def sign_in(tx: Tx, profile: Profile, token_hash: str, place: ClientInfo) -> Acc
     if profile.role is not None:
         account = set_role(tx, account.name, profile.role)
     if identity is not None:
-        providers.use_identity(tx.conn, identity.id, tx.now)
+        identities.use_identity(tx.conn, identity.id, tx.now)
     take_back(tx, challenge_subject(place.address), CHALLENGE_THROTTLE)
     start(tx, account, token_hash, place, by=profile.provider)
     return account
@@ -69,7 +64,7 @@ def connect(tx: Tx, account_id: int, profile: Profile) -> ProviderIdentity:
     Raises:
         AlreadyExists: another account does, or this one.
     """
-    made = providers.insert_identity(tx.conn, account_id, profile, tx.now)
+    made = identities.insert_identity(tx.conn, account_id, profile, tx.now)
     if made is None:
         raise AlreadyExists(f"{profile.provider}: this identity is connected to an account already")
     tx.record("identity.connected", name_of(tx, account_id), after=_described(made))
@@ -83,8 +78,8 @@ def disconnect(tx: Tx, identity_id: int, account_id: int) -> ProviderIdentity:
         InvalidState: code ``LAST_WAY_IN``.
         NotFound: the account has no such identity.
     """
-    account_statements.lock(tx.conn, account_id)
-    gone = providers.delete_identity(tx.conn, identity_id, account_id)
+    accounts.lock(tx.conn, account_id)
+    gone = identities.delete_identity(tx.conn, identity_id, account_id)
     if gone is None:
         raise NotFound(f"id: this account has no identity {identity_id}", path=("id",))
     keep_a_login_method(tx, account_id, gone.provider)
@@ -128,7 +123,7 @@ def keep_a_login_method(tx: Tx, account_id: int, taken: str) -> None:
     mine = [account_id]
     if account is not None and account.has_password:
         return
-    if not passkeys.passkeys_of(tx.conn, mine) and not stored.identities_of(tx.conn, mine):
+    if not identities.passkeys_of(tx.conn, mine) and not identities.identities_of(tx.conn, mine):
         raise InvalidState(
             f"id: '{taken}' is the last way into this account; set a password or add a passkey first",
             path=("id",),

@@ -5,7 +5,6 @@ from secrets import token_bytes
 from ...core.base.errors import ErrorCode, InvalidInput, InvalidState
 from ...core.rules import unknown
 from ...store.db.transaction import Tx
-from ..read import secrets as stored_secrets
 from ..rules.secrets import (
     KEY_BYTES,
     NONCE_BYTES,
@@ -19,7 +18,7 @@ from ..rules.secrets import (
     seal,
     unseal,
 )
-from ..write import secrets
+from ..statements import secrets as stored_secrets
 
 USERS_SHOWN = 5
 
@@ -38,12 +37,12 @@ def set_secret(tx: Tx, name: str, value: str, ring: KeyRing) -> Secret:
         InvalidState: code ``NO_ENCRYPTION_KEY``: this process has no key.
     """
     check_secret(name, value)
-    before = secrets.lock(tx.conn, name)
+    before = stored_secrets.lock(tx.conn, name)
     for user in stored_secrets.hooks_and_channels(tx.conn, name):
         fault = None if user.form is None else proof_fault(user.form, value)
         if fault is not None:
             raise InvalidInput(f"value: {user.phrase} could not use it: {fault}", path=("value",))
-    kept = secrets.keep(tx.conn, _sealed(ring.newest, name, value), tx.now, tx.actor.name if tx.actor else "")
+    kept = stored_secrets.keep(tx.conn, _sealed(ring.newest, name, value), tx.now, tx.actor.name if tx.actor else "")
     # A new value changes nothing that may be shown but its key, yet that it was set is recorded.
     was = None if before is None else {"key": before.key_id, "updatedBy": before.updated_by}
     tx.record("secret.set", name, before=was, after={"key": kept.key_id, "updatedBy": kept.updated_by})
@@ -58,7 +57,7 @@ def delete_secret(tx: Tx, name: str, *, force: bool = False) -> Secret:
         InvalidState: code ``IN_USE``: tasks, hooks or channels refer to it, and it is not to be done nevertheless
             (``force``).
     """
-    secret = secrets.lock(tx.conn, name)
+    secret = stored_secrets.lock(tx.conn, name)
     if secret is None:
         raise unknown("secret", name, stored_secrets.names(tx.conn))
     users = [f"the task '{one}'" for one in stored_secrets.users(tx.conn).get(name, [])]
@@ -72,7 +71,7 @@ def delete_secret(tx: Tx, name: str, *, force: bool = False) -> Secret:
             path=("name",),
             code=ErrorCode.IN_USE,
         )
-    secrets.delete_secret(tx.conn, name)
+    stored_secrets.delete_secret(tx.conn, name)
     tx.record("secret.deleted", name, before={"key": secret.key_id, "updatedBy": secret.updated_by})
     return secret
 
@@ -85,13 +84,13 @@ def reseal_all(tx: Tx, ring: KeyRing) -> int:
             decrypted, and nothing is changed.
     """
     newest = ring.newest
-    older = {name: one for name, one in secrets.lock_all(tx.conn).items() if one.key_id != newest.id}
+    older = {name: one for name, one in stored_secrets.lock_all(tx.conn).items() if one.key_id != newest.id}
     for name, one in older.items():
         try:
             value = unseal(ring, one)
         except UnsealError as error:
             raise InvalidState(str(error), code=ErrorCode.UNREADABLE) from None
-        secrets.reseal(tx.conn, _sealed(newest, name, value))
+        stored_secrets.reseal(tx.conn, _sealed(newest, name, value))
     if older:
         tx.record("secret.key_rotated", None, after={"key": newest.id, "secrets": len(older)})
     return len(older)

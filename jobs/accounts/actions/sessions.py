@@ -1,4 +1,4 @@
-"""Signing in and out. A wrong password counts before it is looked at, so that no number of tries at once gets more."""
+"""Sign in and out, and make tokens. A wrong password counts before it is looked at, so tries at once get no more."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,15 +7,13 @@ from ...core.actor import Actor, Role, lesser
 from ...core.base.errors import InvalidInput, InvalidState, NotFound
 from ...core.rules import check_name
 from ...store.db.transaction import Tx, Wake
-from ..read import accounts
-from ..read import sessions as stored_sessions
-from ..read.sessions import Found
 from ..rules.accounts import Account, name_key
 from ..rules.credentials import ACCOUNT_THROTTLE, ADDRESS_THROTTLE, ThrottlePolicy, account_subject, address_subject
 from ..rules.sessions import SEEN_EVERY, ApiToken, CredentialKind, Session, session_end
-from ..write import sessions, throttle
-from .accounts import name_of, set_password
-from .throttling import count_try, take_back
+from ..statements import accounts
+from ..statements import sessions as stored_sessions
+from ..statements.sessions import Found
+from .accounts import count_try, name_of, set_password, take_back
 
 MAX_TOKENS = 100
 """Tokens of one account that are not revoked."""
@@ -61,7 +59,7 @@ def create_token(tx: Tx, account: Account, new: NewToken) -> ApiToken:
     if len(stored_sessions.tokens_of(tx.conn, [account.id])) >= MAX_TOKENS:
         raise InvalidState(f"account '{account.name}' has {MAX_TOKENS} tokens, the most there may be; revoke some")
     token = ApiToken(0, account.id, new.name, new.shown, new.role, tx.now, new.expires_at, None, None)
-    made = sessions.insert_token(tx.conn, new.token_hash, token)
+    made = stored_sessions.insert_token(tx.conn, new.token_hash, token)
     tx.record("token.created", account.name, after=_described(made))
     return made
 
@@ -75,7 +73,7 @@ def revoke_token(tx: Tx, token_id: int, *, account_id: int | None = None) -> Api
     Raises:
         NotFound: there is none, or it is revoked already.
     """
-    revoked = sessions.revoke_token(tx.conn, token_id, account_id, tx.now)
+    revoked = stored_sessions.revoke_token(tx.conn, token_id, account_id, tx.now)
     if revoked is None:
         raise NotFound(f"id: there is no token {token_id}, or it is revoked already", path=("id",))
     tx.wake(Wake.RIGHTS)
@@ -140,7 +138,7 @@ def succeed(tx: Tx, attempt: Attempt, token_hash: str, place: ClientInfo) -> Ses
     if accounts.password_hash(tx.conn, account.id) != attempt.password_hash:
         return None
     mine, (theirs, policy) = _subjects(account.name, place)
-    throttle.forgive(tx.conn, mine[0])
+    accounts.forgive_failures(tx.conn, mine[0])
     # Others behind this address may be guessing: only this attempt is taken back.
     take_back(tx, theirs, policy)
     return start(tx, account, token_hash, place, by="password")
@@ -166,7 +164,7 @@ def start(tx: Tx, account: Account, token_hash: str, place: ClientInfo, *, by: s
     new = Session(0, account.id, CredentialKind.BROWSER, tx.now, tx.now, ends, address, agent)
     tx.actor = Actor(account.name, account.role, account.id, address)
     tx.record("sign_in.succeeded", account.name, after={"by": by})
-    session_id = sessions.insert_session(tx.conn, account.id, token_hash, new)
+    session_id = stored_sessions.insert_session(tx.conn, account.id, token_hash, new)
     return Session(session_id, account.id, new.kind, tx.now, tx.now, ends, address, agent)
 
 
@@ -174,11 +172,11 @@ def note_use(tx: Tx, found: Found) -> None:
     """Note that a credential is used; a browser session lasts longer by that."""
     identity = found.identity
     if identity.kind is CredentialKind.TOKEN:
-        sessions.use_token(tx.conn, identity.credential_id, tx.now)
+        stored_sessions.use_token(tx.conn, identity.credential_id, tx.now)
         return
     lasts_longer = identity.kind is CredentialKind.BROWSER and found.created_at is not None
     ends = session_end(found.created_at, tx.now) if lasts_longer and found.created_at else None
-    sessions.see_session(tx.conn, identity.credential_id, tx.now, ends)
+    stored_sessions.see_session(tx.conn, identity.credential_id, tx.now, ends)
 
 
 def is_use_due(found: Found, now: datetime) -> bool:
@@ -192,7 +190,7 @@ def end_session(tx: Tx, account_id: int, session_id: int) -> None:
     Raises:
         NotFound: it has no such session.
     """
-    if not sessions.delete_session(tx.conn, session_id, account_id, tx.now):
+    if not stored_sessions.delete_session(tx.conn, session_id, account_id, tx.now):
         raise NotFound(f"sessions.id: there is no session {session_id}; it may have ended", path=("sessions", "id"))
     tx.wake(Wake.RIGHTS)
     tx.record("session.ended", name_of(tx, account_id))
@@ -200,14 +198,14 @@ def end_session(tx: Tx, account_id: int, session_id: int) -> None:
 
 def sign_out(tx: Tx, account_id: int, session_id: int) -> None:
     """End the sign-in that somebody leaves; it may have ended meanwhile."""
-    if sessions.delete_session(tx.conn, session_id, account_id, tx.now):
+    if stored_sessions.delete_session(tx.conn, session_id, account_id, tx.now):
         tx.wake(Wake.RIGHTS)
         tx.record("session.ended", name_of(tx, account_id))
 
 
 def end_all_sessions(tx: Tx, account_id: int, *, but: int | None = None) -> int:
     """End the sign-ins of an account, all or all but one; returns how many."""
-    ended = sessions.delete_sessions_of(tx.conn, account_id, tx.now, but=but)
+    ended = stored_sessions.delete_sessions_of(tx.conn, account_id, tx.now, but=but)
     if ended:
         tx.wake(Wake.RIGHTS)
         tx.record("session.ended", name_of(tx, account_id), after={"sessions": ended})

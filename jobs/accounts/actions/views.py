@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from ...core.actor import Actor
 from ...core.base.errors import AlreadyExists, InvalidState, NotFound, refuse
 from ...store.db.transaction import Tx
-from ..read import views as stored_views
 from ..rules.views import MAX_VIEWS, TEAM, SavedView, scope_of, sharing_faults, view_faults
-from ..write import views
+from ..statements import views as stored_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ def save_view(tx: Tx, person: Actor, page: str, name: str, search: str, *, share
     scope = scope_of(person, shared=shared)
     _check_room(tx, scope)
     view = SavedView(0, scope, page, name, search, tx.now, person.name, tx.now)
-    kept = views.insert_view(tx.conn, view, _account_of(person, scope))
+    kept = stored_views.insert_view(tx.conn, view, _account_of(person, scope))
     if kept is None:
         raise _taken(view)
     tx.record("view.saved", name, after=_described(kept))
@@ -66,7 +65,7 @@ def change_view(tx: Tx, person: Actor, view_id: int, change: ViewChange) -> Save
         refuse(sharing_faults(person))
     if scope != before.scope:
         _check_room(tx, scope)
-    if not views.update_view(tx.conn, after, _account_of(person, scope)):
+    if not stored_views.update_view(tx.conn, after, _account_of(person, scope)):
         raise _taken(after)
     tx.record("view.changed", after.name, before=_described(before), after=_described(after))
     return after
@@ -82,13 +81,13 @@ def delete_view(tx: Tx, person: Actor, view_id: int) -> SavedView:
     view = _locked(tx, person, view_id)
     if view.shared:
         refuse(sharing_faults(person))
-    views.delete_view(tx.conn, view.id)
+    stored_views.delete_view(tx.conn, view.id)
     tx.record("view.deleted", view.name, before=_described(view))
     return view
 
 
 def _locked(tx: Tx, person: Actor, view_id: int) -> SavedView:
-    view = views.lock(tx.conn, view_id, [TEAM, scope_of(person, shared=False)])
+    view = stored_views.lock(tx.conn, view_id, [TEAM, scope_of(person, shared=False)])
     if view is None:
         raise NotFound(f"id: there is no view {view_id}, or it is another person's", path=("id",))
     return view

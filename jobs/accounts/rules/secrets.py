@@ -1,4 +1,4 @@
-"""Secrets of jobs: the public facts about each, and the rules for values."""
+"""Rules of secrets of jobs: public facts, limits of values, and the keys that encrypt them."""
 
 import base64
 import binascii

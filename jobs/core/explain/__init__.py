@@ -4,9 +4,8 @@ An operator reads these at night, so each sentence names the thing in the way an
 """
 
 from .facts import COUNTED_AHEAD, AwaitedRun, Explanation, ExplanationCode, Leaving, LostAttempt, RunFacts, TaskFacts
-from .previews import Preview, PreviewOutcome, RunPreview
+from .previews import Preview, PreviewOutcome, RunPreview, explain_task
 from .runs import explain_run
-from .tasks import explain_task
 
 __all__ = [
     "COUNTED_AHEAD",

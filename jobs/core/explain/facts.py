@@ -6,10 +6,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from ..admission.caps import Bucket, Cap, Line
+from ..defaults import Retained
 from ..model import Group, Isolation, Run, SkippedOccurrence
 from ..nodes import Blockage, LeftBy
-from ..remote.attempts import RemoteAttempt
-from ..retention import Retained
+from ..remote import RemoteAttempt
 from ..states import RunState
 
 

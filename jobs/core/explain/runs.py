@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from ..admission.caps import Bucket, Cap, Line, WhenFull
 from ..base.signature import UnreadBy
 from ..base.times import counted
+from ..defaults import Keeping, Retained
 from ..limits import task_of_key
 from ..model import Isolation, Run
 from ..nodes import Blockage
 from ..outcome import attempt_deadline
-from ..remote.attempts import RemoteAttempt
-from ..retention import Keeping, Retained
+from ..remote import RemoteAttempt
 from ..states import FINAL, RunState
 from ..waits import AwaitedKind, Awaits
 from .facts import (

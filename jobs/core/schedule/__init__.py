@@ -1,6 +1,6 @@
 """Schedules: parsing, next times and descriptions of the four syntaxes."""
 
-from .interval import IntervalSchedule, parse_duration
+from .interval import IntervalSchedule, TimestampSchedule, parse_duration
 from .model import (
     ANCHORED,
     INVALID_SCHEDULE,
@@ -13,7 +13,6 @@ from .model import (
     Validation,
 )
 from .parse import parse, validate
-from .timestamp import TimestampSchedule
 from .zones import WallClockSchedule
 
 __all__ = [

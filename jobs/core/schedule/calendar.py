@@ -11,16 +11,18 @@ from difflib import get_close_matches
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from .calendar_parser import WEEKDAY_NAMES, CalendarText, parse_calendar_text
-from .calendar_parts import (
+from .calendar_parser import (
     DAY_PART,
     HOUR_PART,
     MINUTE_PART,
     MONTH_PART,
+    WEEKDAY_NAMES,
     YEAR_PART,
+    CalendarText,
     full_years,
     mask,
     mask_from_end,
+    parse_calendar_text,
     second_set,
 )
 from .days import EVERY_WEEKDAY, DayRule

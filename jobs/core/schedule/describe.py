@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import product
 from typing import Final
 
-from .calendar_parts import SECOND, ChainedSeconds, Steps
+from .calendar_parser import SECOND, ChainedSeconds, Steps
 from .days import EVERY_DAY, EVERY_MONTH, EVERY_WEEKDAY, DayRule, members, stepped
 from .wall import EVERY_HOUR, EVERY_MINUTE, FIRST_YEAR, LAST_YEAR, SecondSet, WallPattern, WholeSeconds
 

@@ -7,9 +7,8 @@ from typing import Final
 from ..base.times import time_text
 from .calendar import parse_calendar
 from .cron import parse_cron
-from .interval import parse_interval
+from .interval import looks_like_seconds, parse_interval, parse_timestamp
 from .model import MAX_VALUE_LENGTH, NEVER_FIRES, Schedule, ScheduleError, Syntax, Validation
-from .timestamp import looks_like_seconds, parse_timestamp
 
 
 def parse(

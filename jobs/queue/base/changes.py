@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 
+from sqlalchemy import CursorResult
+
 from ...core.events import CREATED, Change, EventKind, Listed, created
 from ...core.model import Outcome, Run, Task
 from ...core.states import RunState
-from ...store.db.transaction import Tx
-from ...store.write import events
-from .shapes import HeldRun, Reserved
+from ...store.db.transaction import Tx, Wake
+from ...store.statements import events
+from . import statements
+from .shapes import HeldRun, Reserved, reserved_from
 
 
 def task_change(kind: EventKind, task: Task) -> Change:
@@ -76,3 +79,26 @@ def _execution(kind: EventKind, run: Run | HeldRun, execution_id: int, node: str
 def publish(tx: Tx, limit: int) -> int:
     """Number up to ``limit`` transactions whose changes have no place yet, oldest first; returns how many."""
     return events.publish(tx.conn, limit)
+
+
+def wake(tx: Tx, ids: Sequence[int]) -> list[int]:
+    """Wake those of these runs that are suspended; return their ids, ascending. The others are left as they are.
+
+    They wait again, and are due now. The next attempt uses no retry.
+    """
+    if not ids:
+        return []
+    return _woken(tx, statements.execute(tx.conn, "wake", {"ids": list(ids), "now": tx.now}))
+
+
+def wake_due(tx: Tx, limit: int) -> list[int]:
+    """Wake up to ``limit`` suspended runs that are due, but none that somebody changes; return their ids."""
+    return _woken(tx, statements.execute(tx.conn, "wake_due", {"limit": limit, "now": tx.now}))
+
+
+def _woken(tx: Tx, rows: CursorResult[tuple[object, ...]]) -> list[int]:
+    woken = sorted(map(reserved_from, rows), key=lambda run: run.id)
+    tx.emit(run_change(run, RunState.WAITING) for run in woken)
+    if woken:
+        tx.wake(Wake.RUNS)
+    return [run.id for run in woken]

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from sqlalchemy import Connection
 
 from ...core.actor import Record
-from ...core.admission.expiry import expiry_of
+from ...core.admission.holding import expiry_of
 from ...core.admission.labels import inherited
 from ...core.base.tracing import TRACED
 from ...core.defaults import NO_DEFAULTS, PER_RUN, RUN_POLICIES, UNIQUE_KEY, JobDefaults, run_of_job

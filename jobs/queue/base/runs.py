@@ -15,10 +15,10 @@ from ...store.db import dialect
 from ...store.db.faults import has_moved
 from ...store.db.functions import sql_literals, unindexed
 from ...store.db.unreadable import every, readable
-from ...store.read.runs import DUE_TIME, HOLDING, run_from, select_runs
 from ...store.schema.tables import AMONG_ALL_RUNS, IS_OPEN, run_label
 from ...store.schema.tables import job_execution as x
 from ...store.schema.tables import run as r
+from ...store.statements.runs import DUE_TIME, HOLDING, run_from, select_runs
 from . import statements
 
 T = TypeVar("T")

@@ -9,8 +9,8 @@ from ...core.events import Change, EventKind
 from ...core.model import SkippedOccurrence, SkipReason, Task
 from ...core.occurrences import DueTask, Skip, due_of
 from ...store.db.transaction import Tx
-from ...store.read import skipped as stored_skipped
 from ...store.schema.tables import skipped_occurrence as s
+from ...store.statements import tasks as stored_tasks
 
 
 def record_skips(
@@ -48,7 +48,7 @@ def record_drop(tx: Tx, task: Task, skip: Skip, *, node: str | None, run_id: int
     The policy values name the last start that decided it, so no run started between two drops that are equal. The row
     names the first dropped run.
     """
-    newest = stored_skipped.newest_of_tasks(tx.conn, [task.id]).get(task.id)
+    newest = stored_tasks.newest_skipped(tx.conn, [task.id]).get(task.id)
     if newest is not None and _is_equal(newest, skip) and newest.last_scheduled_for < skip.first:
         _extend(tx.conn, newest.id, skip, tx.now)
     else:

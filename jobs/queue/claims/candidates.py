@@ -4,18 +4,37 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import chain
 from operator import itemgetter
 from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
+from ...core.admission.holding import Expired, expired_sentence
+from ...core.arguments.secrets import references, resolved
+from ...core.base.resources import handed_on
+from ...core.base.times import time_text
+from ...core.defaults import FOLLOWED
 from ...core.limits import NEVER
-from ...core.model import Priority
+from ...core.model import NewRun, Priority, Run, SkipReason, Trigger
 from ...core.nodes import in_turn
+from ...core.occurrences import Skip
+from ...core.states import RunState
+from ...store.db.transaction import Tx, Wake
 from ...store.schema.tables import run as r
+from ...store.statements import jobs
+from ...store.statements import runs as stored_runs
+from ...store.statements import tasks as stored_tasks
+from ..base import runs as run_store
 from ..base import statements
+from ..base.apart import ON_EXPIRED, in_halves, reason_of
+from ..base.changes import run_change
 from ..base.shapes import Candidate
+from ..base.skips import record_drop
+from ..enqueue.enqueue import FollowUp, put_following
+from ..flows.flow_ends import end_alone, ended_of, hold_of, settle
+from ..limits.admission import free_places
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +153,88 @@ _read: Final = json.JSONDecoder().raw_decode
 _FIRST_IN: Final = itemgetter(4, 0)
 _CLASSES: Final = ((True, Priority.LOW), (False, Priority.HIGH), (False, Priority.LOW))
 """By their number in the statement. Stuck runs of both priorities are one class."""
+
+
+BATCH: Final = 500
+"""Runs that one transaction skips."""
+EXPIRY_OF: Final = "expiryOf"
+"""Carried by the run of a job that is notified: the run that expired. The expiry of such a run notifies no job."""
+
+
+def skip_due(tx: Tx, node: str | None) -> int:
+    """Skip some runs that are too old to start; return how many."""
+    hold_of(tx.conn, *run_store.has_expired(tx.now))
+    late = run_store.expired(tx.conn, tx.now, BATCH)
+
+    def skip(ids: Sequence[int]) -> None:
+        skip_expired(tx, list(stored_runs.by_ids(tx.conn, ids).values()), node=node)
+
+    lost = in_halves(tx, late, skip)
+    for run_id, error in lost:
+        reason = reason_of(f"run {run_id}, which is too old to start, was skipped without its follow-ups", error)
+        end_alone(tx, run_id, RunState.SKIPPED, f"too old to start; {reason}")
+    return len(late)
+
+
+def skip_expired(tx: Tx, runs: Sequence[Run], *, node: str | None) -> None:
+    """Skip locked runs that are too old to start, and notify their jobs.
+
+    Args:
+        tx: The transaction that has locked them, and their flows before them.
+        runs: They have never begun.
+        node: The node that found them.
+    """
+    owners = stored_tasks.by_ids(tx.conn, sorted({run.task_id for run in runs if run.task_id is not None}))
+    for run in runs:
+        assert run.expires_at is not None, "it may expire"
+        sentence = expired_sentence(run.expires_at, run.available_at, tx.now)
+        run_store.skip(tx.conn, [run.id], sentence, tx.now, SkipReason.EXPIRED)
+        task = owners.get(run.task_id or 0)
+        if task is not None and run.scheduled_for is not None and run.trigger is Trigger.SCHEDULE:
+            policy = {"expiresAt": time_text(run.expires_at), "availableAt": time_text(run.available_at)}
+            skip = Skip(SkipReason.EXPIRED, run.scheduled_for, run.scheduled_for, 1, policy)
+            record_drop(tx, task, skip, node=node, run_id=run.id)
+    tx.emit(run_change(run, RunState.SKIPPED, node=node) for run in runs)
+    ended = ended_of((run, RunState.SKIPPED) for run in runs)
+    settle(tx, ended)
+    tx.wake(Wake.RUNS)
+    free_places(tx, runs)
+    _enqueue_expiry_jobs(tx, runs)
+
+
+def _enqueue_expiry_jobs(tx: Tx, runs: Sequence[Run]) -> None:
+    """Enqueue runs of the jobs that the jobs of these runs name by ``on_expired``; see ``put_following``."""
+    of_note = [run for run in runs if EXPIRY_OF not in (run.carried or {})]
+    defaults = jobs.defaults(tx.conn, {run.job_name for run in of_note})
+    put_following(
+        tx,
+        [
+            FollowUp(run.id, ON_EXPIRED, job, partial(_expiry_job, tx, job, run))
+            for run in of_note
+            if (job := defaults[run.job_name].on_expired) is not None
+        ],
+    )
+
+
+def _expiry_job(tx: Tx, job_name: str, run: Run) -> NewRun:
+    return NewRun(
+        job_name=job_name,
+        trigger=Trigger.API,
+        args={"expired": _expired(run, tx).document()},
+        inherits=FOLLOWED,
+        carried={**handed_on(run.carried), EXPIRY_OF: run.id},
+        parent_labels=run.labels,
+    )
+
+
+def _expired(run: Run, tx: Tx) -> Expired:
+    assert run.expires_at is not None, "it has expired"
+    hidden = {name: f"[secret {name}]" for name in references(run.args)}
+    return Expired(
+        run_id=run.id,
+        job_name=run.job_name,
+        expires_at=time_text(run.expires_at),
+        waited=round((tx.now - run.available_at).total_seconds(), 3),
+        task_name=run.task_name,
+        args=resolved(run.args, hidden) if hidden else run.args,
+    )

@@ -7,7 +7,7 @@ from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from ...core.admission.expiry import has_expired
+from ...core.admission.holding import has_expired
 from ...core.base.times import time_text
 from ...core.events import Change, EventKind
 from ...core.model import Run, SkipReason, Task, Trigger
@@ -15,7 +15,7 @@ from ...core.nodes import TAKING_NODES
 from ...core.occurrences import Skip, earliest_start, effective_tolerance, interval_of
 from ...core.states import RunState
 from ...store.db.transaction import Tx
-from ...store.read import tasks as stored_tasks
+from ...store.statements import tasks as stored_tasks
 from ..base import runs as run_store
 from ..base.apart import in_halves, reason_of
 from ..base.changes import run_change
@@ -23,8 +23,7 @@ from ..base.shapes import Candidate, Reserved
 from ..base.skips import record_drop
 from ..limits.admission import Admission
 from . import starts as claims
-from .candidates import Want, candidates, jobs_among_others, weighed
-from .expiry import skip_expired
+from .candidates import Want, candidates, jobs_among_others, skip_expired, weighed
 from .fairness import FairnessState, choose, take
 from .starts import Source, Started
 

@@ -18,12 +18,11 @@ from ...store.db.autocommit import PLANNED
 from ...store.db.functions import sql_literals, unindexed
 from ...store.db.transaction import Tx
 from ...store.db.unreadable import is_undecodable, readable
-from ...store.read import tasks as stored_tasks
-from ...store.read.runs import run_from, select_runs
 from ...store.schema.tables import job_execution as x
 from ...store.schema.tables import node as n
 from ...store.schema.tables import run as r
-from ...store.write import tasks
+from ...store.statements import tasks as stored_tasks
+from ...store.statements.runs import run_from, select_runs
 from ..base import statements
 from ..base.changes import many_changes
 from ..base.shapes import HeldRun, Reserved, reserved_from
@@ -138,7 +137,7 @@ def start(
     scheduled = [one.run for one in started.values() if one.run.trigger == Trigger.SCHEDULE.value]
     firsts = {run.task_id for run in scheduled if run.attempt == 1 and run.task_id is not None}
     if firsts:
-        tasks.mark_started(tx.conn, sorted(firsts), tx.now)
+        stored_tasks.mark_started(tx.conn, sorted(firsts), tx.now)
     of_tasks = sorted({one.run.task_id for one in started.values() if one.run.task_id is not None})
     kept = stored_tasks.checkpoints(tx.conn, of_tasks) if of_tasks else {}
     # Without one of its task, the run itself keeps it.

@@ -21,20 +21,19 @@ from ...core.model import Run
 from ...core.states import FINAL, RunState
 from ...store.db import dialect
 from ...store.db.transaction import Tx, Wake
-from ...store.read import jobs
-from ...store.read import runs as stored_runs
-from ...store.schema.callbacks import callback_from
+from ...store.schema.flows import callback_from
 from ...store.schema.tables import flow as f
 from ...store.schema.tables import flow_run as m
 from ...store.schema.tables import run as r
+from ...store.statements import jobs
+from ...store.statements import runs as stored_runs
 from ..base import runs as run_store
 from ..base import statements
 from ..base.apart import CALLBACK, FLOW, in_halves, note_lost, reason_of
-from ..base.changes import run_change
+from ..base.changes import run_change, wake
 from ..base.runs import lock
 from ..base.shapes import HeldRun, Reserved
-from ..base.suspended import wake
-from ..enqueue.follow_ups import FinalFailure, FollowUp, enqueue_failure_jobs, put_following
+from ..enqueue.enqueue import FinalFailure, FollowUp, enqueue_failure_jobs, put_following
 
 NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
 _NEWEST: Final = select(func.max(m.c.run_id)).where(m.c.flow_id == bindparam("id"))

@@ -27,12 +27,12 @@ from ...core.model import Json, NewRun, Run
 from ...core.states import FINAL
 from ...store.db import dialect, outbox
 from ...store.db.transaction import Tx, Wake
-from ...store.read import jobs
-from ...store.schema.callbacks import callback_document
+from ...store.schema.flows import callback_document
 from ...store.schema.tables import flow as f
 from ...store.schema.tables import flow_edge as e
 from ...store.schema.tables import flow_run as m
 from ...store.schema.tables import run as r
+from ...store.statements import jobs
 from ..base.changes import created_changes
 from ..base.new_runs import WAKES, NewRuns
 from ..base.new_runs import insert as insert_runs

@@ -20,11 +20,11 @@ from ...core.states import CLAIMABLE
 from ...store.db import dialect
 from ...store.db.functions import sql_literals
 from ...store.db.transaction import Tx, Wake
-from ...store.read import jobs, tasks
-from ...store.read.groups import occupied_counts
 from ...store.schema.tables import queue_group as g
 from ...store.schema.tables import rate_bucket as b
 from ...store.schema.tables import run as r
+from ...store.statements import jobs, tasks
+from ...store.statements.groups import occupied_counts
 from ..base import statements
 from ..base.shapes import Candidate, HeldRun
 

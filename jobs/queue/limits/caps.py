@@ -23,12 +23,12 @@ from ...core.states import RunState
 from ...store.db import dialect
 from ...store.db.functions import sql_literals
 from ...store.db.transaction import Tx, Wake
-from ...store.read import tasks as stored_tasks
-from ...store.read.groups import UNBEGUN_STATES, of_line, unbegun
-from ...store.read.groups import caps as caps_of_groups
-from ...store.read.runs import run_from, select_runs
 from ...store.schema.tables import queue_group as g
 from ...store.schema.tables import run as r
+from ...store.statements import tasks as stored_tasks
+from ...store.statements.groups import UNBEGUN_STATES, of_line, unbegun
+from ...store.statements.groups import caps as caps_of_groups
+from ...store.statements.runs import run_from, select_runs
 from ..base import runs as run_store
 from ..base import statements
 from ..base.changes import run_change

@@ -10,9 +10,9 @@ from ...core.limits import NO_KEYS, Keys, key_of_task
 from ...core.model import Json, SkipReason
 from ...core.occurrences import Decision, DueTask, KeyInForce, Skip
 from ...store.db.transaction import Tx
-from ...store.read import runs as stored_runs
-from ...store.read import tasks as stored_tasks
-from ...store.read.groups import caps as caps_of_groups
+from ...store.statements import runs as stored_runs
+from ...store.statements import tasks as stored_tasks
+from ...store.statements.groups import caps as caps_of_groups
 from ..base.new_runs import labels_text
 from .caps import Capped, Room, drop, free_lines, lines_of, policy_of
 

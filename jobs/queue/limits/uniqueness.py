@@ -9,15 +9,14 @@ from typing import Any, Final
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from ...core.admission.expiry import expiry_of
-from ...core.admission.holding import Hold, Holding, OnConflict
+from ...core.admission.holding import Hold, Holding, OnConflict, expiry_of
 from ...core.admission.labels import inherited
 from ...core.base.errors import InvalidState, KeyHeld
 from ...core.limits import Keys
 from ...core.model import Enqueued, NewRun, Priority, Run, Trigger
 from ...store.db import dialect
 from ...store.db.transaction import Tx
-from ...store.read import runs as stored_runs
+from ...store.statements import runs as stored_runs
 from ..base import runs as run_store
 from ..base.changes import run_change
 from ..base.new_runs import NOTHING, WAKES, NewRuns, SendNamed, columns_text, insert, labels_text, stored_here

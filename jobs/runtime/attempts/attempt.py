@@ -27,14 +27,13 @@ from ...core.outcome import (
 from ...core.states import RunState
 from ...own.threads import in_own_thread
 from ...queue.claims.claim import Started
-from ...queue.enqueue.follow_ups import failure_of
+from ...queue.enqueue.enqueue import failure_of
 from ...queue.finish import Finish
 from ...registry import JobDefinition
 from ..job.host import LocalHost
 from ..job.middleware import Middleware
-from ..job.ownership import Outsider, is_asked_to_end
+from ..job.ownership import Outsider, StopSignal, is_asked_to_end
 from ..job.results import message_of, type_name
-from ..job.stopping import StopSignal
 
 NO_PLACE: Final[dict[Isolation, JobOutcome]] = {
     Isolation.ASYNC: HandedBack("it had not begun"),

@@ -30,7 +30,7 @@ from ...core.arguments.secrets import references
 from ...core.base.lazy import LazyModule
 from ...core.model import Isolation, Run
 from ...core.outcome import Failed, JobOutcome, Succeeded, Suspended, time_box
-from ...core.remote.attempts import LET_GO, RemoteAttempt
+from ...core.remote import LET_GO, RemoteAttempt
 from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
 from ...queue.finish import Finish
@@ -38,9 +38,9 @@ from ...registry import Registry
 from ..base.settings import EngineSettings
 from ..job.host import LocalHost
 from ..job.middleware import middleware_of_all
+from ..job.ownership import StopSignal
 from ..job.results import message_of, type_name
 from ..job.secrets import read_secrets
-from ..job.stopping import StopSignal
 from ..live.writers import LogWriter, ProgressWriter
 from ..process.children import ChildPool
 from .attempt import NO_PLACE, Attempt, Running, begin_on_failure, ended_by_deadline, failure_for, retried

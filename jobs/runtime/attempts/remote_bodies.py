@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from ...core.base.resources import resources_of
 from ...core.outcome import JobOutcome
-from ...core.remote.attempts import LET_GO, RemoteAttempt
+from ...core.remote import LET_GO, RemoteAttempt
 from ...core.waits import Wait
 from ...queue.remote import AcceptedEnd
 from ..job.results import stopped

@@ -21,7 +21,7 @@ from ...queue.losses import disown, hand_back
 from ...queue.turn import NodeQueue, Order, Turn
 from ...registry import JobDefinition, Registry
 from ...store.db.transaction import Wake
-from ...store.read import runs as run_store
+from ...store.statements import runs as run_store
 from ..base.service import Pulse, Service, whenever
 from ..base.settings import EngineSettings
 from ..live.writers import LogWriter, ProgressWriter

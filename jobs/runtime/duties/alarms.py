@@ -29,8 +29,7 @@ from ...store.db.database import Connection, Database
 from ...store.db.dialect import database_now, is_postgresql
 from ...store.db.faults import log_fault
 from ...store.db.transaction import Clock, Tx, Wake
-from ...store.read import events
-from ...store.read.clock import server_time
+from ...store.statements import events
 from ..base.service import ChangeDetector, Watch
 from ..job.secrets import read_secrets
 
@@ -228,7 +227,7 @@ def hold(tx: Tx, readers: Collection[str], node_id: int, *, by_force: bool) -> s
 
 
 async def _seconds_until(database: Database, at: datetime | None) -> float | None:
-    return None if at is None else (at - await server_time(database)).total_seconds()
+    return None if at is None else (at - await database.server_time()).total_seconds()
 
 
 PER_CHANNEL: Final = 4
@@ -263,7 +262,7 @@ class AlarmSender(Timed):
         """Begin to send due messages."""
         self.set_timer(None)
         next_at = await self._database.read(read.next_delivery)
-        now = await server_time(self._database)
+        now = await self._database.server_time()
         if next_at is not None and next_at <= now:
             busy = dict[str, int]()
             for channel in self._sending.values():
@@ -289,7 +288,7 @@ class AlarmSender(Timed):
     async def _send(self, delivery: Delivery) -> None:
         name = delivery.channel
         channel = await self._database.read(read.receiver, name)
-        now = await server_time(self._database)
+        now = await self._database.server_time()
         if channel is None:
             sent = Sent(f"channel '{delivery.channel}' was deleted", is_final=True)
         else:

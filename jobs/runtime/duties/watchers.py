@@ -7,20 +7,19 @@ from typing import Final
 
 from typing_extensions import override
 
-from ...actions.figures import make_block
 from ...actions.flows import cancel_overdue
+from ...actions.groups import make_block
 from ...actions.nodes import note_stall, rescue_expired
 from ...core.nodes import SILENT, Node
 from ...queue import waits
-from ...queue.claims.expiry import skip_due
-from ...queue.deadlines import are_due, fail_overdue
+from ...queue.cancel import are_due, fail_overdue
+from ...queue.claims.candidates import skip_due
 from ...queue.limits.admission import BucketName, is_anything_held, look_for_forgotten, look_for_slots, look_for_tokens
 from ...store.db.database import Database, DBAPIError
 from ...store.db.faults import hindrance
 from ...store.db.transaction import Tx, Wake
-from ...store.read import nodes
-from ...store.read.clock import server_time
-from ...store.read.prunable import HISTORIES, newest_id
+from ...store.statements import nodes
+from ...store.statements.prunable import HISTORIES, newest_id
 from ..base.service import ChangeDetector, Watch
 from ..base.settings import Clock
 
@@ -189,7 +188,7 @@ class Expirer:
         return ended
 
     async def _look_at_clock(self) -> None:
-        now = await server_time(self._database)
+        now = await self._database.server_time()
         if now < self._seen:
             brought = 0
             while batch := await self._database.write(waits.bring_forward, self._seen, now):

@@ -17,7 +17,7 @@ from ...store.db.database import Connection
 from ...store.db.dialect import database_now
 from ...store.db.faults import log_fault
 from ...store.db.transaction import Clock
-from ...store.read import events
+from ...store.statements import events
 from .alarms import HELD_FOR, STORED_EVERY, Timed, hold
 
 log = logging.getLogger(__name__)

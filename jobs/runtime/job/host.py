@@ -24,11 +24,10 @@ from ...queue.base.shapes import HeldRun
 from ...queue.claims.claim import Started
 from ...queue.enqueue.requests import new_runs
 from .lines import RawLine
-from .ownership import as_node
+from .ownership import StopSignal, as_node
 from .printing import Lines, Pieces
 from .results import stopped
 from .steps import LEFT_AT_WORK, JobSteps, StepStore
-from .stopping import StopSignal
 from .values import plain_json, progress_document
 
 T = TypeVar("T")

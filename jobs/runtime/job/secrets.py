@@ -2,8 +2,8 @@
 
 from collections.abc import Collection
 
-from ...accounts.read import secrets as stored_secrets
 from ...accounts.rules.secrets import Sealed, UnsealError, unseal
+from ...accounts.statements import secrets as stored_secrets
 from ...base.services import Services
 from ...core.base.errors import ConfigurationError
 from ...core.outcome import Failed, HandedBack

@@ -16,9 +16,8 @@ from ...core.steps import StepEnd, StepState, StoredStep
 from ...core.waits import Wait, awaited
 from ...queue.claims.claim import Started
 from ...queue.enqueue.requests import new_run
-from .ownership import as_node
+from .ownership import StopSignal, as_node, wait_unless_stopped
 from .results import failed_step_line, message_of
-from .stopping import StopSignal, wait_unless_stopped
 from .values import plain_json
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from ...core.events import Change, Cursor, Event, EventFilter, EventKind
 from ...queue.base.changes import publish
 from ...store.db.database import Connection, Database
 from ...store.db.transaction import Wake
-from ...store.read import events
+from ...store.statements import events
 from ..base.service import Watch
 
 log = logging.getLogger(__name__)

@@ -12,10 +12,9 @@ from typing import Final
 from ...store.db.database import Database
 from ...store.db.faults import log_fault
 from ...store.db.transaction import Wake
-from ...store.read import logs
-from ...store.read.clock import server_time
-from ...store.read.figures.reports import EVERYTHING, Overview, Part, overview
-from ...store.read.logs import LogEnd
+from ...store.statements import logs
+from ...store.statements.figures.reports import EVERYTHING, Overview, Part, overview
+from ...store.statements.logs import LogEnd
 from ..base.service import Watch
 from ..base.wakeup import Wakeup
 from .bus import EventBus
@@ -68,7 +67,7 @@ class Overviews:
 
     async def read(self, database: Database, wanted: frozenset[Part] = EVERYTHING) -> Overview:
         """Return a new reading."""
-        return await database.read(overview, await server_time(database), wanted)
+        return await database.read(overview, await database.server_time(), wanted)
 
 
 def _note_the_end(reading: _Reading, began: float, task: asyncio.Task[Overview]) -> None:

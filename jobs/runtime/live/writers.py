@@ -14,12 +14,11 @@ from typing_extensions import override
 
 from ...actions.runs import save_progress
 from ...core.model import KEPT_LINES, Json
-from ...queue.base.apart import append_apart
-from ...queue.base.logs import append_lines, cut_lines
+from ...queue.base.apart import append_apart, append_lines, cut_lines
 from ...queue.claims.claim import Started
 from ...store.db.database import Database
 from ...store.db.faults import kind_of, log_fault
-from ...store.read.logs import LogLine
+from ...store.statements.logs import LogLine
 from ..base.service import Watch
 from ..job.lines import MANY_WAITING, SLOWED_BY, SLOWED_EVERY, RawLine, level_name
 

@@ -37,10 +37,9 @@ from ...registry.hooks import Hooks, Resource, Scope
 from ...registry.policies import NO_POLICIES
 from ..job.lines import keep_lines_of_jobs
 from ..job.middleware import KeptResources, middleware_of
-from ..job.ownership import noting_tasks
+from ..job.ownership import StopSignal, noting_tasks
 from ..job.printing import guard_output
 from ..job.results import from_exception, from_return, suspension_of
-from ..job.stopping import StopSignal
 from .finding import find_job, found_of_store
 from .host import ChildHost
 from .kernel import PR_SET_CHILD_SUBREAPER, children_of_this_process, control_process, memory_of_this_process

@@ -22,9 +22,9 @@ from ...core.states import RunState
 from ...core.steps import StepEnd, StoredStep
 from ...core.waits import RunChange, Wait
 from ..job.lines import RawLine
+from ..job.ownership import StopSignal, wait_unless_stopped
 from ..job.printing import Lines, Pieces
 from ..job.results import failed_step_line, message_of
-from ..job.stopping import StopSignal, wait_unless_stopped
 from ..job.values import plain_json, progress_document
 from .wire import (
     Answer,

@@ -21,12 +21,12 @@ from ...core.base.errors import ConfigurationError, InvalidInput, UserError, ref
 from ...core.base.times import check_time
 from ...core.model import Json, Run
 from ...core.outcome import Failed, time_box
-from ...core.remote.attempts import heartbeat_of
+from ...core.remote import heartbeat_of
 from ...core.rules import seconds_faults
 from ...core.run_spec import RunSpec
 from ...core.steps import StepState, StoredStep, check_label
 from ...queue import remote
-from ...queue.base.logs import append_lines
+from ...queue.base.apart import append_lines
 from ...queue.enqueue.enqueue import put_many
 from ...queue.enqueue.requests import new_runs
 from ...queue.flows.new_flows import put_spec
@@ -35,9 +35,9 @@ from ...queue.steps import EndedStep, rows_of, rows_to_store
 from ...queue.waits import wait
 from ...store.db.faults import ErrorKind, first_line, kind_of, log_fault
 from ...store.db.transaction import Tx
-from ...store.read import steps as stored_steps
-from ...store.read import tasks as stored_tasks
-from ...store.read.logs import LogLine
+from ...store.statements import runs as stored_runs
+from ...store.statements import tasks as stored_tasks
+from ...store.statements.logs import LogLine
 from ..job.lines import level_name
 from ..job.results import error_text, storable
 from ..job.secrets import read_secrets
@@ -357,7 +357,7 @@ def _done(tx: Tx, run: Run, asked: Request, public_url: str | None) -> Answer:
         case ChangeRun(target=target, change=change):
             return Answer(number=number, state=changed(tx, target, change).state)
         case FindStep(label=label):
-            found = stored_steps.results_of_runs(tx.conn, [run.id]).get(run.id, {})
+            found = stored_runs.step_results_of(tx.conn, [run.id]).get(run.id, {})
             return Answer(number=number, step=found.get(label))
         case KeepStep(end=end):
             value, error = _plain(end.value, f"the value of step '{end.label}'"), end.error and error_text(end.error)

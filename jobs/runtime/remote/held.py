@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from ...base.context import StopReason
-from ...core.remote.attempts import UNSEEN, EngineState, QueuePlace, Seen
+from ...core.remote import UNSEEN, EngineState, QueuePlace, Seen
 from ...executors.protocol import Place
 from ...queue.claims.claim import Started
 from ...queue.remote import AcceptedEnd

@@ -10,7 +10,7 @@ from typing import Final
 from typing_extensions import override
 
 from ...core.outcome import Failed
-from ...core.remote.attempts import REMOTE_PROCESS
+from ...core.remote import REMOTE_PROCESS
 from ...own.threads import in_own_thread
 from ...queue import remote
 from ...queue.remote import Refusal

@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from ...core.base.times import counted
 from ...core.outcome import Failed, exponential
-from ...core.remote.attempts import REMOTE_PROCESS
+from ...core.remote import REMOTE_PROCESS
 from ..job.lines import RawLine
 from ..process.wire import Ended, Lines, Message, NodeGoneError
 

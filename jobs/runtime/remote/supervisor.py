@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from typing_extensions import override
 
-from ...accounts.actions.throttling import fresh_secret
+from ...accounts.actions.accounts import fresh_secret
 from ...accounts.rules.credentials import Prefix, stored_form
 from ...base.context import StopReason
 from ...base.services import Services
@@ -25,7 +25,7 @@ from ...core.base.resources import Resources
 from ...core.model import Json
 from ...core.nodes import Node
 from ...core.outcome import Failed, HandedBack, JobOutcome
-from ...core.remote.attempts import (
+from ...core.remote import (
     AT_WORK,
     LET_GO,
     UNSEEN,
@@ -45,7 +45,7 @@ from ...registry import JobDefinition
 from ...store.db.database import Database
 from ...store.db.faults import first_line, log_fault
 from ...store.db.transaction import Tx, Wake
-from ...store.read.executions import remote_attempts
+from ...store.statements.executions import remote_attempts
 from ..base.service import Backoff, Watch, repeated
 from ..base.settings import EngineSettings
 from ..process.finding import check_findable

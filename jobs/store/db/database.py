@@ -7,6 +7,7 @@ connections; on SQLite every write runs in one writer thread, and reads in threa
 import asyncio
 import copy
 from collections.abc import Awaitable, Callable
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -18,7 +19,7 @@ from ...core.base.errors import StorageError
 from ...core.base.lazy import LazyModule
 from ...own.forks import FORKED, forks
 from ...own.threads import in_own_thread
-from . import audit, outbox
+from . import audit, dialect, outbox
 from .address import is_pooled, is_sqlite, libpq_url, parse_url, schema_in, sqlite_path
 from .autocommit import AutocommitConnection, SyncAutocommitConnection, plain_connection
 from .connecting import sync_engine
@@ -235,6 +236,13 @@ class Database:
                     if loop.time() >= give_up or not kind_of(error).passes:
                         raise
                 await asyncio.sleep(_AGAIN)
+
+    async def server_time(self) -> datetime:
+        """Return the time by which work comes due: the clock set for it in tests, else the database's own."""
+        if self.clock is not None:
+            return self.clock()
+        # A standby would say what its own machine's clock says.
+        return await self.with_replica(None).read(dialect.database_now)
 
     def _end_of_read(self, now: float) -> float | None:
         if self._bounds is None:

@@ -16,7 +16,7 @@ from sqlalchemy import (
 
 from ...core.model import MisfirePolicy, Outcome, OverlapPolicy, Priority, SkipReason, TaskSource, Trigger
 from ...core.nodes import NodeState
-from ...core.remote.attempts import EngineState
+from ...core.remote import EngineState
 from ...core.schedule import Syntax
 from ...core.states import CLAIMABLE, FINAL, OCCUPYING, UNFINISHED, RunState
 from .accounts import (
@@ -47,15 +47,17 @@ from .delivery import (
     hook,
     public_address,
 )
-from .figures import execution_hour, execution_minute, queue_depth
 from .flows import flow, flow_edge, flow_run, run_awaited, run_signal, run_step, signal_link
 from .parts import Split, split
 from .records import (
     event,
     event_publisher,
+    execution_hour,
     execution_log,
+    execution_minute,
     history_archive,
     idempotency_key,
+    queue_depth,
     queue_group,
     rate_bucket,
     run_label,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from ....jobs.actions.acting import acting
+from ....jobs.actions.idempotent import acting
 from ....jobs.core.actor import Actor, Role
 from ....jobs.core.base.errors import ConfigurationError
 from ....jobs.store.db.database import Database

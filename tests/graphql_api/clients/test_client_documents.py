@@ -33,7 +33,7 @@ from cronograph.graphql.client import (
 )
 from cronograph.graphql.client.base.shapes import camel
 from cronograph.graphql.client.mutations import WEBHOOK_DOCUMENTS
-from cronograph.graphql.transport.persisted import PROGRAMS
+from cronograph.graphql.transport.body import PROGRAMS
 from graphql import get_named_type, parse, validate
 from tests.generation.cli_answers import committed_schema
 from tests.generation.client_documents import client_documents

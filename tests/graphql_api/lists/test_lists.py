@@ -10,7 +10,7 @@ import pytest
 from cronograph.graphql.lists.connections import encode
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.outcome import Failed, Succeeded
-from cronograph.jobs.store.read.listing.keyset import OrderKey
+from cronograph.jobs.store.statements.listing.keyset import OrderKey
 from tests.graphql_api.api import Api
 
 RUNS = """

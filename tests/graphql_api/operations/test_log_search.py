@@ -9,8 +9,8 @@ from strawberry.types import ExecutionResult
 from cronograph.graphql.guard.limits import Limits
 from cronograph.graphql.guard.searches import Searches, SearchLane, bounds_of
 from cronograph.graphql.operations.log_search import Reach, reach_of, sentence_of
-from cronograph.jobs.queue.base.logs import append_lines
-from cronograph.jobs.store.read.logs import Logged, LogLine
+from cronograph.jobs.queue.base.apart import append_lines
+from cronograph.jobs.store.statements.logs import Logged, LogLine
 from tests.graphql_api.api import Api
 from tests.support.storage import START, Worker
 

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 import pytest
 from sqlalchemy import delete
 
-from cronograph.jobs.queue.base.logs import append_lines
-from cronograph.jobs.store.read.logs import LogLine
+from cronograph.jobs.queue.base.apart import append_lines
 from cronograph.jobs.store.schema import tables
+from cronograph.jobs.store.statements.logs import LogLine
 from tests.graphql_api.api import Api, counted_statements, next_of, take
 
 LOG = """

@@ -11,8 +11,8 @@ from cronograph.jobs.core.base.times import time_text
 from cronograph.jobs.core.model import Priority
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.core.outcome import Failed
-from cronograph.jobs.store.read import nodes
 from cronograph.jobs.store.schema.tables import job, job_execution, run
+from cronograph.jobs.store.statements import nodes
 from tests.graphql_api.api import Api
 from tests.support.history import history
 from tests.support.storage import START

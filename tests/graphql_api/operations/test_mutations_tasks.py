@@ -5,7 +5,7 @@ from typing import Any
 from cronograph.jobs.core.model import TaskSource
 from cronograph.jobs.core.nodes import NodeState
 from cronograph.jobs.store.schema.tables import periodic_task, run
-from cronograph.jobs.store.write import nodes
+from cronograph.jobs.store.statements import nodes
 from tests.graphql_api.api import Api
 
 CREATE = """

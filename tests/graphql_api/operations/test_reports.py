@@ -12,8 +12,8 @@ from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import DepthKeeper, HourCounter
-from cronograph.jobs.store.read.figures.failures import FailureRow, merge_failures, without_varying
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements.figures.failures import FailureRow, merge_failures, without_varying
 from tests.graphql_api.api import Api, counted_statements
 from tests.support.storage import START
 

@@ -9,8 +9,8 @@ from sqlalchemy import delete, select, update
 
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
-from cronograph.jobs.accounts.read.audit import verify
 from cronograph.jobs.accounts.rules.sessions import CredentialKind, Identity
+from cronograph.jobs.accounts.statements.audit import verify
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.feeds import LogFeed

@@ -16,7 +16,7 @@ from cronograph.jobs.core.outcome import Failed, Succeeded
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.runtime.live.feeds import Overviews
-from cronograph.jobs.store.write import events as event_store
+from cronograph.jobs.store.statements import events as event_store
 from tests.graphql_api.api import Api, counted_statements, next_of, take
 from tests.support.waiting import eventually
 

@@ -8,8 +8,8 @@ import pytest
 from cronograph.graphql.operations.reports import width_of
 from cronograph.jobs.core.base.times import time_text
 from cronograph.jobs.core.outcome import Failed
-from cronograph.jobs.store.read.figures import timeline
-from cronograph.jobs.store.read.figures.scope import Scope
+from cronograph.jobs.store.statements.figures import timeline
+from cronograph.jobs.store.statements.figures.scope import Scope
 from tests.graphql_api.api import Api
 from tests.support.storage import START, Stored
 

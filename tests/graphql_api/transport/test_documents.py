@@ -4,8 +4,8 @@ import pytest
 
 from cronograph.graphql.guard.document import RequestRefused
 from cronograph.graphql.guard.limits import Limits
+from cronograph.graphql.transport.body import PersistedDocuments, TrustedDocuments, sha256_of
 from cronograph.graphql.transport.engine import Engine
-from cronograph.graphql.transport.persisted import PersistedDocuments, TrustedDocuments, sha256_of
 from cronograph.graphql.transport.request import GraphQLRequest
 from tests.graphql_api.transport.sample import sample_schema
 from tests.graphql_api.transport.serving import Served, served

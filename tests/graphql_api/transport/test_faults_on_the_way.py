@@ -14,12 +14,11 @@ from strawberry.extensions import SchemaExtension
 from cronograph.graphql.execution.schema_factory import build_schema
 from cronograph.graphql.guard.admission import Admission
 from cronograph.graphql.guard.document import RequestRefused
-from cronograph.graphql.transport.body import BodyReader
+from cronograph.graphql.transport.body import BodyReader, PersistedDocuments
 from cronograph.graphql.transport.engine import Engine, encode_json
 from cronograph.graphql.transport.gateway import Gateway, Introspections, cursor_of_answer
-from cronograph.graphql.transport.persisted import PersistedDocuments
+from cronograph.graphql.transport.request import SitePolicy
 from cronograph.graphql.transport.sharing import SharedField, SharedStreams, SharePolicy
-from cronograph.graphql.transport.site import SitePolicy
 from cronograph.graphql.transport.streams import OpenStreams
 from cronograph.graphql.transport.websocket import SocketOperations
 from tests.graphql_api.transport.sample import Query, SampleContext, sample_app, sample_schema

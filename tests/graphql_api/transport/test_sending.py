@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from starlette.types import Message
 
-from cronograph.graphql.transport.sending import BoundedSender, SlowReader
+from cronograph.graphql.transport.websocket import BoundedSender, SlowReader
 
 
 class Connection:

@@ -12,7 +12,7 @@ from cronograph.jobs.core.states import RunState
 from cronograph.jobs.registry import Registry
 from cronograph.jobs.runtime.attempts.attempt import Attempt
 from cronograph.jobs.runtime.job.host import LocalHost
-from cronograph.jobs.runtime.job.stopping import StopSignal
+from cronograph.jobs.runtime.job.ownership import StopSignal
 from tests.runtime.process_jobs import JOBS as PROCESS_JOBS
 from tests.support.engines import StartEngine
 from tests.support.waiting import eventually

@@ -11,7 +11,7 @@ from cronograph.jobs.base.outcomes import Suspend
 from cronograph.jobs.core.model import Outcome
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.core.waits import AwaitedKind, Awaits
-from cronograph.jobs.queue.base.suspended import wake
+from cronograph.jobs.queue.base.changes import wake
 from cronograph.jobs.registry import Registry
 from tests.runtime.sample_jobs import KINDS, of_kind
 from tests.support.engines import StartEngine

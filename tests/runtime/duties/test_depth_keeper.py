@@ -7,15 +7,15 @@ from datetime import timedelta
 import pytest
 from typing_extensions import override
 
-from cronograph.jobs.actions.figures import keep_depth
+from cronograph.jobs.actions.groups import keep_depth
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import REST, DepthKeeper
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read.figures import depth
-from cronograph.jobs.store.read.figures.depth import KEPT_FOR, UNNAMED, DepthPoint, Part
 from cronograph.jobs.store.schema.tables import queue_depth
-from cronograph.jobs.store.write.figures import MOST_PARTS
+from cronograph.jobs.store.statements.figures import depth
+from cronograph.jobs.store.statements.figures.depth import KEPT_FOR, UNNAMED, DepthPoint, Part
+from cronograph.jobs.store.statements.figures.hours import MOST_PARTS
 from tests.support.storage import START, Stored
 
 MINUTE = timedelta(minutes=1)

@@ -11,9 +11,9 @@ from cronograph.jobs.core.outcome import Succeeded
 from cronograph.jobs.runtime.base.settings import Clock
 from cronograph.jobs.runtime.duties.figures import REST_OF_HOURS, HourCounter
 from cronograph.jobs.store.db.database import Database
-from cronograph.jobs.store.read.figures import hours
-from cronograph.jobs.store.read.figures.hours import HOUR, Tally
-from cronograph.jobs.store.schema.figures import HourKind
+from cronograph.jobs.store.schema.records import HourKind
+from cronograph.jobs.store.statements.figures import hours
+from cronograph.jobs.store.statements.figures.hours import HOUR, Tally
 from tests.support.storage import START, Stored
 
 FIVE_HOURS = 5 * 3600

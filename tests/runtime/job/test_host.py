@@ -16,7 +16,7 @@ from cronograph.jobs.core.waits import RunChange
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.runtime.job.host import LocalHost
 from cronograph.jobs.runtime.job.lines import RawLine
-from cronograph.jobs.runtime.job.stopping import StopSignal
+from cronograph.jobs.runtime.job.ownership import StopSignal
 from cronograph.jobs.testing.results import RecordedSteps
 from tests.support.storage import Stored
 

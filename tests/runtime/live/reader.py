@@ -8,7 +8,7 @@ from typing import Final
 from cronograph.jobs.core.events import Change, Cursor, Event, EventKind
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.write import events
+from cronograph.jobs.store.statements import events
 from tests.support.waiting import eventually
 
 RESYNC: Final = EventKind.RESYNC

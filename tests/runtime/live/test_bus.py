@@ -12,7 +12,7 @@ from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.store.db.database import Connection, Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.write import events
+from cronograph.jobs.store.statements import events
 
 pytestmark = pytest.mark.both_databases  # each database has its own way to wake others
 

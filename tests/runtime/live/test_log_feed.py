@@ -5,12 +5,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from cronograph.jobs.queue.base.logs import append_lines
+from cronograph.jobs.queue.base.apart import append_lines
 from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.feeds import LogFeed, LogFollower
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
-from cronograph.jobs.store.read.logs import LogLine
+from cronograph.jobs.store.statements.logs import LogLine
 from tests.support.storage import Stored
 from tests.support.waiting import eventually
 

@@ -22,8 +22,8 @@ from cronograph.jobs.runtime.job.lines import MAX_FIELDS, MAX_LINE, SLOWED_BY, R
 from cronograph.jobs.runtime.live.writers import BATCH, LogWriter
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake
-from cronograph.jobs.store.read.logs import LogLine
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements.logs import LogLine
 from tests.runtime.flood_jobs import flooding
 from tests.support.engines import RunningEngine, StartEngine
 from tests.support.storage import Stored

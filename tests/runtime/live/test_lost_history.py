@@ -10,9 +10,8 @@ from cronograph.jobs.core.events import Change, Cursor, EventKind
 from cronograph.jobs.runtime.live.bus import EventBus
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import events as stored_events
 from cronograph.jobs.store.schema.tables import event, event_publisher
-from cronograph.jobs.store.write import events
+from cronograph.jobs.store.statements import events as stored_events
 from tests.runtime.live.reader import RESYNC, Reader, write
 
 
@@ -37,12 +36,12 @@ def replace_history(tx: Tx, to: int, run_ids: Iterable[int]) -> None:
     for run_id in run_ids:
         tx.conn.execute(
             event.insert().values(
-                seq=events.lock_publisher(tx.conn) + 1,
+                seq=stored_events.lock_publisher(tx.conn) + 1,
                 at=tx.now,
                 changes=[Change(EventKind.RUN_UPDATED, run_id=run_id, job_name="job").to_json()],
             )
         )
-        events.advance_publisher(tx.conn, events.lock_publisher(tx.conn) + 1)
+        stored_events.advance_publisher(tx.conn, stored_events.lock_publisher(tx.conn) + 1)
 
 
 async def test_a_database_that_was_set_back_resyncs_every_reader_and_misses_nothing_new(
@@ -151,7 +150,7 @@ async def test_a_reader_is_told_of_a_gap_that_pruning_by_clocks_that_differ_has_
     await database.write(
         lambda tx: tx.conn.execute(update(event).where(event.c.seq == places[3].seq).values(at=tx.now - an_hour))
     )
-    assert await database.write(lambda tx: events.prune(tx.conn, tx.now - an_hour / 2, None, 10)) == 1
+    assert await database.write(lambda tx: stored_events.prune(tx.conn, tx.now - an_hour / 2, None, 10)) == 1
 
     bus = EventBus(database, poll=0.05, recent=recent)
     bus.start()

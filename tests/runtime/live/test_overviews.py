@@ -8,7 +8,7 @@ import pytest
 
 from cronograph.jobs.runtime.live.feeds import Overviews
 from cronograph.jobs.store.db.database import Database, OperationalError
-from cronograph.jobs.store.read.figures.reports import Overview
+from cronograph.jobs.store.statements.figures.reports import Overview
 from tests.support.databases import sqlite_address
 from tests.support.schema import migrate
 from tests.support.waiting import eventually

@@ -5,8 +5,8 @@ import pytest
 from cronograph.jobs.runtime.live.writers import ProgressWriter
 from cronograph.jobs.store.db.database import Database, SQLAlchemyError
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read import runs
 from cronograph.jobs.store.schema.types import SchemaText
+from cronograph.jobs.store.statements import runs
 from tests.support.storage import Stored
 
 

@@ -23,12 +23,11 @@ from cronograph.jobs.runtime.attempts.bodies import execute
 from cronograph.jobs.runtime.attempts.threads import ThreadPool
 from cronograph.jobs.runtime.base.settings import start_launcher
 from cronograph.jobs.runtime.job.host import LocalHost
-from cronograph.jobs.runtime.job.stopping import StopSignal
+from cronograph.jobs.runtime.job.ownership import StopSignal
 from cronograph.jobs.runtime.process.children import ChildPool
 from cronograph.jobs.runtime.process.spawner import LauncherError, Spawner
 from cronograph.jobs.runtime.process.wire import NOT_FORKED
-from cronograph.jobs.store.read import facts
-from cronograph.jobs.store.read.clock import server_time
+from cronograph.jobs.store.statements import facts
 from cronograph.jobs.testing.single import Recorder
 from tests.runtime.process_jobs import JOBS
 from tests.support.engines import RunningEngine, StartEngine
@@ -55,7 +54,7 @@ def registry() -> Registry:
 
 async def explained(engine: RunningEngine, run_id: int) -> tuple[str, str]:
     """Code and sentence of why a run stands where it does."""
-    run, now = await engine.run(run_id), await server_time(engine.database)
+    run, now = await engine.run(run_id), await engine.database.server_time()
     known = await engine.database.read(facts.of_runs, [run], now)
     found = explain_run(run, known[run_id], now)
     return found.code, found.sentence

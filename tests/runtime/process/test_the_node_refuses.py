@@ -18,7 +18,7 @@ from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.runtime.engine import Engine
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.read.steps import results_of_runs
+from cronograph.jobs.store.statements.runs import step_results_of
 from tests.runtime.process_jobs import JOBS
 from tests.support.engines import QUICK, RunningEngine, StartEngine
 
@@ -38,7 +38,7 @@ class Faulty(Database):
 
     @override
     async def read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        if function is results_of_runs:
+        if function is step_results_of:
             raise RuntimeError("a fault of our own")
         return await super().read(function, *args, **kwargs)
 

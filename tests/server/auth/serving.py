@@ -19,10 +19,9 @@ from websockets.typing import Subprotocol
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.transport.engine import Refused, unrecorded
 from cronograph.graphql.transport.streams import OpenStreams
-from cronograph.jobs.accounts.actions.accounts import add_account, the_account
+from cronograph.jobs.accounts.actions.accounts import add_account, fresh_secret, the_account
 from cronograph.jobs.accounts.actions.secrets import fresh_key
 from cronograph.jobs.accounts.actions.sessions import NewToken, create_token
-from cronograph.jobs.accounts.actions.throttling import fresh_secret
 from cronograph.jobs.accounts.rules.accounts import Account
 from cronograph.jobs.accounts.rules.credentials import Prefix, shown_form, stored_form
 from cronograph.jobs.accounts.rules.secrets import KeyRing
@@ -34,7 +33,7 @@ from cronograph.jobs.runtime.base.wakeup import Wakeup
 from cronograph.jobs.runtime.live.feeds import LiveFeeds
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
-from cronograph.jobs.store.write.nodes import publish
+from cronograph.jobs.store.statements.nodes import publish
 from cronograph.server.auth.passwords import hasher
 from cronograph.server.auth.sign_in import SignIn
 from cronograph.server.configuration.settings import ProviderSettings

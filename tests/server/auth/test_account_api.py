@@ -7,8 +7,8 @@ import pytest
 from sqlalchemy import Connection, delete, update
 from typer.testing import CliRunner
 
-from cronograph.jobs.accounts.read.audit import verify
 from cronograph.jobs.accounts.rules.credentials import Prefix, prefix_of
+from cronograph.jobs.accounts.statements.audit import verify
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import audit_head, audit_log

@@ -11,13 +11,13 @@ from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.resolving.context import Context, Person
 from cronograph.jobs.accounts.actions import accounts
-from cronograph.jobs.accounts.read.audit import verify
+from cronograph.jobs.accounts.statements.audit import verify
 from cronograph.jobs.core.actor import Role, Submitter
 from cronograph.jobs.queue.occurrences import dispatch_due
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import audit_log, periodic_task, run, user_account
-from cronograph.server.auth.refusals import Refusals
+from cronograph.server.auth.forms import Refusals
 from cronograph.server.auth.sign_in import person_behind
 from cronograph.server.installation import OwnApi
 from tests.server.auth.serving import Protected, protected

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from cronograph.jobs.accounts.rules.credentials import stored_form
-from cronograph.jobs.actions.acting import acting
+from cronograph.jobs.actions.idempotent import acting
 from cronograph.jobs.actions.tasks import create_task, pause_task
 from cronograph.jobs.builtin.foreign_job import FOREIGN_JOB
 from cronograph.jobs.core.actor import Actor, Role

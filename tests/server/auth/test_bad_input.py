@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, Table, select
 
-from cronograph.jobs.accounts.actions.accounts import prepare_setup
-from cronograph.jobs.accounts.actions.throttling import fresh_secret
+from cronograph.jobs.accounts.actions.accounts import fresh_secret, prepare_setup
 from cronograph.jobs.accounts.rules.credentials import Prefix, stored_form
 from cronograph.jobs.core.actor import Role
 from cronograph.server.process.logs import QUIET

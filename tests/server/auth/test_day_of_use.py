@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, func, select, update
 
-from cronograph.jobs.accounts.read.audit import verify
+from cronograph.jobs.accounts.statements.audit import verify
 from cronograph.jobs.base.services import Services
 from cronograph.jobs.builtin.prune import (
     Retention,

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import func, select
 
 from cronograph.jobs.accounts.rules.credentials import Prefix, prefix_of
-from cronograph.jobs.accounts.rules.devices import Followers, RefreshToken, Use, judge_use, user_code_of
+from cronograph.jobs.accounts.rules.sessions import Followers, RefreshToken, Use, judge_use, user_code_of
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import refresh_token
 from tests.server.auth.serving import Clock, Protected

@@ -14,9 +14,9 @@ from standardwebhooks import Webhook
 
 from cronograph.jobs.accounts.actions.secrets import delete_secret, set_secret
 from cronograph.jobs.accounts.rules.secrets import NONCE_BYTES, KeyRing, seal
-from cronograph.jobs.accounts.write import secrets
-from cronograph.jobs.actions.acting import acting
+from cronograph.jobs.accounts.statements import secrets
 from cronograph.jobs.actions.groups import set_group_cap
+from cronograph.jobs.actions.idempotent import acting
 from cronograph.jobs.core.actor import Actor, Role
 from cronograph.jobs.core.admission.caps import Cap, WhenFull
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound, UserError

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.jobs.accounts.actions import accounts
-from cronograph.jobs.accounts.rules.providers import role_of
+from cronograph.jobs.accounts.rules.accounts import role_of
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.schema.tables import audit_log, provider_identity, session, user_account
 from cronograph.server.configuration.settings import ProviderSettings

@@ -7,8 +7,8 @@ import httpx
 from sqlalchemy import Connection, select
 
 from cronograph.jobs.accounts.actions import accounts, passkeys
-from cronograph.jobs.accounts.rules.passkeys import MAX_PASSKEYS, DeviceKey
-from cronograph.jobs.accounts.write import accounts as account_statements
+from cronograph.jobs.accounts.rules.credentials import MAX_PASSKEYS, DeviceKey
+from cronograph.jobs.accounts.statements import accounts as account_statements
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.tables import audit_log, passkey, session, user_account, webauthn_challenge

@@ -13,9 +13,9 @@ from cronograph.graphql.base.errors import UserFacingError
 from cronograph.graphql.execution.schema_factory import GuardedSchema
 from cronograph.graphql.resolving.context import LOCAL_ADMINISTRATOR, Context, Person
 from cronograph.jobs.accounts.actions import accounts, sessions
-from cronograph.jobs.accounts.read.accounts import by_name
-from cronograph.jobs.accounts.read.sessions import tokens_of
 from cronograph.jobs.accounts.rules.sessions import CredentialKind, Identity
+from cronograph.jobs.accounts.statements.accounts import by_name
+from cronograph.jobs.accounts.statements.sessions import tokens_of
 from cronograph.jobs.core.actor import Role
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx, Wake

@@ -18,7 +18,8 @@ from cronograph.jobs.registry import Registry
 from cronograph.jobs.store.db.database import parse_url, sync_engine
 from cronograph.jobs.store.db.dialect import database_now
 from cronograph.jobs.store.db.opening import connected
-from cronograph.jobs.store.read.health import (
+from cronograph.jobs.store.schema.tables import job_execution
+from cronograph.jobs.store.statements.health import (
     SETTINGS,
     HistoryHealth,
     Holder,
@@ -29,9 +30,7 @@ from cronograph.jobs.store.read.health import (
     read_history,
     read_postgres,
 )
-from cronograph.jobs.store.schema.tables import job_execution
 from cronograph.server.cli import application
-from cronograph.server.database.checks import check_database
 from cronograph.server.database.doctor import (
     Finding,
     Level,
@@ -46,6 +45,7 @@ from cronograph.server.database.doctor import (
     judge_schema,
     judge_sqlite,
 )
+from cronograph.server.database.schema import check_database
 from tests.support.history import history
 from tests.support.waiting import wait_until
 

@@ -5,11 +5,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from cronograph.server.importing.asking import ask
+from cronograph.server.importing.asking import ask, read_files
 from cronograph.server.importing.model import Carried, Import
-from cronograph.server.importing.reading import read_files
-from cronograph.server.importing.report import SPAN, summary
-from cronograph.server.importing.writing import tasks_file
+from cronograph.server.importing.report import SPAN, summary, tasks_file
 from cronograph.server.task_files.reading import read_files as read_task_files
 
 START = datetime(2026, 11, 23, 12, 0, tzinfo=UTC)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from cronograph.server.importing.asking import ask
-from cronograph.server.importing.report import compare, report, summary
-from cronograph.server.importing.writing import jobs_module
+from cronograph.server.importing.report import compare, jobs_module, report, summary
 from tests.server.importing.projects import START, asked, named, span, tasks, verdicts, written
 
 pytestmark = pytest.mark.costly

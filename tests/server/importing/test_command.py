@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cronograph.server.cli import application
-from cronograph.server.importing.reading import OF_FILES, PROGRAMS
+from cronograph.server.importing.asking import OF_FILES, PROGRAMS
 from tests.docs.blocks import blocks_of
 from tests.server.importing import test_files as theirs
 from tests.support.sources import ROOT

@@ -6,8 +6,7 @@ import pytest
 
 from cronograph.graphql.client import Client
 from cronograph.server.importing import model
-from cronograph.server.importing.report import report, summary
-from cronograph.server.importing.writing import start_module
+from cronograph.server.importing.report import report, start_module, summary
 from tests.server.importing.projects import START
 from tests.server.importing.projects import read as read_program
 from tests.support.processes import ProcessStarter

@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from cronograph.server.metrics import node, page
-from cronograph.server.metrics.text import Family
+from cronograph.server.metrics.node import Family
 from tests.support.ports import free_port
 from tests.support.processes import ProcessStarter
 from tests.support.requirements import unavailable

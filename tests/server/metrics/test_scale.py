@@ -10,7 +10,7 @@ import pytest
 from cronograph.jobs.actions.groups import pause_group, update_group
 from cronograph.jobs.core.model import Isolation
 from cronograph.jobs.core.nodes import nodes_wanted
-from cronograph.jobs.store.read.figures import cluster
+from cronograph.jobs.store.statements.figures import cluster
 from cronograph.server.metrics.page import scale
 from tests.support.processes import ProcessStarter
 from tests.support.storage import Stored

@@ -3,7 +3,7 @@
 from prometheus_client.parser import text_string_to_metric_families
 
 from cronograph.jobs.core.counts import BOUNDS, Histogram
-from cronograph.server.metrics.text import Counters, Histograms
+from cronograph.server.metrics.node import Counters, Histograms
 
 WORST = 'a "quoted" %d name\\ with\nbreaks, é'
 

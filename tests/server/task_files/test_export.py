@@ -10,7 +10,7 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cronograph.graphql.base.arguments import camel
+from cronograph.graphql.base.scalars import camel
 from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.alarms import SUBJECTS, UNNAMED, AlarmSpec, Condition, Settings, Severity, definition_of
 from cronograph.jobs.core.defaults import TASK_POLICIES

@@ -16,9 +16,9 @@ from cronograph.jobs.core.limits import Limits, UniqueKey
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.store.db.database import parse_url, sync_engine
-from cronograph.jobs.store.schema.specs import declared_values, defaults_document, defaults_from, spec_values
+from cronograph.jobs.store.schema.rows import declared_values, defaults_document, defaults_from, spec_values
 from cronograph.jobs.store.schema.tables import periodic_task
-from cronograph.jobs.store.write import tasks
+from cronograph.jobs.store.statements import tasks
 from tests.support.history import add_task
 
 START = datetime(2031, 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@
 --   now: the time of the end
 --   endings: a JSON array of objects with the fields of `Ending`
 -- Index: pk_run, pk_job_execution, pk_execution_minute
--- Called by: endings.end_attempts
+-- Called by: finish.end_attempts
 WITH endings AS (
     SELECT * FROM json_to_recordset(CAST(:endings AS json)) AS ending(
         id bigint, attempt bigint, cancelled boolean, execution_id bigint, state text, failures bigint,

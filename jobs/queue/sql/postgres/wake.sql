@@ -6,7 +6,7 @@
 --   ids: the runs
 --   now: the time
 -- Index: pk_run
--- Called by: suspended.wake
+-- Called by: changes.wake
 WITH locked AS MATERIALIZED (
     SELECT r.id
     FROM (SELECT id FROM unnest(CAST(:ids AS bigint[])) AS u(id) ORDER BY id) w

@@ -6,7 +6,7 @@
 --   now: the time
 --   limit: how many at most
 -- Index: ix_run_wake
--- Called by: suspended.wake_due
+-- Called by: changes.wake_due
 WITH due AS MATERIALIZED (
     SELECT r.id, r.wake_at FROM cronograph.run_open r
     WHERE r.wake_at IS NOT NULL AND r.wake_at <= CAST(:now AS timestamptz)

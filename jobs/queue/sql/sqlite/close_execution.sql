@@ -6,7 +6,7 @@
 --   success, outcome, error, error_type, traceback, records_processed, value, progress, log_lines, log_cut, trace_id: the fields
 --     of `Ending`
 -- Index: rowid of job_execution
--- Called by: endings.end_attempts
+-- Called by: finish.end_attempts
 UPDATE cronograph.job_execution
 SET completed_at = :now, success = :success, outcome = :outcome, error_message = :error, error_type = :error_type,
     traceback = :traceback, records_processed = :records_processed, value = :value,

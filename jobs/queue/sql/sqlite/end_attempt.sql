@@ -4,7 +4,7 @@
 --   id: the run
 --   attempt, state, failures, available_at, finished_at, error, value, progress, awaits, wake_at: the fields of `Ending`
 -- Index: rowid of run
--- Called by: endings.end_attempts
+-- Called by: finish.end_attempts
 UPDATE cronograph.run
 SET state = :state, failures = :failures, available_at = coalesce(:available_at, available_at),
     finished_at = :finished_at, done_attempt = :attempt, error = :error, result = :value,

@@ -4,7 +4,7 @@
 --   ids: the runs, a JSON array
 --   now: the time
 -- Index: rowid of run
--- Called by: endings.end_attempts
+-- Called by: finish.end_attempts
 UPDATE cronograph.run
 SET state = 'success', finished_at = :now, done_attempt = attempt, error = NULL, result = NULL
 WHERE id IN (SELECT value FROM json_each(:ids))

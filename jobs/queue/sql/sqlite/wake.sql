@@ -4,7 +4,7 @@
 --   ids: the runs, a JSON array
 --   now: the time
 -- Index: rowid of run
--- Called by: suspended.wake
+-- Called by: changes.wake
 UPDATE cronograph.run AS r
 SET state = 'waiting', available_at = :now, awaits = NULL, wake_at = NULL
 WHERE r.id IN (SELECT value FROM json_each(:ids)) AND r.state || '' = 'suspended'

@@ -6,7 +6,7 @@
 --   now: the time
 --   limit: how many at most
 -- Index: ix_run_wake
--- Called by: suspended.wake_due
+-- Called by: changes.wake_due
 UPDATE cronograph.run AS r
 SET state = 'waiting', available_at = r.wake_at, awaits = NULL, wake_at = NULL
 WHERE r.id IN (

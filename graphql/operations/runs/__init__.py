@@ -1,1 +1,0 @@
-"""Runs and flows: enqueue, cancel, retry, signal, prune."""

@@ -1,1 +1,0 @@
-"""Serve HTTP: POST with an answer in JSON, and event streams."""

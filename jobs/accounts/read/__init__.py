@@ -1,1 +1,0 @@
-"""Read for sign-in: accounts, sessions, devices, passkeys, providers, secrets, saved views, the audit log."""

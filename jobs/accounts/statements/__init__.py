@@ -1,0 +1,1 @@
+"""Read and write for sign-in: accounts, sessions, devices, passkeys, providers, secrets, views, the audit log."""

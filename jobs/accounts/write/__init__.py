@@ -1,1 +1,0 @@
-"""Write for sign-in: accounts, sessions, devices, passkeys, providers, secrets, saved views, the audit log."""

@@ -1,1 +1,0 @@
-"""Rules of attempts that executors hand to engines outside of their node."""

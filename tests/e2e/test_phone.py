@@ -64,6 +64,13 @@ def test_on_a_phone_filters_are_behind_a_button(site: Site, new_page: PageOpener
     assert box["height"] < 60
 
 
+BEYOND_THE_PANEL = """() => [...document.querySelectorAll('.as-cards tbody tr')].filter((row) => {
+  const [inner, outer] = [row.getBoundingClientRect(), row.closest('.panel').getBoundingClientRect()];
+  return inner.left < outer.left || inner.right > outer.right;
+}).length"""
+"""Counts the rows whose lines go beyond their panel."""
+
+
 @pytest.mark.costly
 def test_on_a_small_phone_the_first_row_of_every_list_is_in_sight_and_the_thumb_reaches_what_can_be_done(
     site: Site, new_page: PageOpener
@@ -85,6 +92,7 @@ def test_on_a_small_phone_the_first_row_of_every_list_is_in_sight_and_the_thumb_
         ready(page)
         wait_until(lambda: first_row_covered(page) == "", message=f"the first row of {path}")
         assert page.evaluate(OUT_OF_REACH) == 0
+        assert page.evaluate(BEYOND_THE_PANEL) == 0
     actions = page.locator(".page-actions")
     expect(actions.get_by_role("button", name="Run now")).to_be_in_viewport(ratio=1)
     actions.get_by_role("button", name="Pause").click()

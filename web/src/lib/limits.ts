@@ -1,5 +1,6 @@
 /** Limits in few words, as they are shown and as they are typed. Pure. */
 
+import { plural } from "./format";
 import { duration, wholeDuration } from "./time";
 
 export interface GroupLimits {
@@ -101,7 +102,10 @@ export function usesOf(limits: Limits | null, rows: readonly Used[], seconds: nu
     ...(rate === null
       ? []
       : [
-          `${most((row) => row.count)} executions in ${wholeDuration(seconds)}, of which its rate lets ${allowed} start`,
+          `${plural(
+            most((row) => row.count),
+            "execution",
+          )} in ${wholeDuration(seconds)}, of which its rate lets ${allowed} start`,
         ]),
     ...(cap === null ? [] : [`${most((row) => row.waiting)} of ${cap.limit} that wait`]),
   ];

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { graphql, type ResultOf } from "../../api/tada";
-import { capped, cappedPlural, integer, words } from "../../lib/format";
+import { capped, cappedPlural, plural, words } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { duration, wholeDuration } from "../../lib/time";
 import { setTitle } from "../../live/title";
@@ -108,7 +108,7 @@ function OfServer({ viewer, nodes, limited, paused, readReplica }: Data) {
         ["You are", <a href="/account">{`${viewer.name} (${words(viewer.role)})`}</a>],
         ["Version", versions.length > 1 ? `${versions.join(", ")}: update the others, too` : (versions[0] ?? "–")],
         ["Nodes", <a href="/nodes">{capped(nodes.totalCount)} active</a>],
-        ["Slots", `${integer(slots)} runs at once on all nodes`],
+        ["Slots", `${plural(slots, "run")} at once on all nodes`],
         [
           "Group limits",
           limited.totalCount === 0 ? (
@@ -170,7 +170,7 @@ function Retention({ task, retention }: Pick<Data, "task" | "retention">) {
         ["History", wholeDuration(seconds)],
         [
           "Of each task",
-          maxPerTask === null ? "any number of executions" : `at most ${integer(maxPerTask)} executions`,
+          maxPerTask === null ? "any number of executions" : `at most ${plural(maxPerTask, "execution")}`,
         ],
         ...groups.map(
           ({ name, seconds }) => [`Group ${name}`, <a href={paths.group(name)}>{wholeDuration(seconds)}</a>] as const,

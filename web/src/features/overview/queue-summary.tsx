@@ -1,5 +1,5 @@
 import type { GroupRow, NodeRow } from "../../api/fragments";
-import { capped } from "../../lib/format";
+import { capped, plural } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { wholeDuration } from "../../lib/time";
 import { Few } from "../../ui/few";
@@ -49,7 +49,7 @@ function NodeLine({ node }: { node: NodeRow }) {
     <li class="summary-line">
       <a href={`/log?node=${encodeURIComponent(node.name)}`}>{node.name}</a>
       <span class="num">
-        {node.running} of {node.slots} slots, <Status name={node.state} />
+        {node.running} of {plural(node.slots, "slot")}, <Status name={node.state} />
       </span>
     </li>
   );

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import type { ExecutionRow } from "../../api/fragments";
 import { graphql, type ResultOf } from "../../api/tada";
-import { integer, words } from "../../lib/format";
+import { integer, plural, words } from "../../lib/format";
 import { paths } from "../../lib/paths";
 import { resourcesText } from "../../lib/resources";
 import { executionStatus } from "../../lib/status";
@@ -107,7 +107,7 @@ function AttemptFacts({ execution, traceUrl }: { execution: ExecutionRow; traceU
         )}
       </span>{" "}
       {wait !== null && <span class="dim">waited {duration(wait)}</span>}
-      {recordsProcessed !== null && <span class="num">{integer(recordsProcessed)} records</span>}
+      {recordsProcessed !== null && <span class="num">{plural(recordsProcessed, "record")}</span>}
       <span class="dim">on {node}</span> <a href={paths.linesOf(execution.id)}>search its log</a>{" "}
       {traceUrl !== null && (
         <a href={traceUrl} rel="noreferrer" target="_blank">

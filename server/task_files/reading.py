@@ -6,12 +6,14 @@ import math
 import os
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, time
 from difflib import get_close_matches
 from functools import cache, lru_cache
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Any, Final, TypeVar, cast
 
 import yaml
@@ -243,14 +245,23 @@ class _Merged:
 
 
 def _files(path: Path) -> list[Path]:
-    if not path.exists():
-        raise TaskFilesError([f"{path}: there is no such file or folder"])
-    if not path.is_dir():
-        return [path]
-    found = sorted(one for one in path.iterdir() if one.suffix in ENDINGS and one.is_file())
+    try:
+        if not S_ISDIR(path.stat().st_mode):
+            return [path]
+        found = sorted(one for one in path.iterdir() if one.suffix in ENDINGS and (one.is_file() or _is_broken(one)))
+    except OSError as error:
+        is_missing = isinstance(error, FileNotFoundError)
+        said = "there is no such file or folder" if is_missing else f"cannot be read: {error.strerror}"
+        raise TaskFilesError([f"{path}: {said}"]) from None
     if not found:
         raise TaskFilesError([f"{path}: must hold files that end in {', '.join(sorted(ENDINGS))}, and has none"])
     return found
+
+
+def _is_broken(path: Path) -> bool:
+    """Return whether a link leads to nothing: its tasks would be archived as if nobody wanted them any more."""
+    # An editor may lock a file by a link whose name begins with a dot.
+    return path.is_symlink() and not path.exists() and not path.name.startswith(".")
 
 
 def _read(path: Path, environment: Mapping[str, str]) -> list[TaskFile]:
@@ -345,8 +356,8 @@ def _no_json(word: str) -> float:
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"{next(key for key in keys if keys.count(key) > 1)!r} is there twice")
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"{next(key for key in counts if counts[key] > 1)!r} is there twice")
     return table
 
 
@@ -355,11 +366,13 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = {".toml": tomllib.loads, "
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise TaskFilesError([f"{path}: must have at most {MAX_BYTES} bytes, got {path.stat().st_size}"])
-        content = path.read_bytes()
+        # A device or a pipe has no size, and may have no end.
+        with path.open("rb") as file:
+            content = file.read(MAX_BYTES + 1)
     except OSError as error:
-        raise TaskFilesError([f"{path}: cannot be read: {error}"]) from None
+        raise TaskFilesError([f"{path}: cannot be read: {error.strerror}"]) from None
+    if len(content) > MAX_BYTES:
+        raise TaskFilesError([f"{path}: must have at most {MAX_BYTES} bytes, got more"])
     try:
         # Editors of Windows begin with a mark; line ends become those of Python, as in any text file.
         return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig").read()

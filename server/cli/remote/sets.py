@@ -219,13 +219,15 @@ def request_of(path: Path, *, prune: bool, allow_delete: int) -> Request:
 
 def _kept(path: Path) -> dict[str, Any] | None:
     """Return a plan that was kept; None if the file is none."""
-    if path.suffix != ".json" or not path.is_file():
+    if path.suffix != ".json":
         return None
     try:
+        if not path.is_file():
+            return None
         found = json.loads(path.read_text(encoding="utf-8"))
         if found["cronographPlan"] == FORMAT and isinstance(found["sets"], list):
             return cast("dict[str, Any]", found)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     raise ConfigurationError(f"{path}: must be a plan that `cronograph plan --out` has written")
 

@@ -319,8 +319,9 @@ def test_what_is_wrong_is_reported_and_nothing_is_done(run: Commands, file: Path
     ]
     status, said = run("apply", str(tmp_path / "nothing.yaml"))
     assert (status, "there is no such file" in said, "Traceback" in said) == (2, True, False)
-    (tmp_path / "no-plan.json").write_text("{}")
-    assert "must be a plan" in run("apply", str(tmp_path / "no-plan.json"))[1]
+    for text in ("{}", "[" * 100_000):
+        (tmp_path / "no-plan.json").write_text(text)
+        assert "must be a plan" in run("apply", str(tmp_path / "no-plan.json"))[1]
     file.write_text(FILE)
     assert "cannot write" in run("plan", str(file), "--out", str(tmp_path / "no" / "plan.json"))[1]
     assert "cannot write" in run("export", "--out", str(tmp_path / "no" / "tasks.yaml"))[1]

@@ -358,6 +358,30 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, file: Path) -> None
     assert faults(toml) == [f"{toml}: tasks.a.args.limit: must be a finite number, got inf"]
 
 
+def test_what_is_no_file_is_named_and_not_read_for_ever(tmp_path: Path) -> None:
+    assert faults(Path("/dev/zero")) == [f"/dev/zero: must have at most {MAX_BYTES} bytes, got more"]
+    long = tmp_path / ("x" * 300)
+    assert faults(long) == [f"{long}: cannot be read: File name too long"]
+    inside = tmp_path / "x.yaml" / "tasks.yaml"
+    inside.parent.write_text(WHOLE)
+    assert faults(inside) == [f"{inside}: cannot be read: Not a directory"]
+
+
+def test_a_link_that_leads_to_nothing_is_a_fault_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("set: x\ntasks: {}\n")
+    (tmp_path / ".#a.yaml").symlink_to("ada@example.com.77")
+    assert [one.name for one in read_files(tmp_path, {}).sets] == ["x"]
+    (tmp_path / "b.yaml").symlink_to("gone.yaml")
+    assert faults(tmp_path) == [f"{tmp_path}/b.yaml: cannot be read: No such file or directory"]
+
+
+def test_a_name_that_is_twice_is_found_among_many(tmp_path: Path) -> None:
+    names = ",".join(f'"{number}": 0' for number in range(MAX_BYTES // 16))
+    file = tmp_path / "x.json"
+    file.write_text(f'{{{names}, "z": 1, "z": 2}}')
+    assert faults(file) == [f"{file}: is no JSON: 'z' is there twice"]
+
+
 def test_the_published_schema_is_that_of_the_files() -> None:
     published: dict[str, Any] = json.loads((DOCS / "tasks.schema.json").read_text())
     assert published == schema()

@@ -30,7 +30,8 @@ def untouchable(conn: Connection) -> list[Table]:
 
 def state(conn: Connection, tables: list[Table]) -> list[tuple[str, Any]]:
     """All rows of these tables."""
-    return [(table.name, tuple(row)) for table in tables for row in conn.execute(select(table).order_by(*table.c))]
+    reads = [(table.name, select(table).order_by(*table.primary_key)) for table in tables]
+    return [(name, tuple(row)) for name, read in reads for row in conn.execute(read)]
 
 
 async def code_of(server: Protected, document: str, token: str | None = None) -> str | None:

@@ -41,7 +41,7 @@ def test_the_start_of_a_node_enqueues_the_lines(processes: ProcessStarter, datab
             return sorted((str(run.state), str(run.error)[:43]) for run in runs)
 
         wait_until(lambda: len(ended()) == 2, message="both lines to be run")
-        assert ended() == [("FAILED", "the command ended with exit status 3; what "), ("SUCCESS", "None")]
+        assert ended() == [("FAILED", "the command ended with exit status 3; its o"), ("SUCCESS", "None")]
 
 
 def test_the_report_shows_the_module_and_counts_its_lines(tmp_path: Path) -> None:

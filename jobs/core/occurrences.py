@@ -11,6 +11,7 @@ from itertools import accumulate, chain, islice
 from typing import Any, NamedTuple
 
 from .admission.caps import Rate
+from .base.times import LATEST
 from .model import MAX_QUEUED_PER_TASK, MisfirePolicy, OverlapPolicy, ScheduleSpec, SkipReason, Task, TaskSpec
 from .schedule import IntervalSchedule, Schedule, ScheduleError, WallClockSchedule, parse
 from .schedule.wall import EVERY_MINUTE
@@ -218,7 +219,12 @@ def is_stalled(task: Task, now: datetime, *, owed: bool) -> bool:
 
 def effective(task_id: int, jitter: float, occurrence: datetime | None) -> datetime | None:
     """Return when the task is looked at for ``occurrence``: the nominal time plus the task's fixed jitter."""
-    return None if occurrence is None else occurrence + jitter_offset(task_id, jitter)
+    return None if occurrence is None else delayed(occurrence, jitter_offset(task_id, jitter))
+
+
+def delayed(occurrence: datetime, offset: timedelta) -> datetime:
+    """Return the nominal time plus the task's fixed jitter; no later than the last time that there is."""
+    return occurrence + min(offset, LATEST - occurrence)
 
 
 class KeyInForce(NamedTuple):
@@ -416,7 +422,7 @@ def _decision(
     behind: bool,
     cancel: bool = False,
 ) -> Decision:
-    next_execution = upcoming + offset if upcoming is not None and offset else upcoming
+    next_execution = None if upcoming is None else delayed(upcoming, offset)
     return Decision(tuple(runs), tuple(skips.found), cancel, upcoming, next_execution, last_due, behind)
 
 
@@ -451,16 +457,14 @@ def _occurrences(task: Task, start: datetime, end: datetime, beyond: _Beyond | N
         # A zone can vanish from the system's database after the schedule was stored: nothing is planned then.
         return
     first = task.next_nominal
-    if first is not None and first + offset < start:
+    if first is not None and delayed(first, offset) < start:
         first = following(task.spec, schedule, start - offset - _TICK)
-    if beyond is None:
-        ahead = occurrences(task.spec, schedule, first)
-    else:
-        ahead = _thinned(task.spec, schedule, first, offset, beyond)
+    spec = task.spec
+    ahead = occurrences(spec, schedule, first) if beyond is None else _thinned(spec, schedule, first, offset, beyond)
     for occurrence in ahead:
-        if occurrence + offset >= end:
+        if delayed(occurrence, offset) >= end:
             return
-        yield Planned(occurrence + offset, task.id, occurrence)
+        yield Planned(delayed(occurrence, offset), task.id, occurrence)
 
 
 def _thinned(
@@ -470,7 +474,7 @@ def _thinned(
     occurrence = first
     while occurrence is not None:
         yield occurrence
-        occurrence = following(spec, schedule, beyond(occurrence + offset) - offset - _TICK)
+        occurrence = following(spec, schedule, max(occurrence, beyond(delayed(occurrence, offset)) - offset - _TICK))
 
 
 @dataclass(frozen=True, slots=True)

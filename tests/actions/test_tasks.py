@@ -21,9 +21,10 @@ from cronograph.jobs.actions.tasks import (
     update_task,
 )
 from cronograph.jobs.core.base.errors import AlreadyExists, NotFound, Overlap, UserError, VersionConflict
+from cronograph.jobs.core.base.times import LATEST
 from cronograph.jobs.core.defaults import JobInfo
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, ScheduleSpec, Task, TaskSpec
-from cronograph.jobs.core.occurrences import jitter_offset
+from cronograph.jobs.core.occurrences import jitter_offset, planned
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.states import RunState
 from cronograph.jobs.store.db.transaction import Tx
@@ -313,6 +314,14 @@ class TestUpdate:
         assert edited.next_nominal == START + timedelta(seconds=180)
         (skip,) = stored.rows(tables.skipped_occurrence)
         assert (skip.reason, skip.first_scheduled_for) == ("window", START + timedelta(seconds=60))
+
+    def test_jitter_ends_with_the_last_time_that_there_is(self, stored: Stored) -> None:
+        stored.node()
+        task = stored.task("9998-12-31T23:59:59Z", Syntax.TIMESTAMP, jitter=316_224_000.0)
+        assert task.next_execution == LATEST
+        occurrence = LATEST.replace(microsecond=0)
+        ahead = planned([task], START, LATEST + timedelta(seconds=1), apart=timedelta(days=1))
+        assert [(one.effective_at, one.scheduled_for) for one in ahead] == [(LATEST, occurrence)]
 
     def test_a_new_schedule_that_never_fires_is_refused_and_changes_nothing(self, stored: Stored) -> None:
         stored.node()

@@ -116,9 +116,15 @@ class UserFacingError(GraphQLError):
 
 
 _FOUND: Final = re.compile(
-    r"(?:,? [Ff]ound:? [{\[]|(?<=to be an object), found:|(?<=non string value):|(?<= value): [{\[]).*", re.DOTALL
+    r"(?:,? [Ff]ound:? [{\[]|(?<=to be an object), found:|(?<=non string value):|(?<= value): [{\[]"
+    r"|(?<=String) ['\"]).*",
+    re.DOTALL,
 )
-"""Objects, lists, and texts that are none, as graphql-core quotes them: a secret may be one, or stand next to one."""
+
+
+def unquoted(message: str) -> str:
+    """Return a message of graphql-core without the objects, lists and texts that it quotes: they may hold a secret."""
+    return _FOUND.sub("", message)
 
 
 class InternalError(GraphQLError):
@@ -170,7 +176,7 @@ def mask_all(errors: Sequence[Exception], operation: str | None = None) -> list[
         if isinstance(error, InternalError):
             masked.append(error)
         elif isinstance(error, GraphQLError) and is_public(error):
-            error.message = _FOUND.sub("", error.message)
+            error.message = unquoted(error.message)
             logger.debug("GraphQL request refused: %s", error.message[:LOGGED_CHARACTERS])
             # An error of graphql-core itself that has no code yet refuses the value of a variable or an argument.
             masked.append(coded(error, "INVALID_VARIABLES"))
@@ -231,6 +237,7 @@ def root_cause(error: Exception) -> Exception:
 
 def shorten(error: GraphQLError, characters: int) -> GraphQLError:
     """Return the error with a message of at most ``characters`` characters: messages quote names of any length."""
+    error.message = unquoted(error.message)
     if len(error.message) > characters:
         error.message = f"{error.message[:characters]}… ({len(error.message):,} characters)"
     return error

@@ -91,9 +91,9 @@ _UNSTORABLE: Final = re.compile("[\\0\\ud800-\\udfff]")
 
 
 def unstorable(text: str) -> str | None:
-    """Return the first character of a text that no database can store, in words, or None."""
+    """Return the first character of a text that no database can store, in words, or None; the text may be a secret."""
     found = _UNSTORABLE.search(text)
-    return None if found is None else f"U+{ord(found[0]):04X}"
+    return None if found is None else f"U+{ord(found[0]):04X} at position {found.start() + 1}"
 
 
 def _shown(value: object) -> str:
@@ -210,7 +210,7 @@ def checked_text(value: str, argument: str) -> str:
     """
     fault = unstorable(value)
     if fault is not None:
-        raise refused(f"{argument}: must not contain {fault}, got {value[:60]!r}")
+        raise refused(f"{argument}: must not contain {fault}")
     return value
 
 

@@ -221,7 +221,7 @@ def input_faults(value: object, path: tuple[str, ...] = ()) -> Iterator[InvalidI
     if isinstance(value, str) and not isinstance(value, Enum):
         fault = unstorable(value)
         if fault is not None:
-            yield InvalidInput(f"{_shown(path)}: must not contain {fault}, got {value[:60]!r}", path=path)
+            yield InvalidInput(f"{_shown(path)}: must not contain {fault}", path=path)
     elif isinstance(value, float) and not math.isfinite(value):
         yield InvalidInput(f"{_shown(path)}: must be a finite number, got {value}", path=path)
     elif isinstance(value, list):

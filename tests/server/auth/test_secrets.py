@@ -38,6 +38,17 @@ async def asked(server: Protected, text: str, token: str) -> Any:
     return data
 
 
+@pytest.mark.parametrize(
+    "given", ['name: "db", value: "%s", note: 1', 'name: "db" value "%s"', 'name: "db", value: "\\u0000%s"']
+)
+async def test_no_refusal_shows_the_value(server: Protected, given: str) -> None:
+    await server.account("root", Role.ADMIN)
+    document = f"mutation {{ setSecret(input: {{{given % VALUE}}}) {{ errors {{ message }} }} }}"
+    answer = await server.ask(document, await server.token("root"))
+    assert '"message"' in answer.text
+    assert VALUE not in answer.text
+
+
 async def test_an_administrator_sets_a_secret_that_others_use_and_nobody_reads(server: Protected) -> None:
     tokens: dict[Role, str] = {}
     for role in Role:

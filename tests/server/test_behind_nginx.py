@@ -86,7 +86,9 @@ def browser(port: int) -> httpx.Client:
 def test_nginx_in_front_says_who_asks_how_and_by_which_name(
     processes: ProcessStarter, sqlite_url: str, tmp_path: Path
 ) -> None:
-    Database(sqlite_url).write_sync(partial(add_account, name="ada", role=Role.ADMIN, password_hash=hashed()))
+    database = Database(sqlite_url)
+    database.write_sync(partial(add_account, name="ada", role=Role.ADMIN, password_hash=hashed()))
+    database.close_sync()
     behind = ["--trusted-proxies", "127.0.0.2", "--public-url", NAME]
     server = processes.begin_serve(sqlite_url, *behind, auth=True)
     wait_until(lambda: f"is ready: {NAME}" in server.output(), message="the server is ready")

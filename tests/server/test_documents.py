@@ -1,5 +1,6 @@
 """The documents that scripts rely on, sent to a real server, and what they leave in the tables."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -60,9 +61,11 @@ class Served:
 
 
 @pytest.fixture
-def served(processes: ProcessStarter, database_url: str) -> Served:
+def served(processes: ProcessStarter, database_url: str) -> Iterator[Served]:
     process = processes.serve(database_url, "--jobs", write_example_jobs(processes.folder))
-    return Served(process, sync_engine(parse_url(database_url)))
+    engine = sync_engine(parse_url(database_url))
+    yield Served(process, engine)
+    engine.dispose()
 
 
 def test_the_available_jobs_are_the_documented_ones(served: Served) -> None:

@@ -131,7 +131,9 @@ async def test_whatever_the_api_reads_runs_get_the_connections_of_the_engine(pos
 
 def make_administrator(url: str, name: str) -> None:
     """As `cronograph user add` does it beside the application."""
-    Database(url).write_sync(partial(add_account, name=name, role=Role.ADMIN, password_hash=hashed()))
+    database = Database(url)
+    database.write_sync(partial(add_account, name=name, role=Role.ADMIN, password_hash=hashed()))
+    database.close_sync()
 
 
 async def asked_raw(client: httpx.AsyncClient) -> httpx.Response:

@@ -141,7 +141,9 @@ def test_the_command_line_keeps_lists_rotates_and_deletes(empty_sqlite_url: str)
     assert (status, "secret 'db' does not exist" in output) == (1, True)
     status, output = run(url, "set", "db", said="x" * 70_000)
     assert (status, "value: must have 4 to 65,536 characters" in output) == (1, True)
-    assert VALUE not in dump(Database(url))
+    database = Database(url)
+    assert VALUE not in dump(database)
+    database.close_sync()
 
 
 @pytest.fixture

@@ -211,6 +211,7 @@ async def test_the_watch_outlives_a_database_that_is_unavailable(
     with watch.watching(Context(light.database, nothing, nothing, Person.of(identity, None)), None, lost.append):
         await eventually(lambda: lost, message="the stream is told")
     looking.cancel()
+    await empty.close()
     assert asked == [1, 1]
     assert "cannot see whether the readers of open streams still may read" in caplog.text
     await empty.close()

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Self, TypeVar
 import strawberry
 
 from ...jobs.core import events
+from ...jobs.core.base.times import time_text
 from ...jobs.store.statements import events as stored_events
 from ...jobs.store.statements import logs as stored
 from ...jobs.store.statements.listing.keyset import OrderKey, Page, PageRequest, Position, page_of
@@ -239,7 +240,7 @@ def _searched(
         got = " and ".join(names) or "none of them"
         raise refused(f"logSearch: must be given one of {', '.join(given)}, got {got}")
     if start is not None and end is not None and start >= end:
-        raise refused(f"from: must be before to, got {start.isoformat()} and {end.isoformat()}")
+        raise refused(f"from: must be before to, got {time_text(start)} and {time_text(end)}")
     return Searched(
         job_name=None if job_name is None else checked_text(job_name, "jobName"),
         task_name=None if task_name is None else checked_text(task_name, "taskName"),

@@ -233,7 +233,7 @@ def expiry_faults(expires_at: object, ttl: object, available_at: object) -> Iter
     yield from faults
     if not faults and isinstance(expires_at, datetime) and start is not None and expires_at <= start:
         message = (
-            f"expiresAt: must be after runAt ({start.isoformat()}), before which it cannot start, got "
+            f"expiresAt: must be after runAt ({time_text(start)}), before which it cannot start, got "
             f"{time_text(expires_at)}"
         )
         yield InvalidInput(message, path=("expiresAt",))

@@ -80,7 +80,11 @@ async def test_what_triggerjob_cannot_do_is_refused_with_its_place(
     [
         ({"debounce": {"delay": 5}, "runAt": "2030-01-01T00:00:00Z"}, "runAt", "runAt: contradicts debounce"),
         ({"throttle": {"period": 5, "last": True}, "runAt": "2030-01-01T00:00:00Z"}, "runAt", "throttle with last"),
-        ({"expiresAt": "2030-01-01T00:00:00Z", "runAt": "2031-01-01T00:00:00Z"}, "expiresAt", "must be after runAt"),
+        (
+            {"expiresAt": "2030-01-01T00:00:00Z", "runAt": "2031-01-01T00:00:00Z"},
+            "expiresAt",
+            "must be after runAt (2031-01-01T00:00:00Z)",
+        ),
         ({"expiresAt": "2030-01-01T00:00:00Z", "ttl": 5}, "ttl", "must not be given together with expiresAt"),
         ({"labels": {"a": "x" * 201}}, "labels", "labels.a: must have 1 to 200 characters, got 201"),
         ({"labels": {"k" * 64: "x"}}, "labels", "a key must have 1 to 63 letters"),

@@ -142,7 +142,7 @@ async def test_a_search_that_takes_too_long_ends_and_says_why(api: Api) -> None:
         ({"text": "x", "job": "a", "first": 201}, "first: must be a whole number from 0 to 200, got 201"),
         (
             {"text": "x", "job": "a", "from": "2026-01-02T00:00:00Z", "to": "2026-01-01T00:00:00Z"},
-            "from: must be before to",
+            "from: must be before to, got 2026-01-02T00:00:00Z and 2026-01-01T00:00:00Z",
         ),
     ],
 )

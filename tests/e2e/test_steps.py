@@ -37,6 +37,8 @@ def test_a_run_shows_its_steps_by_attempt_as_they_end_and_goes_on_from_one(page:
     expect(second).to_contain_text("so far")
     first.get_by_role("button", name="mail").click()
     expect(first).to_contain_text("the mail server is down")
+    # How long it waited is said of its first attempt alone: a later one began after others.
+    expect(page.locator(".attempt-facts")).not_to_contain_text("waited")
     assert site.ask(SIGNAL, id=run)["signalRun"]["errors"] == []
     third = page.get_by_role("region", name="Steps of attempt 3")
     expect(third.get_by_role("listitem")).to_have_text([re.compile("ship.*done")])
@@ -48,6 +50,8 @@ def test_a_run_shows_its_steps_by_attempt_as_they_end_and_goes_on_from_one(page:
     expect(taken_over.get_by_role("listitem")).to_have_text(
         [re.compile("charge"), re.compile("mail"), re.compile("approved")]
     )
+    page.goto(f"/runs/{run}?attempt=1")
+    expect(page.locator(".attempt-facts")).to_contain_text("waited")
 
 
 @pytest.mark.costly

@@ -106,7 +106,8 @@ function AttemptFacts({ execution, traceUrl }: { execution: ExecutionRow; traceU
           execution.duration !== null && `took ${duration(execution.duration)}`
         )}
       </span>{" "}
-      {wait !== null && <span class="dim">waited {duration(wait)}</span>}
+      {/* That of a later attempt holds the attempts and the waits before it, which the course shows. */}
+      {wait !== null && execution.attempt === 1 && <span class="dim">waited {duration(wait)}</span>}
       {recordsProcessed !== null && <span class="num">{plural(recordsProcessed, "record")}</span>}
       <span class="dim">on {node}</span> <a href={paths.linesOf(execution.id)}>search its log</a>{" "}
       {traceUrl !== null && (

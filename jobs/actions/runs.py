@@ -357,7 +357,7 @@ def make_due(tx: Tx, ids: Sequence[int]) -> list[Run]:
 
 
 def _note_time(tx: Tx, run: Run) -> None:
-    tx.note_before(str(run.id), state=run.state.value, availableAt=run.available_at.isoformat())
+    tx.note_before(str(run.id), state=run.state.value, availableAt=time_text(run.available_at))
 
 
 def edit_run(
@@ -405,7 +405,7 @@ def edit_run(
         change |= _expiry_of_moved(tx, run, available_at)
     if not change:
         return run
-    tx.note_before(str(run.id), args=argument_names(run.args), runAt=run.available_at.isoformat())
+    tx.note_before(str(run.id), args=argument_names(run.args), runAt=time_text(run.available_at))
     _edit(tx, run, change)
     if args is not None and run.flow_id is not None:
         forget_uses(tx.conn, run_id)

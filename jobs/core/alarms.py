@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final, Self
 
 from .base.errors import InvalidInput, UserError
-from .base.times import counted, number_text
+from .base.times import counted, number_text, time_text
 from .model import Json
 from .rules import MAX_SECONDS, name_faults, text_faults
 from .run_spec import length
@@ -510,11 +510,11 @@ class FailureMark:
         """Return its silence as the audit log has it."""
         if self.silenced_until is None:
             return None
-        return {"until": self.silenced_until.isoformat(), "reason": self.silence_reason}
+        return {"until": time_text(self.silenced_until), "reason": self.silence_reason}
 
     def solution(self) -> dict[str, Json] | None:
         """Return how it is solved as the audit log has it."""
-        return None if self.solved_at is None else {"at": self.solved_at.isoformat(), "version": self.solved_in}
+        return None if self.solved_at is None else {"at": time_text(self.solved_at), "version": self.solved_in}
 
 
 MAX_MARKS: Final = 10_000

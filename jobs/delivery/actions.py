@@ -11,6 +11,7 @@ from ..accounts.statements.secrets import names as secret_names
 from ..core.alarms import AlarmSpec, Condition, SubjectKind, alarm_faults
 from ..core.arguments.secrets import REFERENCE, is_reference, references
 from ..core.base.errors import AlreadyExists, ErrorCode, InvalidState, NotFound, refuse
+from ..core.base.times import time_text
 from ..core.events import Change, EventKind
 from ..core.model import Json
 from ..core.rules import check_reason, check_silence, unknown
@@ -408,4 +409,4 @@ def _described(alarm: Alarm) -> dict[str, Json]:
 def _silence(alarm: Alarm) -> Json:
     if alarm.silenced_until is None:
         return None
-    return {"until": alarm.silenced_until.isoformat(), "reason": alarm.silence_reason}
+    return {"until": time_text(alarm.silenced_until), "reason": alarm.silence_reason}

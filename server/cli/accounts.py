@@ -22,7 +22,7 @@ from ...jobs.accounts.statements.audit import Unreadable, chain
 from ...jobs.accounts.statements.audit import verify as verify_chain
 from ...jobs.core.actor import Entry, Role, described
 from ...jobs.core.base.errors import ConfigurationError
-from ...jobs.core.base.times import counted
+from ...jobs.core.base.times import counted, time_text
 from ...jobs.store.db.opening import connected
 from ...jobs.store.db.transaction import Tx
 from ..auth.passwords import hasher
@@ -112,7 +112,7 @@ def print_link(
     secret = fresh_secret(Prefix.LINK)
 
     def prepare(tx: Tx) -> str:
-        return actions.prepare_recovery(tx, name, stored_form(secret)).isoformat()
+        return time_text(actions.prepare_recovery(tx, name, stored_form(secret)))
 
     until = command.do(prepare)
     address = f"{url.rstrip('/')}/recover?token={secret}"
@@ -124,8 +124,8 @@ def _account_data(account: Account) -> dict[str, object]:
         "name": account.name,
         "role": account.role.value,
         "hasPassword": account.has_password,
-        "disabledAt": account.disabled_at and account.disabled_at.isoformat(),
-        "createdAt": account.created_at.isoformat(),
+        "disabledAt": account.disabled_at and time_text(account.disabled_at),
+        "createdAt": time_text(account.created_at),
     }
 
 
@@ -182,7 +182,7 @@ def make_token(
         return create_token(tx, account, new)
 
     made = command.do(make)
-    expires = made.expires_at.isoformat() if made.expires_at else None
+    expires = time_text(made.expires_at) if made.expires_at else None
     data = {"token": secret, "id": made.id, "role": made.role.value, "expiresAt": expires}
     command.result(data, secret)
 
@@ -223,8 +223,8 @@ def _token_data(owner: str, one: ApiToken) -> dict[str, object]:
         "name": one.name,
         "role": one.role.value,
         "shown": one.shown,
-        "expiresAt": one.expires_at.isoformat() if one.expires_at else None,
-        "lastUsedAt": one.last_used_at.isoformat() if one.last_used_at else None,
+        "expiresAt": time_text(one.expires_at) if one.expires_at else None,
+        "lastUsedAt": time_text(one.last_used_at) if one.last_used_at else None,
     }
 
 
@@ -256,7 +256,7 @@ def list_secrets(command: DatabaseCommand) -> None:
             {
                 "name": one.name,
                 "keyId": one.key_id,
-                "updatedAt": one.updated_at.isoformat(),
+                "updatedAt": time_text(one.updated_at),
                 "updatedBy": one.updated_by,
                 "usedBy": users.get(one.name, []),
             }
@@ -369,4 +369,4 @@ def export_audit(command: DatabaseCommand) -> None:
 def _entry_line(entry: Entry) -> dict[str, object]:
     values = {camel(one.name): getattr(entry, one.name) for one in fields(entry)}
     texts = {"before": described(entry.before), "after": described(entry.after)}
-    return {**values, **texts, "at": entry.at.isoformat()}
+    return {**values, **texts, "at": time_text(entry.at)}

@@ -7,9 +7,10 @@ from typing import TypeVar
 import pytest
 
 from cronograph.jobs.accounts.statements.audit import said_versions
-from cronograph.jobs.core.actor import Actor, Role
+from cronograph.jobs.core.actor import Actor, Role, described
 from cronograph.jobs.core.alarms import MAX_MARKS, FailureMark, FailureState
 from cronograph.jobs.core.base.errors import InvalidInput, InvalidState, NotFound
+from cronograph.jobs.core.base.times import time_text
 from cronograph.jobs.core.events import Cursor, EventKind
 from cronograph.jobs.core.outcome import Failed
 from cronograph.jobs.delivery import write
@@ -69,7 +70,7 @@ def test_a_silence_begins_and_ends_and_everybody_hears_of_it(stored: Stored) -> 
     entries = stored.rows(audit_log, action="failures.silenced")
     assert [(one.actor, one.subject) for one in entries] == [("anna", NAME)] * 2
     assert "a known one" in entries[0].after
-    assert "a known one" in entries[1].before
+    assert described(entries[1].before) == {"until": time_text(ends), "reason": "a known one"}
 
 
 def test_a_solved_group_comes_back_with_a_failure_that_began_later(stored: Stored) -> None:

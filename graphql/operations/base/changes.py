@@ -21,6 +21,7 @@ from ....jobs.base.services import Also
 from ....jobs.core.actor import Record, argument_names
 from ....jobs.core.base.errors import InvalidInput, NotFound, refuse
 from ....jobs.core.base.errors import UserError as Refusal
+from ....jobs.core.base.times import time_text
 from ....jobs.core.model import Json, Run, Task
 from ....jobs.core.rules import MAX_NAME
 from ....jobs.store.db.transaction import Tx
@@ -349,7 +350,7 @@ def _plain(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, datetime):
-        return value.isoformat()
+        return time_text(value)
     if isinstance(value, list | tuple):
         return [_plain(one) for one in cast("list[object]", value)]
     return value

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from ...core.actor import Actor, Role, lesser
 from ...core.base.errors import InvalidInput, InvalidState, NotFound
+from ...core.base.times import time_text
 from ...core.rules import check_name
 from ...store.db.transaction import Tx, Wake
 from ..rules.accounts import Account, name_key
@@ -53,7 +54,7 @@ def create_token(tx: Tx, account: Account, new: NewToken) -> ApiToken:
             path=("role",),
         )
     if new.expires_at is not None and new.expires_at <= tx.now:
-        raise InvalidInput(f"expiresAt: must be in the future, got {new.expires_at.isoformat()}", path=("expiresAt",))
+        raise InvalidInput(f"expiresAt: must be in the future, got {time_text(new.expires_at)}", path=("expiresAt",))
     if account.disabled_at is not None:
         raise InvalidState(f"account '{account.name}' is disabled; enable it first")
     if len(stored_sessions.tokens_of(tx.conn, [account.id])) >= MAX_TOKENS:
@@ -82,7 +83,7 @@ def revoke_token(tx: Tx, token_id: int, *, account_id: int | None = None) -> Api
 
 
 def _described(token: ApiToken) -> dict[str, str | int | None]:
-    expires = token.expires_at.isoformat() if token.expires_at else None
+    expires = time_text(token.expires_at) if token.expires_at else None
     return {"id": token.id, "name": token.name, "role": token.role.value, "expires_at": expires}
 
 

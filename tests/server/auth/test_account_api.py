@@ -175,3 +175,4 @@ def test_the_commands_judge_and_export_the_log(sqlite_url: str) -> None:
         (1, "(command line)", "account.created", "ada"),
         (2, "(command line)", "account.created", "eve"),
     ]
+    assert all(one["at"].endswith("Z") for one in lines)

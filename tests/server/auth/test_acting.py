@@ -97,7 +97,7 @@ async def test_anyone_who_changes_the_arguments_of_a_run_becomes_its_submitter(s
         answer = (await server.ask(text, tokens["eve"])).json()["data"]["updateRun"]
         assert answer == {"run": {"submitter": submitter}, "errors": []}
     found = [(action, before) for _, action, _, before, _ in await server.database.read(entries)]
-    assert found[-1] == ("updateRun", {"args": [], "runAt": "2100-01-01T00:00:00+00:00"})
+    assert found[-1] == ("updateRun", {"args": [], "runAt": "2100-01-01T00:00:00Z"})
 
 
 async def test_a_job_has_the_rights_that_its_submitter_has_by_then(server: Protected) -> None:
@@ -245,7 +245,7 @@ async def test_the_audit_log_says_what_things_were_before_they_were_changed(serv
         ("updateGroup", {"max_running": None}),
         ("updateGroup", {"max_running": 3}),
         ("setRunPriorities", {"priority": "low"}),
-        ("retryRunsNow", {"state": "waiting", "availableAt": "2099-01-01T00:00:00+00:00"}),
+        ("retryRunsNow", {"state": "waiting", "availableAt": "2099-01-01T00:00:00Z"}),
         ("cancelRun", {"state": "waiting"}),
         ("retryRuns", {"state": "cancelled"}),
     ]

@@ -126,7 +126,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 15 for: task files: links to nothing, odd paths, devices; with tests
     # Raised by 11 for: jitter at the end of time; refusals without values; with tests
     # Raised by 1 for: times in refusals are those of the API
-    "lines": 116_669,
+    # Raised by 5 for: tests and imports of time_text
+    "lines": 116_674,
     "modules under 80 lines with one importer": 7,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

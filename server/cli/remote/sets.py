@@ -253,6 +253,8 @@ def keep(path: Path, request: Request, answer: Mapping[str, Any]) -> None:
     }
     try:
         path.touch(mode=0o600)
+        if path.is_file():  # A device keeps its permissions.
+            path.chmod(0o600)
         path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
     except OSError as error:
         raise ConfigurationError(f"--out: cannot write {path}: {error.strerror}") from None

@@ -127,7 +127,9 @@ def test_a_file_is_planned_applied_exported_and_pruned(run: Commands, file: Path
     assert post(f"{run.url}/graphql", change).json()["data"]["updateTask"]["errors"] == []
     refused = run.json("apply", str(kept), status=1)
     assert "task 'hourly' has changed since the plan was made" in refused["errors"][0]
+    kept.chmod(0o644)
     run("plan", str(file), "--out", str(kept), WHAT="new")
+    assert kept.stat().st_mode & 0o777 == 0o600, "also one that was there"
     assert actions(run.json("apply", str(kept))) == {"nightly": "CHANGE", "hourly": "KEEP"}
     assert run("apply", str(kept), "--prune")[0] == 2
 

@@ -2,11 +2,12 @@
 
 import inspect
 import threading
+import time
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Final, Protocol, cast
 
@@ -193,6 +194,7 @@ class Steps:
         self._uses: dict[tuple[str, str | None], int] = {}
         self._under_way: set[tuple[str, str | None]] = set()
         self._cleanups = count()
+        self._clock = StepClock()
 
     async def take(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
         """Get the stored result of a step, or do the step and store its result."""
@@ -203,7 +205,7 @@ class Steps:
                     return _loaded(wanted, label, stored)
                 if (left := host.left_step(label)) is not None:
                     await left
-            began = _now()
+            began = self._clock.now()
             value, end = self._end(wanted, label, began, await self._called(wanted, label, began, call))
             await host.keep_step(end)
             return value
@@ -263,7 +265,7 @@ class Steps:
                 if (stored := host.find_step_waiting(label)) is not None:
                     return _loaded(wanted, label, stored)
                 host.left_step_waiting(label)
-            began = _now()
+            began = self._clock.now()
             value, end = self._end(wanted, label, began, self._called_waiting(wanted, label, began, call))
             host.keep_step_waiting(end)
             return value
@@ -280,7 +282,7 @@ class Steps:
                 message = self._failed(label, error, delay)
                 if delay is None:
                     if message is not None:
-                        self._host.keep_step(StepEnd(label, began, _now(), error=message))
+                        self._host.keep_step(StepEnd(label, began, self._clock.now(), error=message))
                     raise
             failures += 1
             await self._host.pause(delay)
@@ -318,7 +320,7 @@ class Steps:
                 message = self._failed(label, error, delay)
                 if delay is None or not self._host.pause_waiting(delay):
                     if message is not None:
-                        self._host.keep_step_waiting(StepEnd(label, began, _now(), error=message))
+                        self._host.keep_step_waiting(StepEnd(label, began, self._clock.now(), error=message))
                     raise
             failures += 1
 
@@ -374,8 +376,8 @@ class Steps:
         except (ValueError, UserError) as error:
             raise StepUnstorable(str(error)) from error
         if cleanup is None:
-            return value, StepEnd(label, began, _now(), document)
-        return value, StepEnd(label, began, _now(), document, cleanup=cleanup, place=next(self._cleanups))
+            return value, StepEnd(label, began, self._clock.now(), document)
+        return value, StepEnd(label, began, self._clock.now(), document, cleanup=cleanup, place=next(self._cleanups))
 
 
 def key_text(key: object) -> str | None:
@@ -434,5 +436,23 @@ class _Within:
         current_step.reset(self._token)
 
 
-def _now() -> datetime:
+def _time_of_day() -> datetime:
     return datetime.now(UTC)
+
+
+class StepClock:
+    """Read the times of an attempt's steps. They tell their order, so it goes on when the machine's clock is set.
+
+    Args:
+        wall: The time of day, which is read once.
+        monotonic: Seconds that only grow.
+    """
+
+    def __init__(
+        self, wall: Callable[[], datetime] = _time_of_day, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._began, self._at, self._monotonic = wall(), monotonic(), monotonic
+
+    def now(self) -> datetime:
+        """Return the time at which the clock was made, and what has passed since."""
+        return self._began + timedelta(seconds=self._monotonic() - self._at)

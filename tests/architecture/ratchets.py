@@ -127,7 +127,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 11 for: jitter at the end of time; refusals without values; with tests
     # Raised by 1 for: times in refusals are those of the API
     # Raised by 5 for: tests and imports of time_text
-    "lines": 116_674,
+    # Raised by 23 for: steps keep their order whatever the clocks say; with tests
+    "lines": 116_697,
     "modules under 80 lines with one importer": 7,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

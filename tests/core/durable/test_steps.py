@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cronograph.jobs.base.steps import StepClock
 from cronograph.jobs.core.base.errors import ErrorCode, InvalidState, NotFound, UserError
 from cronograph.jobs.core.steps import (
     MAX_PART,
@@ -96,6 +97,15 @@ def test_the_first_attempt_of_most_runs_has_nothing_to_read() -> None:
     assert not may_have_steps(1, "api")
     assert may_have_steps(2, "api")
     assert may_have_steps(1, "retry")
+
+
+def test_steps_are_in_their_order_though_somebody_sets_the_clock_back_between_them() -> None:
+    times = [datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 3, 1, 11, tzinfo=UTC)]
+    seconds = iter([7.0, 8.0, 9.0])
+    clock = StepClock(lambda: times.pop(0), lambda: next(seconds))
+    assert [clock.now() - datetime(2026, 3, 1, 12, tzinfo=UTC) for _ in range(2)] == [
+        timedelta(seconds=1), timedelta(seconds=2)
+    ]  # fmt: skip
 
 
 def test_what_began_before_a_step_is_kept() -> None:

@@ -62,6 +62,22 @@ def _in_seconds(value: object) -> object:
         raise ValueError("must be seconds, or a text such as 90s, 5m or PT5M") from None
 
 
+def _number_or_text(value: object) -> object:
+    """Refuse all else in one sentence: pydantic has one for each form that it could have been."""
+    if not isinstance(_no_truth(value), int | float | str | None):
+        raise ValueError("must be a number, or a text")  # noqa: TRY004 - of pydantic
+    return value
+
+
+def _as_schedule(value: object) -> object:
+    """Return the table that a mere text stands for."""
+    if isinstance(value, str):
+        return {"cron": value}
+    if value is not None and not any(isinstance(value, form) for form in (dict, ScheduleOfFile)):
+        raise ValueError("must be text or a table")
+    return value
+
+
 def _as_text(value: object) -> object:
     return str(value) if isinstance(_no_truth(value), int | float) else value
 
@@ -69,8 +85,8 @@ def _as_text(value: object) -> object:
 Whole = Annotated[int, BeforeValidator(_no_truth)]
 Number = Annotated[float, BeforeValidator(_no_truth)]
 Seconds = Annotated[float, Field(ge=0), BeforeValidator(_in_seconds, json_schema_input_type=float | str)]
-WholeOrText = Annotated[int | str, BeforeValidator(_no_truth)]
-NumberOrText = Annotated[float | str, BeforeValidator(_no_truth)]
+WholeOrText = Annotated[int | str, BeforeValidator(_number_or_text)]
+NumberOrText = Annotated[float | str, BeforeValidator(_number_or_text)]
 Instant = Annotated[AwareDatetime, BeforeValidator(_written_out)]
 
 
@@ -131,7 +147,9 @@ class TaskOfFile(FileModel):
     """A task. Absent fields are left as they are; `null` sets the default."""
 
     job: str | None = Field(None, description="The job it runs; needed for a new task.")
-    schedule: str | ScheduleOfFile | None = Field(
+    schedule: Annotated[
+        ScheduleOfFile | None, BeforeValidator(_as_schedule, json_schema_input_type=str | ScheduleOfFile | None)
+    ] = Field(
         None, description="When it is due; text is a cron expression of six fields in UTC. Needed for a new task."
     )
     args: dict[str, Any] | None = Field(None, description="The arguments of its runs.")
@@ -175,12 +193,8 @@ class TaskOfFile(FileModel):
         if self.job is not None:
             settings["job_name"] = self.job
         if self.schedule is not None:
-            settings["schedule"] = _schedule(self.schedule)
+            settings["schedule"] = self.schedule.spec()
         return WantedTask(name, settings)
-
-
-def _schedule(value: str | ScheduleOfFile) -> ScheduleSpec:
-    return ScheduleSpec(Syntax.CRON, value) if isinstance(value, str) else value.spec()
 
 
 class CapOfFile(FileModel):

@@ -279,7 +279,7 @@ def _read(path: Path, environment: Mapping[str, str]) -> list[TaskFile]:
             files.append(TaskFile.model_validate(filled))
         except ValidationError as error:
             several = cast("Sequence[Any]", error.errors(include_url=False))
-            found += (_fault(fault, document) for fault in several if not _is_of_other_form(fault))
+            found += (_fault(fault, document) for fault in several)
         faults += (f"{path}: {_line(node, place)}{said}" for place, said in found)
     if faults:
         raise TaskFilesError(faults)
@@ -440,12 +440,6 @@ def _stands_for(found: re.Match[str], environment: Mapping[str, str]) -> tuple[s
     )
 
 
-def _is_of_other_form(fault: Mapping[str, Any]) -> bool:
-    """Return whether a fault is about the form in which the schedule was not given: text or table."""
-    is_table = isinstance(fault.get("input"), dict)
-    return "schedule" in fault["loc"] and fault["type"] == ("string_type" if is_table else "model_type")
-
-
 _TIME: Final = "must be a time with a zone, e.g. 2030-01-31T09:00:00Z"
 _WORDS: Final = {
     "string_type": "must be text", "list_type": "must be a list", "missing": "is missing",
@@ -475,8 +469,7 @@ def _fault(fault: Mapping[str, Any], written: object) -> _Fault:
     elif kind != "missing" and ", got " not in what:
         what += f", got {_got(place, written)}"
         what += "; write it in quotes" if kind == "string_type" and type(fault["input"]) in (bool, int, float) else ""
-    shown = tuple(part for part in place if part not in {"str", "ScheduleOfFile"} and "[" not in str(part))
-    return shown, f"{_dotted(shown)}: {what}" if shown else what
+    return place, f"{_dotted(place)}: {what}" if place else what
 
 
 @cache

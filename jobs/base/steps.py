@@ -224,6 +224,7 @@ class Steps:
                 if found is None or found.state is StepState.WAITING:
                     found = await host.begin_wait(wanted)
                 _check_kind(label, found, wanted.kind)
+                self._clock.catch_up(found.began)
             if found.state is not StepState.WAITING:
                 return found
             await host.branches.stand()
@@ -238,6 +239,7 @@ class Steps:
             if found is None or found.state is StepState.WAITING:
                 found = host.begin_wait_waiting(wanted)
             _check_kind(label, found, wanted.kind)
+            self._clock.catch_up(found.began)
             if found.state is not StepState.WAITING:
                 return found
             raise Suspend(awaited([found]), until=found.wake_at)
@@ -456,3 +458,8 @@ class StepClock:
     def now(self) -> datetime:
         """Return the time at which the clock was made, and what has passed since."""
         return self._began + timedelta(seconds=self._monotonic() - self._at)
+
+    def catch_up(self, reached: datetime | None) -> None:
+        """Go on from this time, if there is one and it is later: a wait has begun then, by the database's clock."""
+        if reached is not None and reached > (now := self.now()):
+            self._began += reached - now

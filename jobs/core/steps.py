@@ -1,7 +1,7 @@
 """Durable steps of a run: their names, and their stored values. Pure rules."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
 from enum import StrEnum
@@ -168,6 +168,7 @@ class StoredStep:
         error: Why a signal says no.
         flow_id: Of a wait for other runs: the flow that they are.
         runs: Of such a wait that has not ended: these runs.
+        began: Of a wait that this attempt began: when, by the clock of the database.
     """
 
     label: str
@@ -179,6 +180,7 @@ class StoredStep:
     error: str | None = None
     flow_id: int | None = None
     runs: tuple[int, ...] = ()
+    began: datetime | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,9 @@ def _begin(tx: Tx, run: Run, asked: Wait) -> StoredStep:
         **_rules(asked),
     }  # fmt: skip
     tx.conn.execute(insert(s).values(**columns))
-    return StoredStep(asked.label, run.attempt, None, asked.kind, StepState.WAITING, until, flow_id=flow_id)
+    return StoredStep(
+        asked.label, run.attempt, None, asked.kind, StepState.WAITING, until, flow_id=flow_id, began=tx.now
+    )
 
 
 def _ended(tx: Tx, run: Run, asked: Wait, found: StoredStep) -> StoredStep:

@@ -56,7 +56,7 @@ def test_a_sleep_lasts_from_its_first_attempt_and_never_ends_early(stored: Store
     run = stored.enqueue()
     started = worker.start()
     begun = begin(stored, started, SLEEP)
-    assert (begun.state, begun.wake_at) == (StepState.WAITING, START + timedelta(seconds=60))
+    assert (begun.state, begun.began, begun.wake_at) == (StepState.WAITING, START, START + timedelta(seconds=60))
     stored.pass_time(1)
     suspend(worker, started, SLEEP, begun)
     # Woken by somebody before its time, it sleeps on until the same time.

@@ -6,20 +6,25 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typing_extensions import override
 
-from cronograph.jobs.base.steps import StepClock
+from cronograph.jobs.base.outside import OutsideHost
+from cronograph.jobs.base.steps import StepClock, Steps, Wanted
 from cronograph.jobs.core.base.errors import ErrorCode, InvalidState, NotFound, UserError
 from cronograph.jobs.core.steps import (
     MAX_PART,
     Step,
+    StepEnd,
     StepKind,
     StepName,
     StepState,
+    StoredStep,
     check_label,
     check_step,
     may_have_steps,
     results_before,
 )
+from cronograph.jobs.core.waits import Wait
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -106,6 +111,25 @@ def test_steps_are_in_their_order_though_somebody_sets_the_clock_back_between_th
     assert [clock.now() - datetime(2026, 3, 1, 12, tzinfo=UTC) for _ in range(2)] == [
         timedelta(seconds=1), timedelta(seconds=2)
     ]  # fmt: skip
+
+
+def test_a_step_after_a_wait_begins_later_though_the_clock_of_its_node_is_behind() -> None:
+    kept: list[StepEnd] = []
+    later = datetime.now(UTC) + timedelta(hours=1)
+
+    class Host(OutsideHost):
+        @override
+        def keep_step_waiting(self, end: StepEnd) -> None:
+            kept.append(end)
+
+        @override
+        def begin_wait_waiting(self, asked: Wait) -> StoredStep:
+            return StoredStep(asked.label, 1, None, asked.kind, began=later)
+
+    steps = Steps(Host())
+    steps.wait_waiting(lambda label: Wait(label, StepKind.SIGNAL), "approved", None)
+    steps.take_waiting(Wanted.of("mail", lambda: None, key=None), lambda: None)
+    assert kept[0].started_at >= later
 
 
 def test_what_began_before_a_step_is_kept() -> None:

@@ -18,7 +18,16 @@ from cronograph.jobs.core.admission.caps import Cap, Rate, WhenFull
 from cronograph.jobs.core.model import MisfirePolicy, OverlapPolicy, Priority, ScheduleSpec, TaskSpec
 from cronograph.jobs.core.schedule import Syntax
 from cronograph.jobs.core.task_sets import WantedGroup, WantedSet, WantedTask, definition_of
-from cronograph.server.task_files.model import schema
+from cronograph.server.task_files.model import (
+    AlarmOfFile,
+    FileModel,
+    GroupOfFile,
+    HookOfFile,
+    ScheduleOfFile,
+    TaskOfFile,
+    WebhookOfFile,
+    schema,
+)
 from cronograph.server.task_files.reading import MAX_BYTES, TaskFilesError, read_files
 from cronograph.server.task_files.writing import files_of
 
@@ -505,3 +514,51 @@ def test_each_of_many_faults_has_its_line(tmp_path: Path) -> None:
     assert unknown == [
         f"line {4 + 2 * number}: tasks.t{number}.jobb: is unknown; did you mean 'job'?" for number in range(2_000)
     ]
+
+
+ODD = (
+    "{}", "[]", "{a: b}", "[a]", "[{}]", "{cron: {a: b}}", "5", "-1", "1.5", "x", "''", "null", "yes", "off", "1e400",
+    ".inf", "0o17", "12:30", "2026-01-02", "!!set {a}", "!!binary aGk=", "!custom x", "<<", "=", "|\n      x",
+)  # fmt: skip
+NEEDED = {
+    "tasks": {"job": "report", "schedule": "'@daily'"},
+    "groups": {"max_running": "1"},
+    "alarms": {"task": "nightly", "late": "5m"},
+    "webhooks": {"url": "https://example.org", "document": "run_events"},
+    "hooks": {"job": "report"},
+}
+
+
+@pytest.mark.costly
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [("tasks", TaskOfFile), ("groups", GroupOfFile), ("alarms", AlarmOfFile), ("webhooks", WebhookOfFile),
+     ("hooks", HookOfFile)],
+)  # fmt: skip
+def test_a_thing_with_an_odd_value_is_read_or_refused_and_never_left_out(
+    kind: str, model: type[FileModel], tmp_path: Path
+) -> None:
+    file = tmp_path / "odd.yaml"
+    of_schedules = [f"schedule.{name}" for name in ScheduleOfFile.model_fields] if kind == "tasks" else []
+    for field in [*model.model_fields, *of_schedules]:
+        for odd in ODD:
+            outer, _, inner = field.partition(".")
+            values = NEEDED[kind] | {outer: f"{{{inner}: {odd}}}" if inner else odd}
+            lines = "".join(f"    {name}: {value}\n" for name, value in values.items())
+            file.write_text(f"set: x\n{kind}:\n  one:\n{lines}")
+            names, faults = _outcome(file)
+            assert names == ["one"] or faults, (field, odd)
+            assert not any("OfFile" in fault for fault in faults), (field, odd)
+
+
+def _outcome(file: Path) -> tuple[list[str], list[str]]:
+    """The names of all things of a file, or its faults."""
+    try:
+        read = read_files(file, {})
+    except TaskFilesError as refused:
+        return [], refused.faults
+    names = [group.name for group in read.groups]
+    for one in read.sets:
+        names += [task.name for task in one.tasks]
+        names += [thing.name for some in one.definitions.values() for thing in some]
+    return names, []

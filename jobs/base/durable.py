@@ -15,7 +15,7 @@ from ..core.waits import AnswerPage, Wait
 from .outcomes import Rejected, WaitTimedOut
 from .services import RunInfo
 from .step_shape import Shape, shape_of_model
-from .steps import StepHost, Steps, Wanted, current_step, key_text
+from .steps import StepClock, StepHost, Steps, Wanted, current_step, key_text
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -305,7 +305,7 @@ class DurableContext:
     @property
     def _steps(self) -> Steps:
         if self._steps_taken is None:
-            self._steps_taken = Steps(self._durable_host.steps)
+            self._steps_taken = Steps(self._durable_host.steps, StepClock(self.info.clock_ahead))
         return self._steps_taken
 
 

@@ -32,7 +32,11 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """The facts about an attempt that do not change while it runs. ``deadline`` in UTC, None = no time box."""
+    """The facts about an attempt that do not change while it runs. ``deadline`` in UTC, None = no time box.
+
+    ``clock_ahead``: the seconds by which the node's clock was ahead of the database's when the attempt began, or
+    somewhat more, as its start came with an answer.
+    """
 
     run_id: int
     execution_id: int
@@ -47,6 +51,7 @@ class RunInfo:
     args: Mapping[str, Json]
     carried: Mapping[str, Json] | None = None
     labels: Mapping[str, str] | None = None
+    clock_ahead: float = 0.0
 
 
 class Result(NamedTuple):

@@ -188,13 +188,13 @@ class Wanted:
 class Steps:
     """The steps of one attempt."""
 
-    def __init__(self, host: StepHost) -> None:
+    def __init__(self, host: StepHost, clock: "StepClock") -> None:
         self._host = host
+        self._clock = clock
         self._lock = threading.Lock()
         self._uses: dict[tuple[str, str | None], int] = {}
         self._under_way: set[tuple[str, str | None]] = set()
         self._cleanups = count()
-        self._clock = StepClock()
 
     async def take(self, wanted: Wanted, call: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the function returns
         """Get the stored result of a step, or do the step and store its result."""
@@ -443,17 +443,23 @@ def _time_of_day() -> datetime:
 
 
 class StepClock:
-    """Read the times of an attempt's steps. They tell their order, so it goes on when the machine's clock is set.
+    """Read the times of an attempt's steps, which have one order with those of its waits: the database's clock.
+
+    It never shows a later time than that, and goes on when somebody sets the clock of the machine.
 
     Args:
+        ahead: See ``RunInfo.clock_ahead``.
         wall: The time of day, which is read once.
         monotonic: Seconds that only grow.
     """
 
     def __init__(
-        self, wall: Callable[[], datetime] = _time_of_day, monotonic: Callable[[], float] = time.monotonic
+        self,
+        ahead: float = 0.0,
+        wall: Callable[[], datetime] = _time_of_day,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._began, self._at, self._monotonic = wall(), monotonic(), monotonic
+        self._began, self._at, self._monotonic = wall() - timedelta(seconds=ahead), monotonic(), monotonic
 
     def now(self) -> datetime:
         """Return the time at which the clock was made, and what has passed since."""

@@ -131,9 +131,8 @@ class StepEnd:
 
     Attributes:
         label: See ``StepName.label``.
-        started_at: When its function was called first, by the clock of the node.
-        finished_at: When it returned, or failed for the last time. If that is later than now by the database's clock,
-            both are stored as that much earlier.
+        started_at: When its function was called first, by the clock of the database as far as the attempt knows it.
+        finished_at: When it returned, or failed for the last time.
         value: Its result, as JSON.
         error: Why it failed; None = it did not.
         cleanup: The run that undoes it, once its own run has failed for good or was cancelled; None = there is none.

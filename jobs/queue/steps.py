@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import Connection, insert, literal, select, update
@@ -129,7 +129,7 @@ def rows_to_store(tx: Tx, node: tuple[int, str], rows: Sequence[StepRow]) -> fro
     runs = {row.place: row for row in found}
     held = [one for one in rows if one.place in runs]
     if held:
-        columns = [_for_sqlite(one, tx.now) for one in held]
+        columns = [_for_sqlite(one) for one in held]
         statements.execute_on_sqlite(tx.conn, "store_steps", {"steps": json.dumps(columns)})
         announced = [(runs[one.place], one) for one in held]
         listing = [
@@ -176,13 +176,11 @@ def _parameters(node: tuple[int, str], rows: Sequence[StepRow], now: datetime | 
     return {"node_id": node[0], "node": node[1], "now": now, "steps": listed}
 
 
-def _for_sqlite(one: StepRow, now: datetime) -> dict[str, Any]:
-    # The clock of a step may be ahead: none has ended later than now, when a wait that begins after it begins.
-    ahead = max(timedelta(0), one.finished_at - now)
+def _for_sqlite(one: StepRow) -> dict[str, Any]:
     return {
         **one._asdict(),
-        "started_at": to_text(one.started_at - ahead),
-        "finished_at": to_text(one.finished_at - ahead),
+        "started_at": to_text(one.started_at),
+        "finished_at": to_text(one.finished_at),
         "value": None if one.value is None else json.dumps(one.value),
         "cleanup": None if one.cleanup is None else json.dumps(one.cleanup),
     }

@@ -8,8 +8,7 @@ import pytest
 
 from cronograph.jobs.core.events import EventKind, spread
 from cronograph.jobs.core.outcome import Failed
-from cronograph.jobs.core.steps import StepEnd, StepKind, StepState
-from cronograph.jobs.core.waits import Wait
+from cronograph.jobs.core.steps import StepEnd, StepState
 from cronograph.jobs.queue.claims.claim import Started
 from cronograph.jobs.queue.losses import rescue
 from cronograph.jobs.queue.steps import (
@@ -22,14 +21,13 @@ from cronograph.jobs.queue.steps import (
     rows_to_store,
     store,
 )
-from cronograph.jobs.queue.waits import wait
 from cronograph.jobs.store.db.database import Database
 from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema import tables
 from cronograph.jobs.store.schema.types import SchemaText
 from cronograph.jobs.store.statements import nodes as stored_nodes
 from cronograph.jobs.store.statements import runs as stored_runs
-from tests.support.storage import START, Stored, Worker
+from tests.support.storage import Stored, Worker
 from tests.support.waiting import wait_until
 
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -169,20 +167,6 @@ async def test_a_run_made_again_gets_the_results_before_a_step(stored: Stored) -
     assert stored.do(labels_before, run, "c") == ["a", "b"]
     stored.do(lambda tx: copy_results(tx.conn, run.id, again.id, ["a", "b"]))
     assert [(one[0], one[2], one[3]) for one in of_run(stored, again.id)] == [("a", 0, 1), ("b", 0, 2)]
-
-
-async def test_a_step_of_a_node_whose_clock_is_ahead_stays_before_the_wait_that_came_after_it(stored: Stored) -> None:
-    worker = stored.node()
-    run = stored.enqueue()
-    started = worker.start()
-    ahead = stored.now + timedelta(hours=1)
-    await keep(stored, worker, started, StepEnd("charge", ahead, ahead + timedelta(seconds=0.5), "paid"))
-    stored.pass_time(1)
-    stored.do(wait, started.run, Wait("approved", StepKind.SIGNAL))
-    worker.end(started, Failed("ValueError", "no luck", permanent=True))
-    assert stored.do(labels_before, run, "approved") == ["charge"]
-    charge, _ = stored.do(lambda tx: stored_runs.steps_of_runs(tx.conn, [run.id])[run.id])
-    assert (charge.started_at, charge.finished_at) == (START - timedelta(seconds=0.5), START)
 
 
 async def test_what_nobody_asked_for_is_marked(stored: Stored) -> None:

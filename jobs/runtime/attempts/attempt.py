@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 import logging
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -59,6 +60,7 @@ class Attempt:
         span: Its span in a tracing system; None = there is none.
         at_work: Its code has begun, and neither ended nor was it left behind.
         left_behind: Its code goes on after the node was cut off; its end is reported with the end of the life.
+        received: When this process learned of its start, by its own time of day in seconds.
     """
 
     started: Started
@@ -70,6 +72,7 @@ class Attempt:
     span: AttemptSpan | None = None
     at_work: bool = False
     left_behind: bool = False
+    received: float = field(default_factory=time.time)
 
     @property
     def args(self) -> Mapping[str, Json]:
@@ -134,6 +137,7 @@ class Attempt:
             args=self.args,
             carried=run.carried,
             labels=run.labels,
+            clock_ahead=0.0 if run.started_at is None else self.received - run.started_at.timestamp(),
         )
 
 

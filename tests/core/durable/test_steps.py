@@ -107,10 +107,15 @@ def test_the_first_attempt_of_most_runs_has_nothing_to_read() -> None:
 def test_steps_are_in_their_order_though_somebody_sets_the_clock_back_between_them() -> None:
     times = [datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 3, 1, 11, tzinfo=UTC)]
     seconds = iter([7.0, 8.0, 9.0])
-    clock = StepClock(lambda: times.pop(0), lambda: next(seconds))
+    clock = StepClock(0.0, lambda: times.pop(0), lambda: next(seconds))
     assert [clock.now() - datetime(2026, 3, 1, 12, tzinfo=UTC) for _ in range(2)] == [
         timedelta(seconds=1), timedelta(seconds=2)
     ]  # fmt: skip
+
+
+def test_the_times_of_steps_are_those_of_the_database_though_the_clock_of_the_node_is_ahead() -> None:
+    clock = StepClock(3600.0, lambda: BEGIN + timedelta(hours=1), lambda: 7.0)
+    assert clock.now() == BEGIN
 
 
 def test_a_step_after_a_wait_begins_later_though_the_clock_of_its_node_is_behind() -> None:
@@ -126,7 +131,7 @@ def test_a_step_after_a_wait_begins_later_though_the_clock_of_its_node_is_behind
         def begin_wait_waiting(self, asked: Wait) -> StoredStep:
             return StoredStep(asked.label, 1, None, asked.kind, began=later)
 
-    steps = Steps(Host())
+    steps = Steps(Host(), StepClock())
     steps.wait_waiting(lambda label: Wait(label, StepKind.SIGNAL), "approved", None)
     steps.take_waiting(Wanted.of("mail", lambda: None, key=None), lambda: None)
     assert kept[0].started_at >= later

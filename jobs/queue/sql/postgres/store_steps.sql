@@ -3,8 +3,6 @@
 -- The attempt and the node are the fence. The runs are locked for as long as this takes: who takes a run from its node
 -- waits, so that the next attempt finds what is stored here, or this finds that the run is taken.
 --
--- None has ended later than now: the clock of a node may be ahead, and a wait that begins after a step begins now.
---
 -- Parameters:
 --   node_id, node: the node that executes the runs
 --   now: the time of the event; null: the database's own
@@ -26,9 +24,8 @@ stored AS (
     INSERT INTO cronograph.run_step (run_id, step, failure, kind, state, attempt, started_at, finished_at, value, error,
         used, cleanup)
     SELECT h.run_id, h.step, h.failure, 'function', CASE WHEN h.error IS NULL THEN 'done' ELSE 'failed' END, h.attempt,
-        h.started_at - late.ahead, h.finished_at - late.ahead, h.value, h.error, true, h.cleanup
-    FROM held h CROSS JOIN LATERAL (SELECT greatest(interval '0',
-        h.finished_at - coalesce(CAST(:now AS timestamptz), statement_timestamp())) AS ahead) late
+        h.started_at, h.finished_at, h.value, h.error, true, h.cleanup
+    FROM held h
     WHERE h.is_new
     ON CONFLICT DO NOTHING),
 {event_written}

@@ -133,7 +133,8 @@ MOST: Final[Mapping[str, float]] = {
     # Raised by 3 for: A table within a task's schedule is a fault of the file, which was read as one without tasks;
     # one sentence for a number or text
     # Raised by 11 for: steps keep their order whatever the clocks say; with tests
-    "lines": 116_715,
+    # Raised by 12 for: an attempt learns the database's clock
+    "lines": 116_727,
     "modules under 80 lines with one importer": 7,
     # Raised by 2 and 6 for flows that bound how many of their runs run at once, and by 1 for bulk actions.
     "files of the column concurrency_key": 43,

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from cronograph.jobs.store.db.transaction import Tx
 from cronograph.jobs.store.schema.types import SchemaText
 from cronograph.jobs.store.statements import runs as stored_runs
 from tests.runtime.step_jobs import JOBS
-from tests.support.engines import RunningEngine, StartEngine
+from tests.support.engines import RunningEngine, StartEngine, running_engine
 from tests.support.waiting import eventually
 
 KINDS = ("async", "thread", "process", "async in process")
@@ -212,3 +213,17 @@ async def test_a_plain_step_needs_no_thread_of_the_executor_that_other_jobs_may_
     finally:
         free.set()
     assert (await engine.run_until_finished(filling)).state is RunState.SUCCESS
+
+
+@pytest.mark.parametrize("isolation", ["async", "process"])
+async def test_steps_have_the_time_of_the_database_though_the_clock_of_their_node_is_ahead(
+    database_url: str, isolation: str, tmp_path: Path
+) -> None:
+    off = timedelta(hours=1)
+    async with running_engine(database_url, JOBS, clock=lambda: datetime.now(UTC) - off) as engine:
+        done = await engine.finish(isolation, {"path": str(tmp_path / "notes"), "fails": 0})
+        steps = await steps_of(engine, done.run.id)
+    assert done.run.started_at is not None
+    assert done.run.finished_at is not None
+    assert steps != []
+    assert all(done.run.started_at <= one.started_at <= done.run.finished_at for one in steps)

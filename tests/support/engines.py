@@ -5,6 +5,7 @@ import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -172,10 +173,14 @@ def _checkpoint(conn: Connection, task_name: str) -> Any:
 
 @asynccontextmanager
 async def running_engine(
-    url: str, registry: Registry, settings: EngineSettings = QUICK, keys: KeyRing | None = None
+    url: str,
+    registry: Registry,
+    settings: EngineSettings = QUICK,
+    keys: KeyRing | None = None,
+    clock: Callable[[], datetime] | None = None,
 ) -> AsyncGenerator[RunningEngine]:
     """Start an engine on a migrated database, and stop it afterwards."""
-    database = Database(url)
+    database = Database(url, clock=clock)
     services = Services(database, keys=no_keys if keys is None else lambda: keys, public_url="https://cronograph.test/")
     engine = Engine(services, registry, settings)
     try:
